@@ -1,0 +1,66 @@
+//! What can be asked of an event. A command is whole before it is queued: nothing is looked up,
+//! parsed or awaited between the queue and the decision.
+
+use crate::event::{Amendment, Turn};
+use crate::history::Actor;
+use crate::ids::{Number, RequestName};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    pub actor: Actor,
+    /// Order of arrival; none for what is ordered by the server's queue alone.
+    pub number: Option<Number>,
+    pub name: RequestName,
+    pub key: Option<Key>,
+    pub action: Action,
+}
+
+/// A caller's `Idempotency-Key`, with a digest of what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub text: Box<str>,
+    pub content: [u8; 32],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The lowest free seat, first come, first served.
+    Reserve(Buyer),
+    /// Gives the seat of this sale back.
+    Cancel {
+        n: u64,
+    },
+    Turn(Turn),
+    Amend(Amendment),
+    Delete,
+}
+
+impl Action {
+    /// In a batch, what gives back comes first: those behind it may have the seat.
+    pub fn gives_back(&self) -> bool {
+        matches!(self, Action::Cancel { .. })
+    }
+}
+
+/// What the buyer told about themselves. Kept with the sale, shown to the admin only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Buyer {
+    pub name: Option<Box<str>>,
+    /// E.164.
+    pub phone: Option<Box<str>>,
+}
+
+/// Settings that a decision depends on, the same for all events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// How long after a sale a repeated request is called `duplicate`; 0: for ever.
+    pub user_ttl_ms: i64,
+    /// How long an answer is kept for its key.
+    pub key_ttl_ms: i64,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms { user_ttl_ms: 900_000, key_ttl_ms: 86_400_000 }
+    }
+}

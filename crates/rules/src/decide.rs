@@ -1,0 +1,385 @@
+//! One batch of commands for one event: what must be read for it, and what is decided.
+//!
+//! `needs` names what to read, the ledger reads it under the event's lock, `decide` answers every
+//! command and says what to write. In a batch what gives back comes first, then by number.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use crate::command::{Action, Buyer, Command, Terms};
+use crate::event::{Amendment, Event, State, Turn};
+use crate::history::{Actor, Entry, Happened};
+use crate::ids::{ReservationId, Seat, User};
+use crate::outcome::{Done, Fault, Forbidden, Kept, Outcome, Problem, Refusal, Reserved};
+use crate::seats::{Sale, Unit};
+use crate::time::Moment;
+
+/// What must be read, after the lock was taken, to decide a batch.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Needs<'a> {
+    /// Whose seats: each user once.
+    pub users: Vec<&'a User>,
+    /// Answers kept for these keys: each pair once.
+    pub keys: Vec<(&'a User, &'a str)>,
+    /// Sales by history number.
+    pub sales: Vec<u64>,
+    /// This many of the lowest seats that came back.
+    pub free_seats: usize,
+}
+
+pub fn needs(commands: &[Command]) -> Needs<'_> {
+    let mut needs = Needs::default();
+    let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
+    for command in commands {
+        if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
+            && keys.insert((user, &*key.text))
+        {
+            needs.keys.push((user, &key.text));
+        }
+        match &command.action {
+            Action::Reserve(_) => {
+                needs.free_seats += 1;
+                if let Some(user) = command.actor.user()
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
+            }
+            Action::Cancel { n } => needs.sales.push(*n),
+            Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
+        }
+    }
+    needs
+}
+
+/// What the ledger found.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Every seat each of those users has in this event.
+    pub holdings: HashMap<User, Vec<Holding>>,
+    pub answers: HashMap<(User, Box<str>), KeptAnswer>,
+    /// Sales that still stand.
+    pub sales: HashMap<u64, Sale>,
+    /// The lowest seats that came back.
+    pub free: Vec<Seat>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holding {
+    pub seat: Seat,
+    pub n: u64,
+    pub unit: u32,
+    pub at: Moment,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptAnswer {
+    pub content: [u8; 32],
+    pub at: Moment,
+    pub kept: Kept,
+}
+
+#[derive(Debug)]
+pub struct Decision {
+    /// One answer per command, in the order in which the commands were given.
+    pub answers: Vec<Answer>,
+    pub writes: Writes,
+    /// The event as the batch leaves it.
+    pub after: Event,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub outcome: Outcome,
+    /// The outcome is the one of an earlier request with the same key.
+    pub replayed: bool,
+}
+
+impl From<Outcome> for Answer {
+    fn from(outcome: Outcome) -> Self {
+        Answer { outcome, replayed: false }
+    }
+}
+
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time.
+#[derive(Debug, Default)]
+pub struct Writes {
+    pub freed: Vec<Freed>,
+    pub resold: Vec<Sale>,
+    pub sold: Vec<Sale>,
+    pub history: Vec<Entry>,
+    pub answers: Vec<NewAnswer>,
+    /// Name, limit, opening or state differ: more of the event's row is written than its counts.
+    pub event_changed: bool,
+}
+
+impl Writes {
+    /// Nothing to write: the batch was refused, and needs neither lock nor flush.
+    pub fn is_empty(&self) -> bool {
+        self.history.is_empty()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Freed {
+    pub seat: Seat,
+    /// The sale it ends: the ledger refuses to free any other.
+    pub n: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewAnswer {
+    pub user: User,
+    pub key: Box<str>,
+    pub answer: KeptAnswer,
+}
+
+/// Decides a batch. `commands` may come in any order; the answers come in the same.
+pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, now: Moment) -> Decision {
+    let mut session = Session::new(event.clone(), known, *terms, now);
+    let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
+    for i in order(commands) {
+        answers[i] = Some(session.answer(&commands[i]));
+    }
+    Decision { answers: answers.into_iter().flatten().collect(), writes: session.writes, after: session.event }
+}
+
+/// The order in which a batch is served: what gives back, then by number.
+pub fn order(commands: &[Command]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..commands.len()).collect();
+    order.sort_by_key(|&i| (!commands[i].action.gives_back(), commands[i].number));
+    order
+}
+
+struct Session {
+    event: Event,
+    holdings: HashMap<User, Vec<Holding>>,
+    answers: HashMap<(User, Box<str>), KeptAnswer>,
+    sales: HashMap<u64, Sale>,
+    free: BinaryHeap<Reverse<Seat>>,
+    terms: Terms,
+    now: Moment,
+    writes: Writes,
+}
+
+impl Session {
+    fn new(event: Event, known: Known, terms: Terms, now: Moment) -> Session {
+        Session {
+            event,
+            holdings: known.holdings,
+            answers: known.answers,
+            sales: known.sales,
+            free: known.free.into_iter().map(Reverse).collect(),
+            terms,
+            now,
+            writes: Writes::default(),
+        }
+    }
+
+    fn answer(&mut self, command: &Command) -> Answer {
+        if let Some(repeated) = self.repeated(command) {
+            return repeated;
+        }
+        let outcome = match self.perform(command) {
+            Ok(done) => {
+                self.keep(command, &done);
+                Outcome::Done(done)
+            }
+            Err(refusal) => Outcome::Refused(refusal),
+        };
+        outcome.into()
+    }
+
+    fn perform(&mut self, command: &Command) -> Result<Done, Refusal> {
+        if self.event.deleted {
+            return Err(Refusal::NotFound);
+        }
+        match &command.action {
+            Action::Reserve(buyer) => self.reserve(command, buyer),
+            Action::Cancel { n } => self.cancel(command, *n),
+            Action::Turn(turn) => self.turn(*turn),
+            Action::Amend(amendment) => self.amend(amendment),
+            Action::Delete => self.delete(),
+        }
+    }
+
+    /// The same key again: the first answer, or a refusal if something else was asked.
+    fn repeated(&self, command: &Command) -> Option<Answer> {
+        let (user, key) = (command.actor.user()?, command.key.as_ref()?);
+        let before = self.answers.get(&(user.clone(), key.text.clone()))?;
+        if before.at.plus_ms(self.terms.key_ttl_ms) <= self.now {
+            return None;
+        }
+        if before.content != key.content {
+            return Some(Outcome::Refused(Refusal::KeyMismatch).into());
+        }
+        Some(Answer { outcome: Outcome::Done(before.kept.clone().into()), replayed: true })
+    }
+
+    fn keep(&mut self, command: &Command, done: &Done) {
+        let (Some(user), Some(key), Some(kept)) = (command.actor.user(), &command.key, Kept::of(done)) else { return };
+        let answer = KeptAnswer { content: key.content, at: self.now, kept };
+        self.answers.insert((user.clone(), key.text.clone()), answer.clone());
+        self.writes.answers.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
+    }
+
+    fn reserve(&mut self, command: &Command, buyer: &Buyer) -> Result<Done, Refusal> {
+        if let Some(refusal) = self.event.shut(self.now) {
+            return Err(refusal);
+        }
+        let owner = match command.actor.user() {
+            Some(user) => Some(self.next_unit(user)?),
+            None => None,
+        };
+        let (seat, again) = self.lowest_free().ok_or(Refusal::SoldOut)?;
+        self.event.counts.sold += 1;
+        let n = self.happened(Happened::Reserved, command, Some(seat), owner.as_ref().map(|o| o.user.clone()));
+        if let Some(unit) = &owner {
+            let holding = Holding { seat, n, unit: unit.unit, at: self.now };
+            self.holdings.entry(unit.user.clone()).or_default().push(holding);
+        }
+        let sale = Sale {
+            seat,
+            n,
+            owner,
+            buyer_name: buyer.name.clone(),
+            phone: buyer.phone.clone(),
+            number: command.number,
+            at: self.now,
+        };
+        if again { &mut self.writes.resold } else { &mut self.writes.sold }.push(sale);
+        Ok(Done::Reserved(Reserved {
+            reservation: ReservationId { event: self.event.id, n },
+            seat,
+            remaining: self.event.remaining(),
+            user_ttl_s: self.user_ttl_s(),
+            number: command.number,
+        }))
+    }
+
+    /// The first unit this user does not have yet, or the refusal of one who is at the limit.
+    fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
+        let limit = self.event.max_per_user;
+        let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
+        if mine.len() >= limit as usize
+            && let Some(newest) = mine.iter().max_by_key(|h| h.n)
+        {
+            return Err(self.at_the_limit(newest));
+        }
+        let unit = (1..=limit).find(|u| mine.iter().all(|h| h.unit != *u)).ok_or(Refusal::Internal)?;
+        Ok(Unit { user: user.clone(), unit, limit })
+    }
+
+    fn at_the_limit(&self, newest: &Holding) -> Refusal {
+        if self.terms.user_ttl_ms == 0 {
+            return Refusal::Duplicate { seat: newest.seat, user_ttl_s: None };
+        }
+        let end = newest.at.plus_ms(self.terms.user_ttl_ms);
+        if end > self.now {
+            Refusal::Duplicate { seat: newest.seat, user_ttl_s: Some(self.now.seconds_until(end)) }
+        } else {
+            Refusal::AlreadyReserved { seat: newest.seat }
+        }
+    }
+
+    fn user_ttl_s(&self) -> Option<u64> {
+        (self.terms.user_ttl_ms > 0).then(|| (self.terms.user_ttl_ms as u64).div_ceil(1000))
+    }
+
+    /// The lowest free seat, and whether it was sold before. Seats that came back all lie at or
+    /// below the cursor, so they come first.
+    fn lowest_free(&mut self) -> Option<(Seat, bool)> {
+        if let Some(Reverse(seat)) = self.free.pop() {
+            return Some((seat, true));
+        }
+        if self.event.counts.cursor >= self.event.seat_count() {
+            return None;
+        }
+        self.event.counts.cursor += 1;
+        Some((Seat(self.event.counts.cursor), false))
+    }
+
+    fn cancel(&mut self, command: &Command, n: u64) -> Result<Done, Refusal> {
+        let sale = self.sales.get(&n).ok_or(Refusal::NotFound)?;
+        let mine = match &command.actor {
+            Actor::Admin => true,
+            Actor::User(user) => sale.owner.as_ref().is_some_and(|o| o.user == *user),
+            Actor::Nobody => false,
+        };
+        if !mine {
+            return Err(Refusal::Forbidden(Forbidden::Anothers));
+        }
+        let seat = sale.seat;
+        let owner = sale.owner.as_ref().map(|o| o.user.clone());
+        self.sales.remove(&n);
+        if let Some(holdings) = owner.as_ref().and_then(|user| self.holdings.get_mut(user)) {
+            holdings.retain(|h| h.n != n);
+        }
+        self.event.counts.sold -= 1;
+        self.free.push(Reverse(seat));
+        self.writes.freed.push(Freed { seat, n });
+        self.happened(Happened::Cancelled, command, Some(seat), owner);
+        Ok(Done::Cancelled)
+    }
+
+    fn turn(&mut self, turn: Turn) -> Result<Done, Refusal> {
+        let (state, what) = match turn {
+            Turn::Open => (State::Open, Happened::Opened),
+            Turn::Pause => (State::Paused, Happened::Paused),
+            Turn::Resume => (State::Open, Happened::Resumed),
+            Turn::Close => (State::Closed, Happened::Closed),
+        };
+        if turn == Turn::Resume && self.event.state != State::Paused {
+            return Err(Fault::new("state", Problem::Expected("a paused event")));
+        }
+        if turn == Turn::Pause && self.event.state_at(self.now) != State::Open {
+            return Err(Fault::new("state", Problem::Expected("an open event")));
+        }
+        self.event.state = state;
+        Ok(self.changed(what))
+    }
+
+    fn amend(&mut self, amendment: &Amendment) -> Result<Done, Refusal> {
+        if let Some(name) = &amendment.name {
+            self.event.name = name.clone();
+        }
+        if let Some(most) = amendment.max_per_user {
+            self.event.max_per_user = most;
+        }
+        if let Some(opens_at) = amendment.opens_at {
+            // A closed or paused sale stays so: opening it again is a decision of its own.
+            let waits = matches!(self.event.state, State::Scheduled | State::Open);
+            self.event.opens_at = opens_at;
+            if waits {
+                self.event.state =
+                    if opens_at.is_some_and(|opens| opens > self.now) { State::Scheduled } else { State::Open };
+            }
+        }
+        Ok(self.changed(Happened::Amended))
+    }
+
+    fn delete(&mut self) -> Result<Done, Refusal> {
+        if self.event.counts.sold > 0 {
+            return Err(Refusal::InUse);
+        }
+        self.event.deleted = true;
+        Ok(self.changed(Happened::Deleted))
+    }
+
+    fn changed(&mut self, what: Happened) -> Done {
+        self.writes.event_changed = true;
+        self.event.counts.n += 1;
+        let entry =
+            Entry { n: self.event.counts.n, what, seat: None, owner: None, by_admin: true, number: None, at: self.now };
+        self.writes.history.push(entry);
+        Done::Changed(Box::new(self.event.clone()))
+    }
+
+    fn happened(&mut self, what: Happened, command: &Command, seat: Option<Seat>, owner: Option<User>) -> u64 {
+        self.event.counts.n += 1;
+        let n = self.event.counts.n;
+        let by_admin = command.actor == Actor::Admin;
+        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number: command.number, at: self.now });
+        n
+    }
+}

@@ -1,0 +1,126 @@
+//! An event: its description, its state, and the few counts that the one locked row carries.
+
+use std::sync::Arc;
+
+use crate::ids::{EventId, Seat};
+use crate::outcome::Refusal;
+use crate::seats::Hall;
+use crate::time::Moment;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    Scheduled,
+    Open,
+    Paused,
+    Closed,
+}
+
+impl State {
+    pub const ALL: [State; 4] = [State::Scheduled, State::Open, State::Paused, State::Closed];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Scheduled => "scheduled",
+            State::Open => "open",
+            State::Paused => "paused",
+            State::Closed => "closed",
+        }
+    }
+
+    pub fn named(text: &str) -> Option<State> {
+        State::ALL.into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+pub const SEATS_PER_EVENT: u32 = 10_000_000;
+pub const MAX_PER_USER: u32 = 1_000;
+pub const EVENT_NAME_CHARS: usize = 200;
+
+/// What is asked for when an event is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEvent {
+    pub name: Box<str>,
+    pub hall: Hall,
+    pub max_per_user: u32,
+    pub opens_at: Option<Moment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub id: EventId,
+    pub name: Box<str>,
+    pub hall: Arc<Hall>,
+    pub max_per_user: u32,
+    pub opens_at: Option<Moment>,
+    pub state: State,
+    pub deleted: bool,
+    pub created_at: Moment,
+    pub counts: Counts,
+}
+
+/// What changes with every batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Number of the newest history row.
+    pub n: u64,
+    /// Every seat up to here has a row; no seat beyond it has one.
+    pub cursor: u32,
+    pub sold: u32,
+}
+
+impl Event {
+    pub fn seat_count(&self) -> u32 {
+        self.hall.seat_count()
+    }
+
+    pub fn remaining(&self) -> u32 {
+        self.seat_count().saturating_sub(self.counts.sold)
+    }
+
+    /// A scheduled event opens by the clock alone; nobody has to be awake for it.
+    pub fn state_at(&self, now: Moment) -> State {
+        match (self.state, self.opens_at) {
+            (State::Scheduled, Some(opens)) if opens <= now => State::Open,
+            (State::Scheduled, None) => State::Open,
+            (state, _) => state,
+        }
+    }
+
+    /// Why nothing is sold at this moment, if so.
+    pub fn shut(&self, now: Moment) -> Option<Refusal> {
+        match self.state_at(now) {
+            State::Open => None,
+            State::Scheduled => {
+                let retry = self.opens_at.map(|opens| now.seconds_until(opens).max(1));
+                Some(Refusal::NotOpen { opens_at: self.opens_at, retry_after: retry })
+            }
+            State::Paused => Some(Refusal::NotOpen { opens_at: None, retry_after: Some(PAUSE_RETRY_S) }),
+            State::Closed => Some(Refusal::Closed),
+        }
+    }
+
+    pub fn has_seat(&self, seat: Seat) -> bool {
+        seat.0 >= 1 && seat.0 <= self.seat_count()
+    }
+}
+
+/// When to ask again about a paused sale: nobody knows, so not often.
+const PAUSE_RETRY_S: u64 = 5;
+
+/// What an operator does to a sale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    Open,
+    Pause,
+    Resume,
+    Close,
+}
+
+/// What may change while an event lives. Seats may not: people have bought them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Amendment {
+    pub name: Option<Box<str>>,
+    pub max_per_user: Option<u32>,
+    /// `Some(None)` takes the opening time away.
+    pub opens_at: Option<Option<Moment>>,
+}

@@ -1,0 +1,78 @@
+//! What happened, one row per change, numbered per event without gaps in commit order.
+
+use crate::ids::{Number, Seat, User};
+use crate::time::Moment;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Happened {
+    Created,
+    Reserved,
+    Cancelled,
+    Opened,
+    Paused,
+    Resumed,
+    Closed,
+    Amended,
+    Deleted,
+}
+
+impl Happened {
+    pub const ALL: [Happened; 9] = [
+        Happened::Created,
+        Happened::Reserved,
+        Happened::Cancelled,
+        Happened::Opened,
+        Happened::Paused,
+        Happened::Resumed,
+        Happened::Closed,
+        Happened::Amended,
+        Happened::Deleted,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Happened::Created => "created",
+            Happened::Reserved => "reserved",
+            Happened::Cancelled => "cancelled",
+            Happened::Opened => "opened",
+            Happened::Paused => "paused",
+            Happened::Resumed => "resumed",
+            Happened::Closed => "closed",
+            Happened::Amended => "amended",
+            Happened::Deleted => "deleted",
+        }
+    }
+
+    pub fn named(text: &str) -> Option<Happened> {
+        Happened::ALL.into_iter().find(|h| h.as_str() == text)
+    }
+}
+
+/// Who did it. Nobody: a reservation without any identity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Actor {
+    User(User),
+    Nobody,
+    Admin,
+}
+
+impl Actor {
+    pub fn user(&self) -> Option<&User> {
+        match self {
+            Actor::User(user) => Some(user),
+            Actor::Nobody | Actor::Admin => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub n: u64,
+    pub what: Happened,
+    pub seat: Option<Seat>,
+    /// Whose seat it is about; none for changes of the event itself and for nobody's seats.
+    pub owner: Option<User>,
+    pub by_admin: bool,
+    pub number: Option<Number>,
+    pub at: Moment,
+}

@@ -1,0 +1,15 @@
+//! What Tickettock decides, and nothing else: state, commands and `now` in, outcomes and writes out.
+//!
+//! This crate reads no clock, draws no random number, opens no file or socket and knows no async
+//! runtime. The rules exist once, here, for every ledger and every door.
+
+pub mod arrive;
+pub mod command;
+pub mod decide;
+pub mod event;
+pub mod history;
+pub mod ids;
+pub mod outcome;
+pub mod phone;
+pub mod seats;
+pub mod time;

@@ -1,0 +1,51 @@
+//! What one server consists of.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use stores::door::Door;
+use stores::ledger::Ledger;
+
+use crate::batch::Lanes;
+use crate::board::Boards;
+use crate::names::Names;
+use crate::settings::Settings;
+use crate::telemetry::Metrics;
+
+pub struct App {
+    pub settings: Settings,
+    pub admin_token: String,
+    pub ledger: Arc<dyn Ledger>,
+    pub door: Arc<dyn Door>,
+    pub lanes: Lanes,
+    pub boards: Boards,
+    pub metrics: Arc<Metrics>,
+    pub names: Names,
+    draining: AtomicBool,
+}
+
+impl App {
+    pub fn new(settings: Settings, admin_token: String, ledger: Arc<dyn Ledger>, door: Arc<dyn Door>) -> Arc<App> {
+        let metrics = Arc::new(Metrics::default());
+        Arc::new(App {
+            lanes: Lanes::new(ledger.clone(), door.clone(), metrics.clone(), &settings),
+            boards: Boards::new(ledger.clone()),
+            settings,
+            admin_token,
+            ledger,
+            door,
+            metrics,
+            names: Names::random(),
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    /// From now on `/readyz` says no; what was accepted is still answered.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+    }
+
+    pub fn draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+}

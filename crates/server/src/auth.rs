@@ -1,0 +1,111 @@
+//! Who asks. In header mode nobody is authenticated: the user header is believed, from loopback
+//! or from a gateway that shows its key, and from anybody only where the operator said so.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rules::ids::User;
+use rules::outcome::{Fault, Forbidden, Problem, Refusal};
+use salvo::http::header::{AUTHORIZATION, FORWARDED};
+use salvo::http::{HeaderMap, HeaderName};
+use subtle::ConstantTimeEq;
+
+use crate::settings::Settings;
+
+pub const GATEWAY_KEY: HeaderName = HeaderName::from_static("x-gateway-key");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The user, or why there is none.
+pub fn user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<User, Refusal> {
+    let mut named = headers.get_all(&settings.user_header).iter();
+    let value = named.next().ok_or(Refusal::MissingUser)?;
+    let field = || header_field(&settings.user_header);
+    if named.next().is_some() {
+        return Err(Fault::new(field(), Problem::Repeated));
+    }
+    if !believed(settings, headers, peer) {
+        return Err(Refusal::Unauthorized);
+    }
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Fault::new(field(), Problem::NotUtf8))?;
+    if text.is_empty() {
+        return Err(Refusal::MissingUser);
+    }
+    User::new(text).ok_or_else(|| Fault::new(field(), problem_with(text, rules::ids::USER_CHARS)))
+}
+
+pub fn problem_with(text: &str, most: usize) -> Problem {
+    if text.chars().count() > most { Problem::Length { most } } else { Problem::Unprintable }
+}
+
+/// `X-User-Id`, as documents write it.
+fn header_field(name: &HeaderName) -> String {
+    let words = name.as_str().split('-').map(|word| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect::<Vec<_>>().join("-")
+}
+
+fn believed(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> bool {
+    settings.allow_trusted_header || peer.to_canonical().is_loopback() || from_gateway(settings, headers)
+}
+
+/// Somebody put a proxy in front that we were not told about: every address would look the same,
+/// and a header from outside would be believed because the proxy stands on loopback.
+pub fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Refusal> {
+    let forwarded = headers.contains_key(FORWARDED_FOR) || headers.contains_key(FORWARDED);
+    if forwarded && !from_gateway(settings, headers) {
+        return Err(Refusal::Forbidden(Forbidden::UnknownProxy));
+    }
+    Ok(())
+}
+
+fn from_gateway(settings: &Settings, headers: &HeaderMap) -> bool {
+    let (Some(key), Some(shown)) = (&settings.gateway_key, headers.get(GATEWAY_KEY)) else { return false };
+    same(key.as_bytes(), shown.as_bytes())
+}
+
+/// The address whose budget is spent.
+pub fn address(peer: &SocketAddr) -> rules::ids::Address {
+    peer.ip().into()
+}
+
+pub fn admin(token: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    let shown = headers.get(AUTHORIZATION).map(|v| v.as_bytes()).and_then(bearer);
+    if shown.is_some_and(|shown| same(token.as_bytes(), shown)) { Ok(()) } else { Err(Refusal::Unauthorized) }
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+/// In constant time, so that a guess learns nothing from the clock.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.ct_eq(b).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bearer_tokens() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(admin("secret", &headers), Err(Refusal::Unauthorized));
+        for (value, good) in [
+            ("Bearer secret", true),
+            ("bearer secret", true),
+            ("Bearer secre", false),
+            ("secret", false),
+            ("Basic secret", false),
+        ] {
+            headers.insert(AUTHORIZATION, value.parse().unwrap());
+            assert_eq!(admin("secret", &headers).is_ok(), good, "{value}");
+        }
+    }
+
+    #[test]
+    fn header_names_as_written() {
+        assert_eq!(header_field(&HeaderName::from_static("x-user-id")), "X-User-Id");
+    }
+}

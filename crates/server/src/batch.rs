@@ -1,0 +1,354 @@
+//! One batch after another per event. What arrived while the last batch ran is the next batch;
+//! no timers. Everything here runs outside the handlers, and every queue has an end.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use rules::arrive::{Arrival, Arrived};
+use rules::command::{Command, Terms};
+use rules::decide::Answer;
+use rules::event::Event;
+use rules::ids::{EventId, Number};
+use rules::outcome::{Outcome, Refusal};
+use rules::seats::Hall;
+use stores::door::{Door, Release};
+use stores::ledger::{BATCH_MOST, Batch, Committed, Fault, Ledger};
+use tokio::sync::oneshot;
+
+use crate::settings::Settings;
+use crate::telemetry::Metrics;
+
+/// The door is asked for at most so many at once.
+const ARRIVALS_MOST: usize = 128;
+
+/// The lanes of all events that somebody asked for.
+pub struct Lanes {
+    shared: Arc<Shared>,
+    lanes: RwLock<HashMap<EventId, Arc<Lane>>>,
+}
+
+struct Shared {
+    ledger: Arc<dyn Ledger>,
+    door: Arc<dyn Door>,
+    metrics: Arc<Metrics>,
+    terms: Terms,
+    max_retries: u32,
+    queue_depth: usize,
+}
+
+impl Lanes {
+    pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>, metrics: Arc<Metrics>, settings: &Settings) -> Lanes {
+        let shared = Shared {
+            ledger,
+            door,
+            metrics,
+            terms: settings.terms,
+            max_retries: settings.max_retries,
+            queue_depth: settings.queue_depth,
+        };
+        Lanes { shared: Arc::new(shared), lanes: RwLock::default() }
+    }
+
+    /// The lane of an event that exists.
+    pub async fn find(&self, event: EventId) -> Result<Arc<Lane>, Refusal> {
+        let known = self.lanes.read().unwrap_or_else(|p| p.into_inner()).get(&event).cloned();
+        if let Some(lane) = known {
+            return Ok(lane);
+        }
+        let found = self.shared.ledger.event(event).await.map_err(|fault| refusal(&fault))?;
+        let found = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
+        let mut lanes = self.lanes.write().unwrap_or_else(|p| p.into_inner());
+        let lane = lanes.entry(event).or_insert_with(|| {
+            Arc::new(Lane { event, hall: found.hall, shared: self.shared.clone(), queue: Mutex::default() })
+        });
+        Ok(lane.clone())
+    }
+
+    /// Requests that are waiting or being decided, over all events.
+    pub fn depth(&self) -> usize {
+        self.lanes.read().unwrap_or_else(|p| p.into_inner()).values().map(|lane| lane.lock().depth).sum()
+    }
+}
+
+/// What somebody wants of an event.
+pub struct Wanted {
+    pub command: Command,
+    /// Present: the request passes mark, budget and number first.
+    pub arrival: Option<Arrival>,
+    pub limit: Duration,
+}
+
+/// How it ended, with its arrival number.
+#[derive(Debug)]
+pub struct Ended {
+    pub answer: Answer,
+    pub number: Option<Number>,
+}
+
+struct Waiting {
+    command: Command,
+    arrival: Option<Arrival>,
+    deadline: Instant,
+    reply: oneshot::Sender<Ended>,
+}
+
+impl Waiting {
+    fn end(self, outcome: Outcome) {
+        let number = self.command.number;
+        let _ = self.reply.send(Ended { answer: outcome.into(), number });
+    }
+
+    /// The mark that its arrival left at the door.
+    fn mark(&self) -> Option<Release> {
+        let arrival = self.arrival.as_ref().filter(|a| !a.keyed)?;
+        Some(Release { user: arrival.user.clone()?, name: arrival.name })
+    }
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Not let in yet, in the order in which they came.
+    arriving: VecDeque<Waiting>,
+    letting_in: bool,
+    /// Let in, in the order of their numbers.
+    pending: VecDeque<Waiting>,
+    running: bool,
+    /// Everything that was accepted and is not answered yet.
+    depth: usize,
+}
+
+pub struct Lane {
+    event: EventId,
+    hall: Arc<Hall>,
+    shared: Arc<Shared>,
+    queue: Mutex<Queue>,
+}
+
+impl Lane {
+    pub fn hall(&self) -> Arc<Hall> {
+        self.hall.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes a request in. A full queue refuses before anything was done.
+    pub fn submit(self: &Arc<Self>, wanted: Wanted) -> Result<oneshot::Receiver<Ended>, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        let Wanted { command, arrival, limit } = wanted;
+        let through_door = arrival.is_some();
+        let waiting = Waiting { command, arrival, deadline: Instant::now() + limit, reply };
+        let mut queue = self.lock();
+        if queue.depth >= self.shared.queue_depth {
+            return Err(Refusal::Overloaded);
+        }
+        queue.depth += 1;
+        if through_door {
+            queue.arriving.push_back(waiting);
+            let first = !std::mem::replace(&mut queue.letting_in, true);
+            drop(queue);
+            if first {
+                self.let_in_now();
+            }
+        } else {
+            queue.pending.push_back(waiting);
+            self.start(queue);
+        }
+        Ok(answer)
+    }
+
+    /// One call of the door at a time, so that numbers and places in the queue have one order. A
+    /// door in the process answers at the first poll, and needs no task.
+    fn let_in_now(self: &Arc<Self>) {
+        let mut letting_in = Box::pin(self.clone().let_in());
+        if letting_in.as_mut().now_or_never().is_none() {
+            tokio::spawn(letting_in);
+        }
+    }
+
+    async fn let_in(self: Arc<Self>) {
+        loop {
+            let group: Vec<Waiting> = {
+                let mut queue = self.lock();
+                if queue.arriving.is_empty() {
+                    queue.letting_in = false;
+                    return;
+                }
+                let most = queue.arriving.len().min(ARRIVALS_MOST);
+                queue.arriving.drain(..most).collect()
+            };
+            let arrived = self.arrive(&group).await;
+            self.enqueue(group, arrived);
+        }
+    }
+
+    /// Asks the door; where nobody knows the generation of the numbers, raises it first.
+    async fn arrive(&self, group: &[Waiting]) -> Result<Vec<Arrived>, Refusal> {
+        let arrivals: Vec<Arrival> = group.iter().filter_map(|w| w.arrival.clone()).collect();
+        let Shared { ledger, door, .. } = &*self.shared;
+        let unreachable = |fault: stores::door::DoorFault| {
+            tracing::error!(%fault, "the door failed");
+            Refusal::DoorUnreachable
+        };
+        let arrived = door.arrive(self.event, arrivals.clone()).await.map_err(unreachable)?;
+        if !arrived.contains(&Arrived::NoNumber) {
+            return Ok(arrived);
+        }
+        let generation = ledger.raise_generation(self.event).await.map_err(|fault| refusal(&fault))?;
+        door.open(self.event, generation).await.map_err(unreachable)?;
+        tracing::info!(event = %self.event, generation, "numbers begin anew");
+        door.arrive(self.event, arrivals).await.map_err(unreachable)
+    }
+
+    fn enqueue(self: &Arc<Self>, group: Vec<Waiting>, arrived: Result<Vec<Arrived>, Refusal>) {
+        let arrived = match arrived {
+            Ok(arrived) => arrived,
+            Err(refusal) => return self.refuse(group, &refusal.into()),
+        };
+        let mut refused = Vec::new();
+        let mut queue = self.lock();
+        for (mut waiting, arrived) in group.into_iter().zip(arrived) {
+            let refusal = match arrived {
+                Arrived::Number(number) => {
+                    waiting.command.number = Some(number);
+                    queue.pending.push_back(waiting);
+                    continue;
+                }
+                Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },
+                Arrived::AlreadyAsking { retry_after } => Refusal::AlreadyAsking { retry_after },
+                Arrived::NoNumber => Refusal::NoNumber,
+            };
+            refused.push((waiting, refusal));
+        }
+        queue.depth -= refused.len();
+        self.start(queue);
+        for (waiting, refusal) in refused {
+            waiting.end(refusal.into());
+        }
+    }
+
+    fn start(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
+        if !queue.pending.is_empty() && !std::mem::replace(&mut queue.running, true) {
+            drop(queue);
+            tokio::spawn(self.clone().run());
+        }
+    }
+
+    /// Batch after batch until nobody waits.
+    async fn run(self: Arc<Self>) {
+        while let Some(batch) = self.next_batch().await {
+            if batch.is_empty() {
+                continue;
+            }
+            match self.commit(batch).await {
+                (batch, Ok(committed)) => self.respond(batch, committed).await,
+                (batch, Err(outcome)) => self.give_up(batch, outcome).await,
+            }
+        }
+    }
+
+    /// The next batch, without those whose deadline has passed; they are told. None: nobody waits.
+    async fn next_batch(&self) -> Option<Vec<Waiting>> {
+        let now = Instant::now();
+        let (batch, late) = {
+            let mut queue = self.lock();
+            if queue.pending.is_empty() {
+                queue.running = false;
+                return None;
+            }
+            let most = queue.pending.len().min(BATCH_MOST);
+            let taken = queue.pending.drain(..most);
+            taken.partition::<Vec<_>, _>(|waiting| waiting.deadline > now)
+        };
+        if !late.is_empty() {
+            self.give_up(late, Refusal::Overloaded.into()).await;
+        }
+        Some(batch)
+    }
+
+    /// Decides and commits in the ledger. A lock that cannot be had is tried for again, with
+    /// jitter, by those whose deadline has not passed.
+    async fn commit(&self, mut batch: Vec<Waiting>) -> (Vec<Waiting>, Result<Committed, Outcome>) {
+        let Shared { ledger, metrics, terms, max_retries, .. } = &*self.shared;
+        let mut tries = 0;
+        loop {
+            let commands = Arc::new(batch.iter().map(|w| w.command.clone()).collect::<Vec<_>>());
+            metrics.batch(commands.len());
+            let began = Instant::now();
+            let result = ledger.commit(Batch { event: self.event, commands, terms: *terms }).await;
+            metrics.commit_took(began.elapsed());
+            match result {
+                Ok(committed) => return (batch, Ok(committed)),
+                Err(Fault::Locked) if tries < *max_retries => {
+                    tries += 1;
+                    tokio::time::sleep(pause(tries)).await;
+                    let now = Instant::now();
+                    let (rest, late): (Vec<_>, Vec<_>) = batch.into_iter().partition(|w| w.deadline > now);
+                    self.give_up(late, Refusal::Contention.into()).await;
+                    batch = rest;
+                    if batch.is_empty() {
+                        return (batch, Err(Refusal::Contention.into()));
+                    }
+                }
+                Err(fault) => {
+                    tracing::error!(event = %self.event, requests = batch.len(), %fault, "a batch failed");
+                    return (batch, Err(refusal(&fault).into()));
+                }
+            }
+        }
+    }
+
+    async fn respond(&self, batch: Vec<Waiting>, committed: Committed) {
+        self.publish(&batch, Some(&committed.event)).await;
+        self.lock().depth -= batch.len();
+        for (waiting, answer) in batch.into_iter().zip(committed.answers) {
+            let number = waiting.command.number;
+            let _ = waiting.reply.send(Ended { answer, number });
+        }
+    }
+
+    async fn give_up(&self, batch: Vec<Waiting>, outcome: Outcome) {
+        self.publish(&batch, None).await;
+        self.refuse(batch, &outcome);
+    }
+
+    fn refuse(&self, batch: Vec<Waiting>, outcome: &Outcome) {
+        self.lock().depth -= batch.len();
+        for waiting in batch {
+            waiting.end(outcome.clone());
+        }
+    }
+
+    /// Before the answers leave: those who are answered may ask again.
+    async fn publish(&self, batch: &[Waiting], after: Option<&Event>) {
+        let ended: Vec<Release> = batch.iter().filter_map(Waiting::mark).collect();
+        if !ended.is_empty()
+            && let Err(fault) = self.shared.door.release(self.event, ended).await
+        {
+            tracing::warn!(%fault, "marks were not taken away; they end by themselves");
+        }
+        if let Some(event) = after {
+            self.shared.metrics.remaining(event);
+        }
+    }
+}
+
+/// 4 to 8 ms, then twice that, up to 64 to 128 ms: several servers must not come back in step.
+fn pause(tries: u32) -> Duration {
+    let base = 4u64 << tries.min(5).saturating_sub(1);
+    let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
+    Duration::from_micros(base * 1000 + random % (base * 1000))
+}
+
+/// What broken machinery means for a caller.
+pub fn refusal(fault: &Fault) -> Refusal {
+    match fault {
+        Fault::Locked => Refusal::Contention,
+        Fault::Unreachable(_) => Refusal::LedgerUnreachable,
+        Fault::NoSuchEvent => Refusal::NotFound,
+        Fault::Broken(_) => Refusal::Internal,
+    }
+}

@@ -1,0 +1,65 @@
+//! What can be typed: made from the table of settings.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command};
+
+use crate::settings::{BadSetting, SETTINGS, Settings, Values};
+
+pub fn command() -> Command {
+    Command::new("tickettock")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("First come, first served reservations: one binary, exact stock")
+        .after_help(
+            "Examples:\n  \
+             tickettock serve                                 sell nine seats on http://127.0.0.1:5800\n  \
+             tickettock serve --fcfs-seats 500 --app-port 0   500 seats on a free port\n  \
+             FCFS_USER_TTL=60 tickettock serve                settings from the environment\n  \
+             tickettock serve --config tickettock.toml        settings from a file\n  \
+             tickettock config                                every setting, its value and where it comes from",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_settings(Command::new("serve").about("Start the server")))
+        .subcommand(with_settings(
+            Command::new("config").about("Print every setting with its meaning, value and origin"),
+        ))
+}
+
+fn with_settings(command: Command) -> Command {
+    let file = Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf))
+        .help("TOML file with settings, names in lower case");
+    let flags = SETTINGS.iter().map(|setting| {
+        let help = if setting.default.is_empty() {
+            setting.meaning.to_owned()
+        } else {
+            format!("{} [default: {}]", setting.meaning, setting.default)
+        };
+        Arg::new(setting.name).long(setting.flag()).value_name("VALUE").allow_hyphen_values(true).help(help)
+    });
+    command.arg(file).args(flags)
+}
+
+/// What was typed, over the environment, over the file, over the defaults.
+pub fn values(given: &ArgMatches) -> Result<Values, BadSetting> {
+    Values::gather(
+        |setting| given.get_one::<String>(setting.name).cloned(),
+        |name| std::env::var(name).ok().filter(|text| !text.is_empty()),
+        given.get_one::<PathBuf>("config").map(PathBuf::as_path),
+    )
+}
+
+pub fn settings(given: &ArgMatches) -> Result<Settings, BadSetting> {
+    Settings::understand(&values(given)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_sound() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,44 @@
+//! `tickettock serve`: the server, until it is told to stop.
+
+use clap::ArgMatches;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::line;
+use crate::settings::Settings;
+use crate::{telemetry, wiring};
+
+pub fn run(given: &ArgMatches) -> Result<(), String> {
+    let settings = line::settings(given).map_err(|e| e.to_string())?;
+    telemetry::begin_logging(&settings);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
+    runtime.block_on(serve(settings))
+}
+
+async fn serve(settings: Settings) -> Result<(), String> {
+    if settings.allow_trusted_header {
+        tracing::warn!("ALLOW_TRUSTED_HEADER=1: {} is believed from any address", settings.user_header);
+    }
+    let token_file = settings.admin_token.is_none().then(|| wiring::admin_token_file(&settings.data_dir));
+    let app = wiring::embedded(settings).await?;
+    let listening = wiring::listen(app).await?;
+    println!("Tickettock listens on http://{}", listening.address);
+    if let Some(file) = token_file {
+        println!("Admin token: {}", file.display());
+    }
+    println!("Open the address in a browser for what to try first. Ctrl-C stops it.");
+    listening.serve(asked_to_stop()).await;
+    Ok(())
+}
+
+async fn asked_to_stop() {
+    let interrupt = signal(SignalKind::interrupt());
+    let terminate = signal(SignalKind::terminate());
+    let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) else {
+        tracing::error!("signals cannot be heard; only a kill stops this process");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,17 @@
+//! HTTP in and out. Handlers parse, ask, and hand the outcome to `respond`, the only place that
+//! names status codes.
+
+pub mod admin;
+pub mod asked;
+pub mod body;
+pub mod endpoint;
+pub mod events;
+pub mod fcfs;
+pub mod health;
+pub mod page;
+pub mod paging;
+pub mod reservations;
+pub mod respond;
+pub mod routes;
+pub mod seats;
+pub mod wire;

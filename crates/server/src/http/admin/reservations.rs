@@ -1,0 +1,103 @@
+//! Who has which seat, for the operator: JSON pages, or CSV.
+
+use std::sync::Arc;
+
+use rules::command::Action;
+use rules::history::Actor;
+use rules::ids::{ReservationId, Seat, whole};
+use rules::seats::Hall;
+use salvo::http::header::ACCEPT;
+use salvo::http::{HeaderName, HeaderValue};
+use serde_json::json;
+use stores::ledger::Reservation;
+
+use crate::app::App;
+use crate::auth;
+use crate::batch::refusal;
+use crate::http::asked::Asked;
+use crate::http::endpoint::Handled;
+use crate::http::paging::Paging;
+use crate::http::reservations::tell_cancelled;
+use crate::http::respond::Reply;
+use crate::http::wire::{AdminReservationBody, moment};
+use crate::reserve::change;
+
+const NEXT: HeaderName = HeaderName::from_static("x-next");
+
+pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
+    auth::admin(&app.admin_token, &asked.headers)?;
+    let paging = Paging::asked(&asked)?;
+    let event = asked.event()?;
+    let hall = app.lanes.find(event).await?.hall();
+    let after = paging.after(|text| whole(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
+    let found = app.ledger.reservations_in(event, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
+    let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
+    if wants_csv(&asked) {
+        let reply = Reply::text("text/csv; charset=utf-8", csv(&found, &hall));
+        return Ok(match next.and_then(|next| HeaderValue::from_str(&next).ok()) {
+            Some(next) => reply.with(NEXT, next),
+            None => reply,
+        });
+    }
+    let reservations: Vec<_> = found.iter().map(|r| AdminReservationBody::of(r, &hall)).collect();
+    Ok(Reply::ok(&json!({ "success": true, "reservations": reservations, "next": next })))
+}
+
+fn wants_csv(asked: &Asked) -> bool {
+    let accepted = asked.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted
+        .flat_map(|value| value.split(','))
+        .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/csv")
+}
+
+fn csv(found: &[Reservation], hall: &Hall) -> String {
+    let mut text = String::from("reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt\r\n");
+    for reservation in found {
+        let sale = &reservation.sale;
+        let cells = [
+            reservation.id().to_string(),
+            reservation.event.to_string(),
+            sale.seat.0.to_string(),
+            hall.seat_name(sale.seat),
+            sale.owner.as_ref().map(|o| o.user.as_str().to_owned()).unwrap_or_default(),
+            sale.buyer_name.as_deref().unwrap_or_default().to_owned(),
+            sale.phone.as_deref().unwrap_or_default().to_owned(),
+            sale.number.map(|n| n.0.to_string()).unwrap_or_default(),
+            moment(sale.at),
+        ];
+        text.push_str(&cells.map(|cell| quoted(&cell)).join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
+/// A cell of RFC 4180. What a spreadsheet would run as a formula is kept text by an apostrophe;
+/// a telephone number begins with + and is none.
+fn quoted(cell: &str) -> String {
+    let digits = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !digits;
+    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains([',', '"', '\r', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+pub async fn cancel(app: Arc<App>, asked: Asked) -> Handled {
+    auth::admin(&app.admin_token, &asked.headers)?;
+    let id: ReservationId = asked.id("reservationId")?;
+    let told = change(&app, id.event, Actor::Admin, None, Action::Cancel { n: id.n }).await?;
+    app.metrics.outcome(told.answer.outcome.code());
+    tell_cancelled(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn cells_stay_cells() {
+        assert_eq!(quoted("plain"), "plain");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quoted("=1+1"), "'=1+1");
+        assert_eq!(quoted("+821012345678"), "+821012345678");
+        assert_eq!(quoted("+cmd"), "'+cmd");
+    }
+}

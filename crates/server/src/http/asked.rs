@@ -1,0 +1,98 @@
+//! One HTTP request, taken apart once.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use rules::command::Key;
+use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
+use rules::outcome::{Fault, Problem, Refusal};
+use salvo::http::{HeaderMap, HeaderName, Method, ReqBody};
+use salvo::hyper::Uri;
+use salvo::routing::PathParams;
+use sha2::{Digest, Sha256};
+
+use super::respond::Dialect;
+use crate::app::App;
+use crate::auth;
+
+pub struct Asked {
+    pub method: Method,
+    pub uri: Uri,
+    pub headers: HeaderMap,
+    pub params: PathParams,
+    pub peer: SocketAddr,
+    pub dialect: Dialect,
+    pub body: ReqBody,
+}
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const X_IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
+const KEY_CHARS: usize = 128;
+
+impl Asked {
+    pub fn user(&self, app: &App) -> Result<User, Refusal> {
+        auth::unknown_proxy(&app.settings, &self.headers)?;
+        auth::user(&app.settings, &self.headers, self.peer.ip())
+    }
+
+    /// The event in the path; the short paths mean the first one.
+    pub fn event(&self) -> Result<EventId, Refusal> {
+        match self.param("eventId") {
+            None => Ok(FIRST_EVENT),
+            Some(text) => whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId).ok_or(Refusal::NotFound),
+        }
+    }
+
+    pub fn seat(&self) -> Result<Seat, Refusal> {
+        let text = self.param("seatId").unwrap_or_default();
+        whole(text).and_then(|id| u32::try_from(id).ok()).map(Seat).ok_or(Refusal::NotFound)
+    }
+
+    /// An id that cannot be one names nothing.
+    pub fn id<T: FromStr>(&self, name: &str) -> Result<T, Refusal> {
+        self.param(name).unwrap_or_default().parse().map_err(|_| Refusal::NotFound)
+    }
+
+    fn param(&self, name: &str) -> Option<&str> {
+        self.params.get(name).map(String::as_str)
+    }
+
+    /// A parameter of the query string, percent-decoded. Given twice it is refused.
+    pub fn query(&self, name: &'static str) -> Result<Option<String>, Refusal> {
+        let query = self.uri.query().unwrap_or_default();
+        let mut found = None;
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            if key == name && found.replace(value.into_owned()).is_some() {
+                return Err(Fault::new(name, Problem::Repeated));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The caller's idempotency key, plain or quoted, under either name.
+    pub fn key(&self, body: &[u8]) -> Result<Option<Key>, Refusal> {
+        let mut shown = self.headers.get_all(&IDEMPOTENCY_KEY).iter().chain(self.headers.get_all(&X_IDEMPOTENCY_KEY));
+        let Some(first) = shown.next() else { return Ok(None) };
+        let field = "Idempotency-Key";
+        if shown.any(|other| other != first) {
+            return Err(Fault::new(field, Problem::Repeated));
+        }
+        let text = std::str::from_utf8(first.as_bytes()).map_err(|_| Fault::new(field, Problem::NotUtf8))?;
+        let bare = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
+        if !printable(bare, KEY_CHARS) {
+            return Err(Fault::new(field, auth::problem_with(bare, KEY_CHARS)));
+        }
+        Ok(Some(Key { text: bare.into(), content: self.digest(body) }))
+    }
+
+    /// Of method, path, dialect and body, each with its length before it.
+    fn digest(&self, body: &[u8]) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let path = self.uri.path();
+        for part in [self.method.as_str().as_bytes(), path.as_bytes(), self.dialect.name().as_bytes(), body] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.finalize().into()
+    }
+}

@@ -1,0 +1,110 @@
+//! What every request passes, whatever it asks: a trace id, the method, the dialect, a limit in
+//! time, and an answer even if the handler panics.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use rules::outcome::Refusal;
+use salvo::http::{HeaderName, HeaderValue, Method, ReqBody};
+use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
+use tokio::time::timeout;
+
+use super::asked::Asked;
+use super::respond::{self, Dialect, Refused, Reply};
+use crate::app::App;
+
+pub type Handled = Result<Reply, Refused>;
+type Run = Box<dyn Fn(Arc<App>, Asked) -> Pin<Box<dyn Future<Output = Handled> + Send>> + Send + Sync>;
+
+/// Longer than any deadline inside: a handler that is not done by then has lost its way.
+const REQUEST_TIME: Duration = Duration::from_secs(15);
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// One path: its methods, and what each does.
+pub struct Endpoint {
+    app: Arc<App>,
+    methods: Vec<(Method, Run)>,
+    allow: &'static str,
+}
+
+impl Endpoint {
+    pub fn new(app: &Arc<App>) -> Endpoint {
+        Endpoint { app: app.clone(), methods: Vec::new(), allow: "" }
+    }
+
+    pub fn on<F, W>(mut self, method: Method, run: F) -> Endpoint
+    where
+        F: Fn(Arc<App>, Asked) -> W + Send + Sync + 'static,
+        W: Future<Output = Handled> + Send + 'static,
+    {
+        self.methods.push((method, Box::new(move |app, asked| Box::pin(run(app, asked)))));
+        let names: Vec<&str> = self.methods.iter().map(|(method, _)| method.as_str()).collect();
+        // Once per path at the start of the server.
+        self.allow = names.join(", ").leak();
+        self
+    }
+
+    async fn run(&self, request: &mut Request, trace: &str) -> Reply {
+        let (dialect, handled) = match Dialect::asked(request.headers()) {
+            Ok(dialect) => (dialect, self.handle(request, dialect).await),
+            Err(refusal) => (Dialect::V1_1, Err(refusal.into())),
+        };
+        handled.unwrap_or_else(|refused| respond::refused(&refused, dialect, trace))
+    }
+
+    async fn handle(&self, request: &mut Request, dialect: Dialect) -> Handled {
+        let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
+        let Some((_, run)) = self.methods.iter().find(|(known, _)| *known == method) else {
+            let nothing_here = self.methods.is_empty();
+            let refusal = if nothing_here { Refusal::NoSuchPath } else { Refusal::WrongMethod { allow: self.allow } };
+            return Err(refusal.into());
+        };
+        let asked = take_apart(request, dialect);
+        let running = AssertUnwindSafe(run(self.app.clone(), asked)).catch_unwind();
+        match timeout(REQUEST_TIME, running).await {
+            Ok(Ok(handled)) => handled,
+            Ok(Err(_)) => Err(Refusal::Internal.into()),
+            Err(_) => Err(Refusal::Overloaded.into()),
+        }
+    }
+}
+
+fn take_apart(request: &mut Request, dialect: Dialect) -> Asked {
+    let peer = request.remote_addr().clone().into_std().unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
+    Asked {
+        method: request.method().clone(),
+        uri: request.uri().clone(),
+        params: std::mem::take(request.params_mut()),
+        peer,
+        dialect,
+        body: std::mem::replace(request.body_mut(), ReqBody::None),
+        headers: std::mem::take(request.headers_mut()),
+    }
+}
+
+#[async_trait]
+impl Handler for Endpoint {
+    async fn handle(&self, request: &mut Request, _: &mut Depot, response: &mut Response, _: &mut FlowCtrl) {
+        self.app.metrics.request();
+        let trace = trace_id(&self.app, request);
+        let reply = self.run(request, &trace).await;
+        reply.write(response);
+        if let Ok(trace) = HeaderValue::from_str(&trace) {
+            response.headers_mut().insert(REQUEST_ID, trace);
+        }
+    }
+}
+
+/// The caller's own id if it can stand in a header and a log line, else one of ours.
+fn trace_id(app: &App, request: &Request) -> String {
+    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    match given {
+        Some(id) if !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_graphic()) => id.to_owned(),
+        _ => format!("{:032x}", app.names.next().0),
+    }
+}

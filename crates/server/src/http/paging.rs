@@ -1,0 +1,47 @@
+//! Keyset pages: `limit`, `after`, and in the answer `next`. A page never shifts under a reader.
+
+use rules::outcome::{Fault, Problem, Refusal};
+
+use super::asked::Asked;
+
+const LIMIT: usize = 100;
+const LIMIT_MOST: usize = 1_000;
+
+pub struct Paging {
+    limit: usize,
+    after: Option<String>,
+}
+
+impl Paging {
+    pub fn asked(asked: &Asked) -> Result<Paging, Refusal> {
+        let limit = match asked.query("limit")? {
+            None => LIMIT,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|limit| (1..=LIMIT_MOST).contains(limit))
+                .ok_or_else(|| Fault::new("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 }))?,
+        };
+        Ok(Paging { limit, after: asked.query("after")? })
+    }
+
+    /// Where the page begins, read by whoever wrote `next`.
+    pub fn after<T>(&self, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
+        let not_ours = || Fault::new("after", Problem::Expected("the next of an earlier page"));
+        self.after.as_deref().map(|text| read(text).ok_or_else(not_ours)).transpose()
+    }
+
+    /// One row more than asked for tells whether there is another page.
+    pub fn one_more(&self) -> usize {
+        self.limit + 1
+    }
+
+    pub fn cut<T>(&self, mut rows: Vec<T>, name: impl FnOnce(&T) -> String) -> (Vec<T>, Option<String>) {
+        if rows.len() <= self.limit {
+            return (rows, None);
+        }
+        rows.truncate(self.limit);
+        let next = rows.last().map(name);
+        (rows, next)
+    }
+}

@@ -1,0 +1,53 @@
+//! What a refusal says to a person. Facts come from the outcome; only here they become words.
+
+use rules::outcome::{Fault, Forbidden, Problem, Refusal};
+
+pub fn message(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoSuchPath => "There is nothing at this path.".into(),
+        Refusal::WrongMethod { allow } => format!("This path answers to {allow}."),
+        Refusal::TooLarge { limit_bytes } => format!("The body is larger than {limit_bytes} bytes."),
+        Refusal::NotJsonType => "Content-Type must be application/json.".into(),
+        Refusal::TooSlow => "The body did not arrive in time.".into(),
+        Refusal::Invalid(fault) => invalid(fault),
+        Refusal::MissingUser => "The request does not say which user is asking.".into(),
+        Refusal::Unauthorized => "The request does not show who is allowed to make it.".into(),
+        Refusal::Forbidden(Forbidden::Anothers) => "This belongs to another user.".into(),
+        Refusal::Forbidden(Forbidden::UnknownProxy) => {
+            "The request came through a proxy that this server was not told about (GATEWAY_KEY).".into()
+        }
+        Refusal::NotFound => "It does not exist.".into(),
+        Refusal::AddressSpent { .. } => "Too many requests from this address; ask again shortly.".into(),
+        Refusal::AlreadyAsking { .. } => "An earlier request of this user is still running.".into(),
+        Refusal::KeyMismatch => "This Idempotency-Key was used for another request.".into(),
+        Refusal::NotOpen { .. } => "The sale is not open.".into(),
+        Refusal::Closed => "The sale is closed.".into(),
+        Refusal::Duplicate { .. } => "This user has just reserved.".into(),
+        Refusal::AlreadyReserved { .. } => "This user already has a reservation.".into(),
+        Refusal::SoldOut => "No seat is left.".into(),
+        Refusal::InUse => "It is in use: reservations stand.".into(),
+        Refusal::Contention => "Too many wanted it at once; ask again.".into(),
+        Refusal::Overloaded => "Too many requests are waiting; ask again shortly.".into(),
+        Refusal::LedgerUnreachable => "The ledger cannot be reached; ask again shortly.".into(),
+        Refusal::DoorUnreachable => "The door cannot be reached; ask again shortly.".into(),
+        Refusal::NoNumber => "No arrival number could be given; ask again shortly.".into(),
+        Refusal::Internal => "Something broke on our side.".into(),
+    }
+}
+
+fn invalid(fault: &Fault) -> String {
+    let field = &fault.field;
+    match &fault.problem {
+        Problem::Missing => format!("{field} is missing."),
+        Problem::Repeated => format!("{field} is given more than once."),
+        Problem::NotUtf8 => format!("{field} is not UTF-8."),
+        Problem::NotJson { line, column } => format!("{field} is not JSON (line {line}, column {column})."),
+        Problem::Expected(what) => format!("{field}: expected {what}."),
+        Problem::Length { most } => format!("{field} is longer than {most} characters."),
+        Problem::Unprintable => format!("{field} has characters that cannot be printed, or spaces at its ends."),
+        Problem::OutOfRange { least, most } => format!("{field} must be from {least} to {most}."),
+        Problem::NotAPhone => format!("{field} is not a telephone number."),
+        Problem::NotAMoment => format!("{field} is not a time such as 2026-12-24T18:00:00Z."),
+        Problem::OneOf(words) => format!("{field} must be one of: {}.", words.join(", ")),
+    }
+}

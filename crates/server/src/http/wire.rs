@@ -1,0 +1,160 @@
+//! The shapes of answers, as the contract writes them.
+
+use jiff::Timestamp;
+use rules::event::Event;
+use rules::ids::{ReservationId, Seat};
+use rules::seats::Hall;
+use rules::time::Moment;
+use serde::Serialize;
+use stores::ledger::Reservation;
+
+#[derive(Serialize)]
+pub struct SeatBody {
+    pub id: u32,
+    pub name: String,
+    /// It cannot be taken.
+    pub status: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
+}
+
+impl SeatBody {
+    pub fn sold(hall: &Hall, seat: Seat) -> SeatBody {
+        SeatBody { id: seat.0, name: hall.seat_name(seat), status: true, state: None }
+    }
+
+    pub fn with_state(hall: &Hall, seat: Seat, sold: bool) -> SeatBody {
+        SeatBody { id: seat.0, name: hall.seat_name(seat), status: sold, state: Some(state(sold)) }
+    }
+}
+
+fn state(sold: bool) -> &'static str {
+    if sold { "sold" } else { "free" }
+}
+
+/// A seat as the list shows it, appended to `text`.
+pub fn write_seat(text: &mut Vec<u8>, hall: &Hall, seat: Seat, sold: bool) {
+    // Writing to memory does not fail.
+    let _ = serde_json::to_writer(text, &SeatBody::with_state(hall, seat, sold));
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventBody {
+    pub id: i64,
+    pub name: String,
+    pub state: &'static str,
+    pub opens_at: Option<String>,
+    pub seat_count: u32,
+    pub remaining_seats: u32,
+    pub waiting_room: bool,
+    pub max_per_user: u32,
+}
+
+impl EventBody {
+    pub fn of(event: &Event, now: Moment) -> EventBody {
+        EventBody {
+            id: event.id.0,
+            name: event.name.to_string(),
+            state: event.state_at(now).as_str(),
+            opens_at: event.opens_at.map(moment),
+            seat_count: event.seat_count(),
+            remaining_seats: event.remaining(),
+            waiting_room: false,
+            max_per_user: event.max_per_user,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReservationBody {
+    pub reservation_id: String,
+    pub event_id: i64,
+    pub seat: SeatName,
+    pub created_at: String,
+    pub state: &'static str,
+}
+
+#[derive(Serialize)]
+pub struct SeatName {
+    pub id: u32,
+    pub name: String,
+}
+
+impl ReservationBody {
+    pub fn of(reservation: &Reservation, hall: &Hall) -> ReservationBody {
+        let sale = &reservation.sale;
+        ReservationBody {
+            reservation_id: reservation.id().to_string(),
+            event_id: reservation.event.0,
+            seat: SeatName { id: sale.seat.0, name: hall.seat_name(sale.seat) },
+            created_at: moment(sale.at),
+            state: "confirmed",
+        }
+    }
+}
+
+/// What the admin sees of a reservation: the only view with names and telephone numbers.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AdminReservationBody {
+    #[serde(flatten)]
+    pub reservation: ReservationBody,
+    pub user_id: Option<String>,
+    pub user_name: Option<String>,
+    pub phone: Option<String>,
+    pub sequence: Option<u64>,
+}
+
+impl AdminReservationBody {
+    pub fn of(reservation: &Reservation, hall: &Hall) -> AdminReservationBody {
+        let sale = &reservation.sale;
+        AdminReservationBody {
+            reservation: ReservationBody::of(reservation, hall),
+            user_id: sale.owner.as_ref().map(|o| o.user.as_str().to_owned()),
+            user_name: sale.buyer_name.as_deref().map(str::to_owned),
+            phone: sale.phone.as_deref().map(str::to_owned),
+            sequence: sale.number.map(|n| n.0),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReservedBody {
+    pub success: bool,
+    pub seat: SeatBody,
+    pub remaining_seats: u32,
+    pub user_ttl_remaining: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
+    pub reservation_id: String,
+}
+
+impl ReservedBody {
+    pub fn of(reserved: &rules::outcome::Reserved, hall: &Hall) -> ReservedBody {
+        ReservedBody {
+            success: true,
+            seat: SeatBody::sold(hall, reserved.seat),
+            remaining_seats: reserved.remaining,
+            user_ttl_remaining: reserved.user_ttl_s,
+            sequence: reserved.number.map(|n| n.0),
+            reservation_id: id(reserved.reservation),
+        }
+    }
+}
+
+fn id(id: ReservationId) -> String {
+    id.to_string()
+}
+
+/// RFC 3339 in UTC.
+pub fn moment(at: Moment) -> String {
+    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
+
+/// RFC 3339 with an offset, or none if there is no such moment.
+pub fn read_moment(text: &str) -> Option<Moment> {
+    text.parse::<Timestamp>().ok().map(|at| Moment(at.as_millisecond()))
+}

@@ -1,0 +1,14 @@
+//! Tickettock over HTTP. `ARCHITECTURE.md` tells the path of a request; `reserve.rs` is that path.
+
+pub mod app;
+pub mod auth;
+pub mod batch;
+pub mod board;
+pub mod clock;
+pub mod commands;
+pub mod http;
+pub mod names;
+pub mod reserve;
+pub mod settings;
+pub mod telemetry;
+pub mod wiring;

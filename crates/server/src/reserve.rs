@@ -1,0 +1,84 @@
+//! The path of a request, in order.
+//!
+//! | step    | where                                                                  |
+//! |---------|------------------------------------------------------------------------|
+//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number     |
+//! | batch   | `batch::Lane::run`: what arrived while the last batch ran is the next   |
+//! | decide  | `rules::decide`, called by the ledger under the event's lock            |
+//! | commit  | `stores::ledger`, durable before anyone is told                         |
+//! | publish | `batch::Lane::publish`: marks are taken away, counts are shown          |
+//! | respond | `http::respond`: outcome -> status and body                             |
+//!
+//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rules::arrive::Arrival;
+use rules::command::{Action, Buyer, Command, Key};
+use rules::decide::Answer;
+use rules::history::Actor;
+use rules::ids::{Address, EventId, Number};
+use rules::outcome::{Outcome, Refusal};
+use rules::seats::Hall;
+use tokio::time::timeout;
+
+use crate::app::App;
+use crate::batch::{Ended, Lane, Wanted};
+
+/// From arrival to the moment a request leaves the queue unserved.
+pub const DEADLINE: Duration = Duration::from_secs(3);
+
+/// A request that is in a batch when its deadline passes may still be answered by that batch.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How a request ended, with what is needed to tell it.
+#[derive(Debug)]
+pub struct Told {
+    pub answer: Answer,
+    pub hall: Arc<Hall>,
+    /// The arrival number, if it got one: refusals carry it too.
+    pub number: Option<Number>,
+}
+
+/// Reserves the lowest free seat of an event, first come, first served.
+pub async fn reserve(
+    app: &App,
+    event: EventId,
+    actor: Actor,
+    address: Address,
+    key: Option<Key>,
+    buyer: Buyer,
+) -> Result<Told, Refusal> {
+    let lane = app.lanes.find(event).await?;
+    let name = app.names.next();
+    let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
+    let command = Command { actor, number: None, name, key, action: Action::Reserve(buyer) };
+    wait(lane, command, Some(arrival)).await
+}
+
+/// Any other change of an event: ordered by the queue alone.
+pub async fn change(
+    app: &App,
+    event: EventId,
+    actor: Actor,
+    key: Option<Key>,
+    action: Action,
+) -> Result<Told, Refusal> {
+    let lane = app.lanes.find(event).await?;
+    let command = Command { actor, number: None, name: app.names.next(), key, action };
+    wait(lane, command, None).await
+}
+
+async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Result<Told, Refusal> {
+    let hall = lane.hall();
+    let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
+    match timeout(DEADLINE + GRACE, answer).await {
+        Ok(Ok(Ended { answer, number })) => Ok(Told { answer, hall, number }),
+        // Not answered in time, or its task is gone: whether it happened is not known here.
+        Ok(Err(_)) | Err(_) => {
+            let answer = Outcome::from(Refusal::LedgerUnreachable).into();
+            Ok(Told { answer, hall, number: None })
+        }
+    }
+}

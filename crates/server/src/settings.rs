@@ -1,0 +1,100 @@
+//! Settings: flags over environment over file over default. One table names them all; the command
+//! line, the file, the environment and the manual are made from it.
+
+mod table;
+mod typed;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+pub use self::table::{SETTINGS, Setting};
+pub use self::typed::{LogFormat, Settings};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Flag,
+    Environment,
+    File,
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Flag => "flag",
+            Origin::Environment => "environment",
+            Origin::File => "file",
+            Origin::Default => "default",
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub text: String,
+    pub origin: Origin,
+}
+
+/// A setting that stops the start, named.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadSetting(pub String);
+
+impl fmt::Display for BadSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadSetting {}
+
+/// The text of every setting, before it is understood.
+#[derive(Clone, Debug, Default)]
+pub struct Values(BTreeMap<&'static str, Value>);
+
+impl Values {
+    /// `flags` and `environment` look a setting up by its name.
+    pub fn gather(
+        flags: impl Fn(&Setting) -> Option<String>,
+        environment: impl Fn(&str) -> Option<String>,
+        file: Option<&Path>,
+    ) -> Result<Values, BadSetting> {
+        let file = file.map(read_file).transpose()?.unwrap_or_default();
+        let mut values = BTreeMap::new();
+        for setting in SETTINGS {
+            let value = flags(setting)
+                .map(|text| Value { text, origin: Origin::Flag })
+                .or_else(|| environment(setting.name).map(|text| Value { text, origin: Origin::Environment }))
+                .or_else(|| file.get(setting.name).map(|text| Value { text: text.clone(), origin: Origin::File }))
+                .unwrap_or_else(|| Value { text: setting.default.to_owned(), origin: Origin::Default });
+            values.insert(setting.name, value);
+        }
+        Ok(Values(values))
+    }
+
+    pub fn get(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or_else(|| unreachable!("{name} is not in the table of settings"))
+    }
+}
+
+/// A TOML file with the settings' names in lower case.
+fn read_file(path: &Path) -> Result<BTreeMap<&'static str, String>, BadSetting> {
+    let bad = |why: String| BadSetting(format!("the settings file {}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(e.to_string()))?;
+    let mut values = BTreeMap::new();
+    for (key, value) in table {
+        let known = SETTINGS.iter().find(|s| s.name.eq_ignore_ascii_case(&key));
+        let setting = known.ok_or_else(|| bad(format!("there is no setting {key:?}")))?;
+        let text = match value {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Boolean(on) => u8::from(on).to_string(),
+            other => {
+                return Err(bad(format!("{key} is a {}, expected text, a number or true/false", other.type_str())));
+            }
+        };
+        values.insert(setting.name, text);
+    }
+    Ok(values)
+}

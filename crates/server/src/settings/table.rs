@@ -1,0 +1,63 @@
+//! Every setting, on one page.
+
+#[derive(Debug)]
+pub struct Setting {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub meaning: &'static str,
+    pub secret: bool,
+}
+
+impl Setting {
+    /// `APP_PORT` is `--app-port`.
+    pub fn flag(&self) -> String {
+        self.name.to_ascii_lowercase().replace('_', "-")
+    }
+}
+
+const fn setting(name: &'static str, default: &'static str, meaning: &'static str) -> Setting {
+    Setting { name, default, meaning, secret: false }
+}
+
+const fn secret(name: &'static str, meaning: &'static str) -> Setting {
+    Setting { name, default: "", meaning, secret: true }
+}
+
+pub const SETTINGS: &[Setting] = &[
+    setting(
+        "APP_HOST",
+        "127.0.0.1",
+        "Address to listen on. One that is not loopback needs GATEWAY_KEY or ALLOW_TRUSTED_HEADER=1.",
+    ),
+    setting("APP_PORT", "5800", "Port to listen on; 0 takes a free one and prints it."),
+    setting(
+        "DATA_DIR",
+        "./tickettock-data",
+        "Folder of the embedded ledger, and of the admin token made at first start.",
+    ),
+    setting("FCFS_SEATS", "9", "Seats of event 1, which is made at first start."),
+    setting("FCFS_USER_HEADER", "X-User-Id", "Header that names the user in AUTH_MODE=header."),
+    setting(
+        "FCFS_USER_TTL",
+        "900",
+        "Seconds after a sale in which the same user's next request is called duplicate; 0: for ever.",
+    ),
+    setting("FCFS_IP_LIMIT", "0", "Reservation requests per address and window; 0: no limit."),
+    setting("FCFS_IP_WINDOW", "5", "Seconds of that window."),
+    setting("FCFS_MAX_RETRIES", "5", "How often a batch is tried again when the ledger's lock cannot be had."),
+    setting("DEFAULT_REGION", "KR", "Region (ISO 3166) of telephone numbers without a country code."),
+    setting("AUTH_MODE", "header", "header: FCFS_USER_HEADER is believed, from loopback or with GATEWAY_KEY."),
+    secret(
+        "ADMIN_TOKEN",
+        "Bearer token of the admin paths, at least 16 characters. Unset: one is made at first start.",
+    ),
+    secret("GATEWAY_KEY", "Secret that the gateway shows, at least 32 characters."),
+    setting(
+        "ALLOW_TRUSTED_HEADER",
+        "0",
+        "1: believe the user header from any address. Only behind something that sets it.",
+    ),
+    setting("QUEUE_DEPTH", "8192", "Requests that may wait per event; beyond it the answer is 503 at once."),
+    setting("RUST_LOG", "info", "What to log: error, warn, info, debug, trace, or filters per module."),
+    setting("LOG_FORMAT", "text", "text or json."),
+];

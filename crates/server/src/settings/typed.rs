@@ -1,0 +1,218 @@
+//! Settings that are understood. A bad value stops the start and names the setting.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use rules::arrive::Budget;
+use rules::command::Terms;
+use salvo::http::HeaderName;
+
+use super::{BadSetting, Values};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub app_host: IpAddr,
+    pub app_port: u16,
+    pub data_dir: PathBuf,
+    pub seats: u32,
+    pub user_header: HeaderName,
+    pub budget: Budget,
+    pub terms: Terms,
+    pub max_retries: u32,
+    pub default_region: String,
+    pub admin_token: Option<String>,
+    pub gateway_key: Option<String>,
+    pub allow_trusted_header: bool,
+    pub queue_depth: usize,
+    pub log_filter: String,
+    pub log_format: LogFormat,
+}
+
+const ADMIN_TOKEN_CHARS: usize = 16;
+const GATEWAY_KEY_CHARS: usize = 32;
+
+impl Settings {
+    pub fn understand(values: &Values) -> Result<Settings, BadSetting> {
+        let read = Reading { values };
+        let settings = Settings {
+            app_host: read.parsed("APP_HOST", "an IP address such as 127.0.0.1 or ::1")?,
+            app_port: read.parsed("APP_PORT", "a port from 0 to 65535")?,
+            data_dir: read.path("DATA_DIR")?,
+            seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
+            user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
+            budget: Budget {
+                limit: read.within("FCFS_IP_LIMIT", 0, 1_000_000)? as u32,
+                window_ms: read.within("FCFS_IP_WINDOW", 1, 86_400)? * 1_000,
+            },
+            terms: Terms { user_ttl_ms: read.within("FCFS_USER_TTL", 0, 315_360_000)? * 1_000, ..Terms::default() },
+            max_retries: read.within("FCFS_MAX_RETRIES", 0, 100)? as u32,
+            default_region: read.region("DEFAULT_REGION")?,
+            admin_token: read.secret("ADMIN_TOKEN", ADMIN_TOKEN_CHARS)?,
+            gateway_key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?,
+            allow_trusted_header: read.switch("ALLOW_TRUSTED_HEADER")?,
+            queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
+            log_filter: read.log_filter("RUST_LOG")?,
+            log_format: match read.text("LOG_FORMAT") {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                _ => return Err(read.bad("LOG_FORMAT", "text or json")),
+            },
+        };
+        if read.text("AUTH_MODE") != "header" {
+            return Err(read.bad("AUTH_MODE", "header"));
+        }
+        settings.safe_to_listen()?;
+        Ok(settings)
+    }
+
+    /// Believing a header from strangers is a choice that has to be made in so many words.
+    fn safe_to_listen(&self) -> Result<(), BadSetting> {
+        if self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header {
+            return Ok(());
+        }
+        Err(BadSetting(format!(
+            "APP_HOST {} is not loopback, and AUTH_MODE=header authenticates nobody: \
+             set GATEWAY_KEY, or ALLOW_TRUSTED_HEADER=1 if something in front sets {} itself",
+            self.app_host, self.user_header
+        )))
+    }
+}
+
+struct Reading<'a> {
+    values: &'a Values,
+}
+
+impl Reading<'_> {
+    fn text(&self, name: &str) -> &str {
+        &self.values.get(name).text
+    }
+
+    fn bad(&self, name: &str, expected: &str) -> BadSetting {
+        let value = self.values.get(name);
+        let secret = super::SETTINGS.iter().any(|s| s.name == name && s.secret);
+        let shown = if secret { "hidden".to_owned() } else { format!("{:?}", value.text) };
+        BadSetting(format!("{name} ({}) is {shown}: expected {expected}", value.origin))
+    }
+
+    fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
+        self.text(name).trim().parse().map_err(|_| self.bad(name, expected))
+    }
+
+    fn within(&self, name: &str, least: i64, most: i64) -> Result<i64, BadSetting> {
+        let expected = || self.bad(name, &format!("a whole number from {least} to {most}"));
+        let number: i64 = self.text(name).trim().parse().map_err(|_| expected())?;
+        if (least..=most).contains(&number) { Ok(number) } else { Err(expected()) }
+    }
+
+    fn switch(&self, name: &str) -> Result<bool, BadSetting> {
+        match self.text(name).trim() {
+            "0" | "false" => Ok(false),
+            "1" | "true" => Ok(true),
+            _ => Err(self.bad(name, "0 or 1")),
+        }
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, BadSetting> {
+        let text = self.text(name);
+        if text.is_empty() { Err(self.bad(name, "a folder")) } else { Ok(PathBuf::from(text)) }
+    }
+
+    fn region(&self, name: &str) -> Result<String, BadSetting> {
+        let text = self.text(name);
+        let plain = text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase());
+        let known = plain && text.parse::<phonenumber::country::Id>().is_ok();
+        if known { Ok(text.to_owned()) } else { Err(self.bad(name, "a region such as KR")) }
+    }
+
+    fn secret(&self, name: &str, least: usize) -> Result<Option<String>, BadSetting> {
+        let text = self.text(name);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let visible = text.bytes().all(|b| b.is_ascii_graphic());
+        if text.len() < least || !visible {
+            return Err(self.bad(name, &format!("at least {least} visible ASCII characters")));
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    fn log_filter(&self, name: &str) -> Result<String, BadSetting> {
+        let text = self.text(name);
+        match tracing_subscriber::EnvFilter::try_new(text) {
+            Ok(_) => Ok(text.to_owned()),
+            Err(_) => Err(self.bad(name, "a log filter such as info or debug,salvo=warn")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Settings, BadSetting> {
+        let environment = |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+        Settings::understand(&Values::gather(|_| None, environment, None)?)
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_documents() {
+        let s = with(&[]).unwrap();
+        assert_eq!((s.app_host.to_string(), s.app_port, s.seats), ("127.0.0.1".into(), 5800, 9));
+        assert_eq!((s.terms.user_ttl_ms, s.budget.limit, s.queue_depth), (900_000, 0, 8192));
+    }
+
+    #[test]
+    fn a_bad_value_is_named() {
+        for (name, value) in [
+            ("APP_PORT", "99999"),
+            ("APP_HOST", "localhost"),
+            ("FCFS_SEATS", "-1"),
+            ("FCFS_SEATS", "nine"),
+            ("FCFS_USER_HEADER", "a b"),
+            ("FCFS_IP_WINDOW", "0"),
+            ("DEFAULT_REGION", "KOR"),
+            ("AUTH_MODE", "none"),
+            ("ADMIN_TOKEN", "short"),
+            ("GATEWAY_KEY", "short"),
+            ("ALLOW_TRUSTED_HEADER", "maybe"),
+            ("QUEUE_DEPTH", "0"),
+            ("LOG_FORMAT", "xml"),
+            ("RUST_LOG", "no such=level=x"),
+        ] {
+            let BadSetting(why) = with(&[(name, value)]).expect_err(name);
+            assert!(why.starts_with(name) && why.contains("environment"), "{why}");
+            let secret = name.ends_with("TOKEN") || name.ends_with("KEY");
+            assert_eq!(why.contains(value), !secret, "{why}");
+        }
+    }
+
+    #[test]
+    fn strangers_are_not_believed_by_accident() {
+        assert!(with(&[("APP_HOST", "0.0.0.0")]).is_err());
+        assert!(with(&[("APP_HOST", "0.0.0.0"), ("ALLOW_TRUSTED_HEADER", "1")]).is_ok());
+        let key = "k".repeat(32);
+        assert!(with(&[("APP_HOST", "::"), ("GATEWAY_KEY", &key)]).is_ok());
+        assert!(with(&[("APP_HOST", "::1")]).is_ok());
+    }
+
+    #[test]
+    fn flags_over_environment_over_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("t.toml");
+        std::fs::write(&file, "app_port = 1\nfcfs_seats = 2\nqueue_depth = 3\n").unwrap();
+        let flags = |s: &crate::settings::Setting| (s.name == "APP_PORT").then(|| "10".to_owned());
+        let environment = |n: &str| ["APP_PORT", "FCFS_SEATS"].contains(&n).then(|| "20".to_owned());
+        let s = Settings::understand(&Values::gather(flags, environment, Some(&file)).unwrap()).unwrap();
+        assert_eq!((s.app_port, s.seats, s.queue_depth), (10, 20, 3));
+        std::fs::write(&file, "no_such = 1\n").unwrap();
+        let BadSetting(why) = Values::gather(|_| None, |_| None, Some(&file)).unwrap_err();
+        assert!(why.contains("no_such"), "{why}");
+    }
+}

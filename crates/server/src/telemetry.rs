@@ -1,0 +1,95 @@
+//! Logs and metrics. Neither carries a token, a telephone number or a user's name.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use rules::event::Event;
+use tracing_subscriber::EnvFilter;
+
+use crate::settings::{LogFormat, Settings};
+
+pub fn begin_logging(settings: &Settings) {
+    let filter = EnvFilter::try_new(&settings.log_filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match settings.log_format {
+        LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        LogFormat::Json => logs.json().init(),
+    }
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OutcomeLabels {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct EventLabels {
+    event: i64,
+}
+
+pub struct Metrics {
+    registry: Registry,
+    outcomes: Family<OutcomeLabels, Counter>,
+    requests: Counter,
+    batches: Histogram,
+    commits: Histogram,
+    remaining: Family<EventLabels, Gauge>,
+    waiting: Gauge<u64, AtomicU64>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("tickettock");
+        let outcomes = Family::default();
+        registry.register("outcomes", "How requests that ask for a change ended", outcomes.clone());
+        let requests = Counter::default();
+        registry.register("requests", "HTTP requests of all kinds", requests.clone());
+        let batches = Histogram::new(exponential_buckets(1.0, 2.0, 10));
+        registry.register("batch_requests", "Requests per batch", batches.clone());
+        let commits = Histogram::new(exponential_buckets(0.000_25, 2.0, 14));
+        registry.register("commit_seconds", "From handing a batch to the ledger to its durable end", commits.clone());
+        let remaining = Family::default();
+        registry.register("remaining_seats", "Free seats after the last batch", remaining.clone());
+        let waiting = Gauge::default();
+        registry.register("waiting_requests", "Requests accepted and not yet answered", waiting.clone());
+        Metrics { registry, outcomes, requests, batches, commits, remaining, waiting }
+    }
+}
+
+impl Metrics {
+    pub fn request(&self) {
+        self.requests.inc();
+    }
+
+    pub fn outcome(&self, outcome: &'static str) {
+        self.outcomes.get_or_create(&OutcomeLabels { outcome }).inc();
+    }
+
+    pub fn batch(&self, requests: usize) {
+        self.batches.observe(requests as f64);
+    }
+
+    pub fn commit_took(&self, time: Duration) {
+        self.commits.observe(time.as_secs_f64());
+    }
+
+    pub fn remaining(&self, event: &Event) {
+        self.remaining.get_or_create(&EventLabels { event: event.id.0 }).set(i64::from(event.remaining()));
+    }
+
+    pub fn text(&self, waiting: usize) -> String {
+        self.waiting.set(waiting as u64);
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(_) => String::new(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Puts a server together from its settings, and runs it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rules::event::NewEvent;
+use rules::ids::FIRST_EVENT;
+use rules::seats::Hall;
+use rules::time::Clock;
+use salvo::conn::tcp::TcpAcceptor;
+use salvo::conn::{Acceptor, TcpListener};
+use salvo::fuse::FuseConfig;
+use salvo::{Listener, Server, Service};
+use stores::door::local::LocalDoor;
+use stores::ledger::sqlite::{SqliteLedger, Surroundings};
+use stores::ledger::Fault;
+
+use crate::app::App;
+use crate::clock::EmbeddedClock;
+use crate::http::routes::routes;
+use crate::settings::Settings;
+
+/// How long `/readyz` says no before connections are refused: time for a balancer to notice.
+const DRAIN_NOTICE: Duration = Duration::from_millis(500);
+/// Requests that are under way get this long. Together well under the ten seconds promised.
+const DRAIN_TIME: Duration = Duration::from_secs(8);
+
+/// The process ends with this when the disk can no longer be trusted (`EX_IOERR`).
+const DISK_FAILED: i32 = 74;
+
+/// Everything of one server, on the embedded ledger and door.
+pub async fn embedded(settings: Settings) -> Result<Arc<App>, String> {
+    let mut clock: Option<Arc<dyn Clock>> = None;
+    let surroundings = Surroundings {
+        clock: |newest| {
+            let embedded: Arc<dyn Clock> = Arc::new(EmbeddedClock::starting(newest));
+            clock = Some(embedded.clone());
+            embedded
+        },
+        on_fatal: Box::new(|_| end_process()),
+        key_ttl_ms: settings.terms.key_ttl_ms,
+    };
+    let ledger = SqliteLedger::open(&settings.data_dir, surroundings).map_err(|e| e.to_string())?;
+    let clock = clock.ok_or("the ledger made no clock")?;
+    let admin_token = admin_token(&settings).map_err(|e| format!("the admin token cannot be kept: {e}"))?;
+    let door = Arc::new(LocalDoor::new(clock, settings.budget));
+    let app = App::new(settings, admin_token, Arc::new(ledger), door);
+    first_event(&app).await.map_err(|e| e.to_string())?;
+    Ok(app)
+}
+
+/// Event 1 is there from the first start on.
+pub async fn first_event(app: &App) -> Result<(), Fault> {
+    if app.ledger.event(FIRST_EVENT).await?.is_some() {
+        return Ok(());
+    }
+    let hall = Hall::Count(app.settings.seats);
+    let new = NewEvent { name: "Event 1".into(), hall, max_per_user: 1, opens_at: None };
+    match app.ledger.create_event(new, Some(FIRST_EVENT)).await {
+        Ok(_) | Err(Fault::NoSuchEvent) => Ok(()),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Gives the last answers a moment to leave, then ends: going on could acknowledge what is not
+/// on the disk.
+fn end_process() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(200));
+        std::process::exit(DISK_FAILED);
+    });
+}
+
+pub fn admin_token_file(data_dir: &Path) -> PathBuf {
+    data_dir.join("admin-token")
+}
+
+/// The token from the settings, or the one made at first start.
+fn admin_token(settings: &Settings) -> io::Result<String> {
+    if let Some(token) = &settings.admin_token {
+        return Ok(token.clone());
+    }
+    let file = admin_token_file(&settings.data_dir);
+    match fs::read_to_string(&file) {
+        Ok(token) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
+        Ok(_) => Err(io::Error::other(format!("{} is empty", file.display()))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let token = uuid::Uuid::new_v4().simple().to_string() + &uuid::Uuid::new_v4().simple().to_string();
+            write_private(&file, &token)?;
+            Ok(token)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn write_private(file: &Path, text: &str) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(file)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()
+}
+
+/// A server that listens, and the address it got.
+pub struct Listening {
+    app: Arc<App>,
+    acceptor: TcpAcceptor,
+    pub address: std::net::SocketAddr,
+}
+
+pub async fn listen(app: Arc<App>) -> Result<Listening, String> {
+    let wanted = (app.settings.app_host, app.settings.app_port);
+    let listener = TcpListener::new(wanted);
+    let acceptor = listener
+        .try_bind()
+        .await
+        .map_err(|e| format!("APP_HOST {} and APP_PORT {}: cannot listen there: {e}", wanted.0, wanted.1))?;
+    let address = acceptor.holdings().first().and_then(|h| h.local_addr.clone().into_std());
+    let address = address.ok_or("the listener has no address")?;
+    Ok(Listening { app, acceptor, address })
+}
+
+impl Listening {
+    /// Serves until `stop`, then answers what was accepted and returns.
+    pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
+        let service = Service::new(routes(&self.app));
+        let server = Server::new(self.acceptor).fuse_config(FuseConfig::default());
+        let handle = server.handle();
+        let app = self.app.clone();
+        tokio::spawn(async move {
+            stop.await;
+            app.drain();
+            tracing::info!("shutting down: what was accepted is answered first");
+            tokio::time::sleep(DRAIN_NOTICE).await;
+            handle.stop_graceful(DRAIN_TIME);
+        });
+        server.serve(service).await;
+    }
+}

@@ -1,0 +1,1 @@
+//! The suite that a ledger and a door must pass.

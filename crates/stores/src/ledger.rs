@@ -1,0 +1,125 @@
+//! The ledger port: the only truth. Its one verb for change is `commit`, because that is where
+//! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
+
+pub mod sqlite;
+
+use std::fmt;
+use std::sync::Arc;
+
+use rules::command::{Command, Terms};
+use rules::decide::Answer;
+use rules::event::{Event, NewEvent};
+use rules::history::Entry;
+use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::seats::Sale;
+use rules::time::Moment;
+
+use crate::Working;
+
+/// At most so many commands change an event in one transaction.
+pub const BATCH_MOST: usize = 512;
+
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub event: EventId,
+    /// Shared, so that a batch can be tried again without copying it.
+    pub commands: Arc<Vec<Command>>,
+    pub terms: Terms,
+}
+
+#[derive(Debug)]
+pub struct Committed {
+    /// One per command, in the order of the commands; durable.
+    pub answers: Vec<Answer>,
+    pub event: Event,
+}
+
+/// Broken machinery. A refusal is not a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The subject's lock could not be had in time; nothing was done.
+    Locked,
+    /// The ledger cannot be reached or cannot write; nothing is known to be done.
+    Unreachable(String),
+    NoSuchEvent,
+    /// What is stored contradicts itself, or a request cannot be stored. Never a success.
+    Broken(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Locked => f.write_str("the subject's lock could not be had"),
+            Fault::Unreachable(why) => write!(f, "the ledger cannot be used: {why}"),
+            Fault::NoSuchEvent => f.write_str("no such event"),
+            Fault::Broken(why) => write!(f, "the ledger is damaged or refuses: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+pub type Answered<T> = Working<Result<T, Fault>>;
+
+/// A sale with the event it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    pub event: EventId,
+    pub sale: Sale,
+}
+
+impl Reservation {
+    pub fn id(&self) -> ReservationId {
+        ReservationId { event: self.event, n: self.sale.n }
+    }
+}
+
+/// Every seat that is taken, and the history number at which that was so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub n: u64,
+    pub seat_count: u32,
+    /// In seat order.
+    pub sold: Vec<Seat>,
+}
+
+pub trait Ledger: Send + Sync + 'static {
+    /// Decides a batch and makes it durable. All of it happened, or none of it.
+    fn commit(&self, batch: Batch) -> Answered<Committed>;
+
+    /// Makes an event; the next free id, or the given one if no event has it yet.
+    fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event>;
+
+    /// A generation of arrival numbers that nobody has used, durable before it is returned.
+    /// The first one is 0.
+    fn raise_generation(&self, event: EventId) -> Answered<u64>;
+
+    /// Events in order of id, from behind `after`; deleted ones are left out.
+    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>>;
+
+    /// One event, also a deleted one.
+    fn event(&self, id: EventId) -> Answered<Option<Event>>;
+
+    /// Who has a seat, exactly now.
+    fn sale_of_seat(&self, event: EventId, seat: Seat) -> Answered<Option<Sale>>;
+
+    fn snapshot(&self, event: EventId) -> Answered<Snapshot>;
+
+    /// What happened behind `after`, in order.
+    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<Entry>>;
+
+    /// One reservation, while it stands.
+    fn reservation(&self, id: ReservationId) -> Answered<Option<Reservation>>;
+
+    /// A user's reservations by event and seat.
+    fn reservations_of(&self, user: User, after: Option<(EventId, Seat)>, limit: usize) -> Answered<Vec<Reservation>>;
+
+    /// An event's reservations by seat.
+    fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>>;
+
+    /// What this ledger calls now.
+    fn now(&self) -> Moment;
+
+    /// Whether a change could be made durable at this moment.
+    fn ready(&self) -> Answered<()>;
+}

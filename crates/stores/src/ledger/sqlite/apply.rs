@@ -1,0 +1,242 @@
+//! One batch inside an open transaction: read, decide with the rules, write.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rules::decide::{self, Answer, Decision, KeptAnswer, Known};
+use rules::event::{Event, NewEvent, State};
+use rules::history::Happened;
+use rules::ids::{EventId, Seat, User};
+use rules::outcome::{Outcome, Refusal};
+use rules::seats::{Hall, Sale};
+use rules::time::Moment;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, OptionalExtension, Result, params};
+
+use super::rows::{self, Halls};
+use super::{queries, trouble};
+use crate::ledger::{Batch, Committed};
+
+/// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
+/// every command runs alone, so that only the guilty one fails.
+pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
+    match within_savepoint(conn, || together(conn, halls, batch, now)) {
+        Err(error) if trouble::lasting(&error) => {
+            tracing::warn!(event = %batch.event, %error, "a batch was refused; its requests run one by one");
+            one_by_one(conn, halls, batch, now)
+        }
+        other => other,
+    }
+}
+
+fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
+    let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    for i in decide::order(&batch.commands) {
+        let alone =
+            Batch { event: batch.event, commands: Arc::new(vec![batch.commands[i].clone()]), terms: batch.terms };
+        match within_savepoint(conn, || together(conn, halls, &alone, now)) {
+            Ok(Some(committed)) => answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone()),
+            Ok(None) => return Ok(None),
+            Err(error) if trouble::lasting(&error) => {
+                tracing::error!(event = %batch.event, %error, "a request was refused by the database");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event }))
+}
+
+/// All of `work` or none of it. A panic in a rule is an error like any other: the writer lives on.
+pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    conn.prepare_cached("SAVEPOINT step")?.execute([])?;
+    let result = catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())));
+    // Some errors end the whole transaction; then there is no savepoint to go back to.
+    if result.is_err() && !conn.is_autocommit() {
+        conn.prepare_cached("ROLLBACK TO step")?.execute([])?;
+    }
+    if !conn.is_autocommit() {
+        conn.prepare_cached("RELEASE step")?.execute([])?;
+    }
+    result
+}
+
+fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
+    let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
+    let known = read(conn, batch)?;
+    let Decision { answers, writes, after } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
+    if !writes.is_empty() {
+        write(conn, &event, &after, &writes, now)?;
+    }
+    Ok(Some(Committed { answers, event: after }))
+}
+
+fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
+    let needs = decide::needs(&batch.commands);
+    let event = batch.event.0;
+    let mut known = Known { holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
+    let mut holdings = conn.prepare_cached(queries::HOLDINGS)?;
+    for user in needs.users {
+        let mine: Vec<_> = holdings.query_map(params![user.as_str(), event], rows::holding)?.collect::<Result<_>>()?;
+        if !mine.is_empty() {
+            known.holdings.insert(user.clone(), mine);
+        }
+    }
+    if !needs.keys.is_empty() {
+        let mut answer = conn.prepare_cached(queries::ANSWER)?;
+        for (user, key) in needs.keys {
+            let found = answer.query_row(params![event, user.as_str(), key], kept_answer).optional()?;
+            if let Some(found) = found {
+                known.answers.insert((user.clone(), key.into()), found);
+            }
+        }
+    }
+    for n in needs.sales {
+        if let Some(sale) = conn.prepare_cached(queries::SALE)?.query_row((event, n as i64), rows::sale).optional()? {
+            known.sales.insert(n, sale);
+        }
+    }
+    if needs.free_seats > 0 {
+        let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
+        known.free =
+            free.query_map((event, needs.free_seats as i64), |row| row.get(0).map(Seat))?.collect::<Result<_>>()?;
+    }
+    Ok(known)
+}
+
+fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
+    let kept: String = row.get(2)?;
+    Ok(KeptAnswer {
+        content: row.get(0)?,
+        at: Moment(row.get(1)?),
+        kept: serde_json::from_str(&kept).map_err(|e| Error::FromSqlConversionFailure(2, Type::Text, Box::new(e)))?,
+    })
+}
+
+fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writes, now: Moment) -> Result<()> {
+    let id = before.id;
+    for freed in &writes.freed {
+        let mut statement = conn.prepare_cached(queries::FREE_SEAT)?;
+        exactly_one(statement.execute(params![id.0, freed.seat.0, freed.n as i64, now.0])?)?;
+    }
+    let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
+    for sale in &writes.resold {
+        exactly_one(bind_sale(&mut resell, id, sale)?)?;
+    }
+    let mut sell = conn.prepare_cached(queries::SELL_SEAT)?;
+    for sale in &writes.sold {
+        bind_sale(&mut sell, id, sale)?;
+    }
+    let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
+    for entry in &writes.history {
+        append.execute(params![
+            id.0,
+            entry.n as i64,
+            entry.what.as_str(),
+            entry.seat.map(|s| s.0),
+            entry.owner.as_ref().map(User::as_str),
+            entry.by_admin,
+            entry.number.map(|n| n.0 as i64),
+            entry.at.0,
+        ])?;
+    }
+    for new in &writes.answers {
+        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
+        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
+            id.0,
+            new.user.as_str(),
+            &*new.key,
+            new.answer.content,
+            new.answer.at.0,
+            kept
+        ])?;
+    }
+    if writes.event_changed {
+        conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
+            id.0,
+            &*after.name,
+            after.max_per_user,
+            after.opens_at.map(|m| m.0),
+            after.state.as_str(),
+            after.deleted,
+        ])?;
+    }
+    let counts = after.counts;
+    let mut statement = conn.prepare_cached(queries::MOVE_COUNTS)?;
+    exactly_one(statement.execute(params![
+        id.0,
+        before.counts.n as i64,
+        counts.n as i64,
+        counts.cursor,
+        counts.sold,
+        now.0
+    ])?)
+}
+
+fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &Sale) -> Result<usize> {
+    let owner = sale.owner.as_ref();
+    statement.execute(params![
+        id.0,
+        sale.seat.0,
+        owner.map(|o| o.user.as_str()),
+        owner.map(|o| o.unit),
+        owner.map(|o| o.limit),
+        sale.n as i64,
+        sale.at.0,
+        sale.number.map(|n| n.0 as i64),
+        sale.buyer_name.as_deref(),
+        sale.phone.as_deref(),
+    ])
+}
+
+/// A guarded write that hit anything but its one row means that the rules and the rows disagree.
+fn exactly_one(changed: usize) -> Result<()> {
+    if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
+}
+
+/// Makes an event with its history row number 1. None: the id is taken.
+pub fn create_event(
+    conn: &Connection,
+    halls: &Halls,
+    new: &NewEvent,
+    id: Option<EventId>,
+    now: Moment,
+) -> Result<Option<Event>> {
+    if let Some(id) = id
+        && rows::event(conn, halls, id)?.is_some()
+    {
+        return Ok(None);
+    }
+    let waits = new.opens_at.is_some_and(|opens| opens > now);
+    let state = if waits { State::Scheduled } else { State::Open };
+    let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
+        params![
+            id.map(|id| id.0),
+            &*new.name,
+            new.hall.seat_count(),
+            new.max_per_user,
+            new.opens_at.map(|m| m.0),
+            state.as_str(),
+            now.0
+        ],
+        |row| row.get(0),
+    )?;
+    let plan = plan(&new.hall)?;
+    conn.prepare_cached("INSERT INTO hall (event, plan) VALUES (?1, ?2)")?.execute(params![id, plan])?;
+    conn.prepare_cached(queries::APPEND_HISTORY)?.execute(params![
+        id,
+        1,
+        Happened::Created.as_str(),
+        None::<u32>,
+        None::<&str>,
+        true,
+        None::<i64>,
+        now.0
+    ])?;
+    rows::event(conn, halls, EventId(id))
+}
+
+fn plan(hall: &Hall) -> Result<String> {
+    serde_json::to_string(hall).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))
+}

@@ -1,0 +1,1 @@
+SELECT plan FROM hall WHERE event = ?1

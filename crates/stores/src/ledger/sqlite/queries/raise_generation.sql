@@ -1,0 +1,1 @@
+UPDATE event SET generation = generation + 1 WHERE id = ?1 RETURNING generation

@@ -1,0 +1,64 @@
+//! Connections that only read. A reader sees one moment of the ledger and holds nobody up.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rusqlite::{Connection, OpenFlags, Result};
+use tokio::sync::Semaphore;
+
+use super::trouble;
+use crate::ledger::{Answered, Fault};
+
+const READERS_MOST: usize = 4;
+
+#[derive(Clone)]
+pub struct Readers {
+    database: PathBuf,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    places: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub fn new(database: PathBuf) -> Readers {
+        Readers { database, idle: Arc::default(), places: Arc::new(Semaphore::new(READERS_MOST)) }
+    }
+
+    pub fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Answered<T> {
+        let readers = self.clone();
+        Box::pin(async move {
+            let Ok(place) = readers.places.clone().acquire_owned().await else {
+                return Err(Fault::Unreachable("the ledger is closed".into()));
+            };
+            let done = tokio::task::spawn_blocking(move || {
+                let _place = place;
+                readers.once(work)
+            });
+            match done.await {
+                Ok(result) => result.map_err(|error| {
+                    tracing::error!(%error, "a read failed");
+                    trouble::fault(&error)
+                }),
+                Err(_) => Err(Fault::Broken("a read panicked".into())),
+            }
+        })
+    }
+
+    fn once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let idle = self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let conn = match idle {
+            Some(conn) => conn,
+            None => open(&self.database)?,
+        };
+        let result = work(&conn)?;
+        self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(conn);
+        Ok(result)
+    }
+}
+
+pub fn open(database: &std::path::Path) -> Result<Connection> {
+    let conn =
+        Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.busy_timeout(std::time::Duration::from_secs(1))?;
+    conn.set_prepared_statement_cache_capacity(32);
+    Ok(conn)
+}

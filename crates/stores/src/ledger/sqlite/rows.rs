@@ -1,0 +1,123 @@
+//! Rows into the nouns of the rules. Column order is that of the query files.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use rules::decide::Holding;
+use rules::event::{Counts, Event, State};
+use rules::history::{Entry, Happened};
+use rules::ids::{EventId, Number, Seat, User};
+use rules::seats::{Hall, Sale, Unit};
+use rules::time::Moment;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
+
+use super::queries;
+use crate::ledger::Reservation;
+
+/// Halls that were read already. They never change, and a large one is not parsed twice.
+#[derive(Debug, Default)]
+pub struct Halls(Mutex<HashMap<EventId, Arc<Hall>>>);
+
+impl Halls {
+    pub fn get(&self, conn: &Connection, id: EventId) -> Result<Arc<Hall>> {
+        if let Some(hall) = self.lock().get(&id) {
+            return Ok(hall.clone());
+        }
+        let plan: String = conn.prepare_cached(queries::HALL)?.query_row([id.0], |row| row.get(0))?;
+        let hall: Hall =
+            serde_json::from_str(&plan).map_err(|e| Error::FromSqlConversionFailure(0, Type::Text, Box::new(e)))?;
+        let hall = Arc::new(hall);
+        self.lock().insert(id, hall.clone());
+        Ok(hall)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, Arc<Hall>>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// The event with this id, also a deleted one.
+pub fn event(conn: &Connection, halls: &Halls, id: EventId) -> Result<Option<Event>> {
+    let bare = conn.prepare_cached(queries::EVENT)?.query_row([id.0], bare_event).optional()?;
+    bare.map(|bare| bare.with(halls.get(conn, id)?)).transpose()
+}
+
+pub fn events(conn: &Connection, halls: &Halls, after: Option<EventId>, limit: usize) -> Result<Vec<Event>> {
+    let mut statement = conn.prepare_cached(queries::EVENTS)?;
+    let bare: Vec<BareEvent> =
+        statement.query_map((after.map_or(i64::MIN, |id| id.0), limit as i64), bare_event)?.collect::<Result<_>>()?;
+    bare.into_iter()
+        .map(|bare| {
+            let id = bare.0.id;
+            bare.with(halls.get(conn, id)?)
+        })
+        .collect()
+}
+
+/// An event before its hall was looked up.
+pub struct BareEvent(Event);
+
+impl BareEvent {
+    fn with(mut self, hall: Arc<Hall>) -> Result<Event> {
+        self.0.hall = hall;
+        Ok(self.0)
+    }
+}
+
+fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
+    let state: String = row.get(4)?;
+    Ok(BareEvent(Event {
+        id: EventId(row.get(0)?),
+        name: row.get::<_, String>(1)?.into(),
+        hall: Arc::new(Hall::Count(0)),
+        max_per_user: row.get(2)?,
+        opens_at: row.get::<_, Option<i64>>(3)?.map(Moment),
+        state: State::named(&state).ok_or_else(|| unknown(4, &state))?,
+        deleted: row.get(5)?,
+        created_at: Moment(row.get(6)?),
+        counts: Counts { n: row.get::<_, i64>(7)? as u64, cursor: row.get(8)?, sold: row.get(9)? },
+    }))
+}
+
+pub fn holding(row: &Row<'_>) -> Result<Holding> {
+    Ok(Holding { seat: Seat(row.get(0)?), n: row.get::<_, i64>(1)? as u64, unit: row.get(2)?, at: Moment(row.get(3)?) })
+}
+
+pub fn sale(row: &Row<'_>) -> Result<Sale> {
+    let owner: Option<String> = row.get(2)?;
+    let unit: (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);
+    Ok(Sale {
+        seat: Seat(row.get(0)?),
+        n: row.get::<_, i64>(1)? as u64,
+        owner: match (owner, unit) {
+            (Some(owner), (Some(unit), Some(limit))) => Some(Unit { user: User::stored(&owner), unit, limit }),
+            _ => None,
+        },
+        buyer_name: row.get::<_, Option<String>>(5)?.map(Into::into),
+        phone: row.get::<_, Option<String>>(6)?.map(Into::into),
+        number: row.get::<_, Option<i64>>(7)?.map(|n| Number(n as u64)),
+        at: Moment(row.get(8)?),
+    })
+}
+
+pub fn reservation(row: &Row<'_>) -> Result<Reservation> {
+    Ok(Reservation { event: EventId(row.get(9)?), sale: sale(row)? })
+}
+
+pub fn entry(row: &Row<'_>) -> Result<Entry> {
+    let what: String = row.get(1)?;
+    Ok(Entry {
+        n: row.get::<_, i64>(0)? as u64,
+        what: Happened::named(&what).ok_or_else(|| unknown(1, &what))?,
+        seat: row.get::<_, Option<u32>>(2)?.map(Seat),
+        owner: row.get::<_, Option<String>>(3)?.map(|o| User::stored(&o)),
+        by_admin: row.get(4)?,
+        number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
+        at: Moment(row.get(6)?),
+    })
+}
+
+fn unknown(column: usize, word: &str) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
+}

@@ -1,0 +1,15 @@
+//! The two ports, and their adapters. The ledger is the only truth and alone decides who gets
+//! what; the door says who may come in, and in which order.
+//!
+//! Nothing here knows HTTP, and nothing here reads a clock: time is handed in.
+
+pub mod conformance;
+pub mod door;
+pub mod ledger;
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// Work under way in a store. Owned by whoever waits for it, not by a request: dropping it never
+/// undoes anything.
+pub type Working<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;

@@ -347,7 +347,7 @@ fn pause(tries: u32) -> Duration {
 pub fn refusal(fault: &Fault) -> Refusal {
     match fault {
         Fault::Locked => Refusal::Contention,
-        Fault::Unreachable(_) => Refusal::LedgerUnreachable,
+        Fault::Passing(_) | Fault::Unreachable(_) => Refusal::LedgerUnreachable,
         Fault::NoSuchEvent => Refusal::NotFound,
         Fault::Broken(_) => Refusal::Internal,
     }

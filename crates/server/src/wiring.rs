@@ -15,8 +15,8 @@ use salvo::conn::{Acceptor, TcpListener};
 use salvo::fuse::FuseConfig;
 use salvo::{Listener, Server, Service};
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings};
 use stores::ledger::Fault;
+use stores::ledger::sqlite::{SqliteLedger, Surroundings};
 
 use crate::app::App;
 use crate::clock::EmbeddedClock;

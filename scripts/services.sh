@@ -28,21 +28,23 @@ chmod 755 "$folder"
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 [ -n "$bin" ] || bin=$(dirname "$(command -v postgres)")
 
-# PostgreSQL refuses to run as root, and rightly so.
+# PostgreSQL refuses to run as root, and rightly so. To be called in a subshell.
 as_postgres() {
     if [ "$(id -u)" = 0 ]; then
-        setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"
+        exec setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"
     else
-        "$@"
+        exec "$@"
     fi
 }
 
-pids=""
+postgres="" pids=""
 stop() {
     trap '' INT TERM
     rm -f "$folder/env"
-    for pid in $pids; do kill -INT "$pid" 2>/dev/null || true; done
-    for pid in $pids; do wait "$pid" 2>/dev/null || true; done
+    # Immediate: there is nothing to be kept.
+    [ -z "$postgres" ] || kill -QUIT "$postgres" 2>/dev/null || true
+    for pid in $pids; do kill "$pid" 2>/dev/null || true; done
+    for pid in $postgres $pids; do wait "$pid" 2>/dev/null || true; done
     rm -rf "$folder/pg" "$folder/pg-empty" "$folder"/redis "$folder"/node-*
     [ "$mode" = run ] || rm -rf "$folder"
 }
@@ -63,15 +65,15 @@ until_it_answers() {
 mkdir -p "$folder/pg-empty"
 chmod 700 "$folder/pg-empty"
 [ "$(id -u)" != 0 ] || chown postgres:postgres "$folder/pg-empty"
-as_postgres "$bin/initdb" -D "$folder/pg-empty" -U postgres -A trust -E UTF8 --locale=C -N >"$folder/initdb.log" 2>&1 ||
+(as_postgres "$bin/initdb" -D "$folder/pg-empty" -U postgres -A trust -E UTF8 --locale=C -N) >"$folder/initdb.log" 2>&1 ||
     { cat "$folder/initdb.log" >&2; exit 1; }
 cp -a "$folder/pg-empty" "$folder/pg"
 
 # Without fsync: these die by kill, not by power loss, and the system keeps what they wrote.
-as_postgres "$bin/postgres" -D "$folder/pg" -p "$PG_PORT" -c listen_addresses=127.0.0.1 \
+(as_postgres "$bin/postgres" -D "$folder/pg" -p "$PG_PORT" -c listen_addresses=127.0.0.1 \
     -c unix_socket_directories= -c fsync=off -c full_page_writes=off -c max_connections=300 \
-    -c shared_buffers=128MB -c log_min_messages=warning >"$folder/postgres.log" 2>&1 &
-pids="$pids $!"
+    -c shared_buffers=128MB -c log_min_messages=warning) >"$folder/postgres.log" 2>&1 &
+postgres=$!
 
 redis() {
     name=$1 port=$2

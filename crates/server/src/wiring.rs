@@ -9,14 +9,15 @@ use std::time::Duration;
 use rules::event::NewEvent;
 use rules::ids::FIRST_EVENT;
 use rules::seats::Hall;
-use rules::time::Clock;
+use rules::time::{Clock, Moment};
 use salvo::conn::tcp::TcpAcceptor;
 use salvo::conn::{Acceptor, TcpListener};
 use salvo::fuse::FuseConfig;
 use salvo::{Listener, Server, Service};
+use stores::door::Door;
 use stores::door::local::LocalDoor;
-use stores::ledger::Fault;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
+use stores::ledger::{Fault, Ledger};
 
 use crate::app::App;
 use crate::clock::EmbeddedClock;
@@ -33,21 +34,32 @@ const DISK_FAILED: i32 = 74;
 
 /// Everything of one server, on the embedded ledger and door.
 pub async fn embedded(settings: Settings) -> Result<Arc<App>, String> {
+    let parts = open_embedded(&settings, |newest| Arc::new(EmbeddedClock::starting(newest)))?;
+    assemble(settings, parts).await
+}
+
+/// The two ports of one server.
+pub struct Parts {
+    pub ledger: Arc<dyn Ledger>,
+    pub door: Arc<dyn Door>,
+}
+
+/// Opens the embedded ledger and door; the clock is made from the newest time in the ledger.
+pub fn open_embedded(settings: &Settings, make_clock: impl FnOnce(Moment) -> Arc<dyn Clock>) -> Result<Parts, String> {
     let mut clock: Option<Arc<dyn Clock>> = None;
     let surroundings = Surroundings {
-        clock: |newest| {
-            let embedded: Arc<dyn Clock> = Arc::new(EmbeddedClock::starting(newest));
-            clock = Some(embedded.clone());
-            embedded
-        },
+        clock: |newest| clock.insert(make_clock(newest)).clone(),
         on_fatal: Box::new(|_| end_process()),
         key_ttl_ms: settings.terms.key_ttl_ms,
     };
     let ledger = SqliteLedger::open(&settings.data_dir, surroundings).map_err(|e| e.to_string())?;
     let clock = clock.ok_or("the ledger made no clock")?;
+    Ok(Parts { ledger: Arc::new(ledger), door: Arc::new(LocalDoor::new(clock, settings.budget)) })
+}
+
+pub async fn assemble(settings: Settings, parts: Parts) -> Result<Arc<App>, String> {
     let admin_token = admin_token(&settings).map_err(|e| format!("the admin token cannot be kept: {e}"))?;
-    let door = Arc::new(LocalDoor::new(clock, settings.budget));
-    let app = App::new(settings, admin_token, Arc::new(ledger), door);
+    let app = App::new(settings, admin_token, parts.ledger, parts.door);
     first_event(&app).await.map_err(|e| e.to_string())?;
     Ok(app)
 }

@@ -1,1 +1,194 @@
-//! The suite that a ledger and a door must pass.
+//! The suite that a ledger and a door must pass: one chapter per step of the path, plus
+//! contention and recovery. A third store is done when every chapter says yes.
+//!
+//! A chapter returns what it saw instead of panicking, so that it can be run over stores that are
+//! broken on purpose, and be required to notice.
+
+pub mod arrive;
+pub mod bent;
+pub mod broken;
+pub mod commit;
+pub mod contention;
+pub mod decide;
+pub mod once;
+pub mod reads;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rules::command::{Action, Buyer, Command, Key, Terms};
+use rules::decide::Answer;
+use rules::event::{Event, NewEvent};
+use rules::history::Actor;
+use rules::ids::{EventId, Number, RequestName, Seat, User};
+use rules::outcome::{Done, Outcome, Refusal, Reserved};
+use rules::seats::Hall;
+
+use crate::door::Door;
+use crate::ledger::{Batch, Ledger};
+
+/// Yes, or what was wrong.
+pub type Verdict = Result<(), String>;
+
+/// What a chapter is run on.
+#[derive(Clone)]
+pub struct Stand {
+    pub ledger: Arc<dyn Ledger>,
+    pub door: Arc<dyn Door>,
+    /// Moves the time of both by so many milliseconds.
+    pub advance: Arc<dyn Fn(i64) + Send + Sync>,
+    names: Arc<AtomicU64>,
+}
+
+pub type Chapter = for<'a> fn(&'a Stand) -> Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+
+/// Every chapter, by name.
+pub const CHAPTERS: &[(&str, Chapter)] = &[
+    ("arrive", |s| Box::pin(arrive::chapter(s))),
+    ("decide", |s| Box::pin(decide::chapter(s))),
+    ("commit", |s| Box::pin(commit::chapter(s))),
+    ("once", |s| Box::pin(once::chapter(s))),
+    ("reads", |s| Box::pin(reads::chapter(s))),
+    ("contention", |s| Box::pin(contention::chapter(s))),
+];
+
+/// `Err` with the given words unless the condition holds.
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $($words:tt)+) => {
+        if !$condition {
+            return Err(format!($($words)+));
+        }
+    };
+}
+
+impl Stand {
+    pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>, advance: Arc<dyn Fn(i64) + Send + Sync>) -> Stand {
+        Stand { ledger, door, advance, names: Arc::new(AtomicU64::new(1)) }
+    }
+
+    /// The same stand with another ledger, such as a broken one.
+    pub fn with_ledger(&self, ledger: Arc<dyn Ledger>) -> Stand {
+        Stand { ledger, ..self.clone() }
+    }
+
+    pub async fn event(&self, seats: u32, max_per_user: u32) -> Result<Event, String> {
+        let new = NewEvent { name: "Conformance".into(), hall: Hall::Count(seats), max_per_user, opens_at: None };
+        self.ledger.create_event(new, None).await.map_err(|f| f.to_string())
+    }
+
+    /// A request name; also used as arrival number by chapters that need no door.
+    pub fn next(&self) -> u64 {
+        self.names.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn reserve(&self, user: &str) -> Command {
+        let n = self.next();
+        let phone = Some("+821012345678".into());
+        Command {
+            actor: Actor::User(User::stored(user)),
+            number: Some(Number(n)),
+            name: RequestName(n.into()),
+            key: None,
+            action: Action::Reserve(Buyer { name: Some("Tester".into()), phone }),
+        }
+    }
+
+    pub fn cancel(&self, user: &str, n: u64) -> Command {
+        Command { number: None, action: Action::Cancel { n }, ..self.reserve(user) }
+    }
+
+    pub fn operate(&self, action: Action) -> Command {
+        Command { actor: Actor::Admin, number: None, action, ..self.reserve("admin") }
+    }
+
+    pub async fn commit(&self, event: EventId, commands: Vec<Command>) -> Result<Vec<Answer>, String> {
+        self.commit_on(event, commands, Terms::default()).await
+    }
+
+    pub async fn commit_on(&self, event: EventId, commands: Vec<Command>, terms: Terms) -> Result<Vec<Answer>, String> {
+        let asked = commands.len();
+        let batch = Batch { event, commands: Arc::new(commands), terms };
+        let answers = self.ledger.commit(batch).await.map_err(|f| f.to_string())?.answers;
+        ensure!(answers.len() == asked, "{} answers to {asked} commands", answers.len());
+        Ok(answers)
+    }
+
+    pub async fn one(&self, event: EventId, command: Command) -> Result<Answer, String> {
+        self.commit(event, vec![command]).await?.pop().ok_or_else(|| "no answer".into())
+    }
+}
+
+pub fn with_key(command: Command, text: &str, content: u8) -> Command {
+    Command { key: Some(Key { text: text.into(), content: [content; 32] }), ..command }
+}
+
+/// The sale in an answer, if it is one.
+pub fn sale(answer: &Answer) -> Option<&Reserved> {
+    match &answer.outcome {
+        Outcome::Done(Done::Reserved(reserved)) => Some(reserved),
+        _ => None,
+    }
+}
+
+pub fn expect_sale(answer: &Answer) -> Result<Reserved, String> {
+    sale(answer).cloned().ok_or_else(|| format!("expected a seat, got {:?}", answer.outcome))
+}
+
+pub fn refusal(answer: &Answer) -> Option<&Refusal> {
+    match &answer.outcome {
+        Outcome::Refused(refusal) => Some(refusal),
+        Outcome::Done(_) => None,
+    }
+}
+
+pub fn expect_refusal(answer: &Answer, wanted: &Refusal) -> Verdict {
+    ensure!(refusal(answer) == Some(wanted), "expected {wanted:?}, got {:?}", answer.outcome);
+    Ok(())
+}
+
+/// What is stored agrees with what was told: every acknowledged sale stands or was cancelled,
+/// nothing stands that nobody was told of, nobody is beyond the limit, the history has no gap.
+pub async fn audit(stand: &Stand, event: EventId, told: &[(String, Reserved)], cancelled: &[u64]) -> Verdict {
+    let fault = |f: crate::ledger::Fault| f.to_string();
+    let row = stand.ledger.event(event).await.map_err(fault)?.ok_or("the event is gone")?;
+    let standing = stand.ledger.reservations_in(event, None, usize::MAX >> 1).await.map_err(fault)?;
+    let mut by_seat = std::collections::HashMap::new();
+    let mut per_user = std::collections::HashMap::new();
+    for reservation in &standing {
+        let sale = &reservation.sale;
+        ensure!(by_seat.insert(sale.seat, sale.n).is_none(), "seat {:?} stands twice", sale.seat);
+        if let Some(owner) = &sale.owner {
+            *per_user.entry(owner.user.clone()).or_insert(0u32) += 1;
+        }
+    }
+    ensure!(row.counts.sold as usize == standing.len(), "{} counted, {} stand", row.counts.sold, standing.len());
+    let beyond = per_user.iter().find(|(_, count)| **count > row.max_per_user);
+    ensure!(beyond.is_none(), "a user is beyond the limit: {beyond:?}");
+    let mut seats_told = std::collections::HashMap::new();
+    for (user, reserved) in told.iter().filter(|(_, r)| !cancelled.contains(&r.reservation.n)) {
+        let before = seats_told.insert(reserved.seat, user);
+        ensure!(before.is_none(), "seat {:?} was given to {user} and to {before:?}", reserved.seat);
+        let stands = by_seat.get(&reserved.seat) == Some(&reserved.reservation.n);
+        ensure!(stands, "{user} was told seat {:?}, which does not stand", reserved.seat);
+    }
+    let phantom: Vec<&Seat> = by_seat.keys().filter(|seat| !seats_told.contains_key(seat)).collect();
+    ensure!(phantom.is_empty(), "seats stand that nobody was told of: {phantom:?}");
+    history_is_whole(stand, &row, told.len(), cancelled.len()).await
+}
+
+async fn history_is_whole(stand: &Stand, row: &Event, sold: usize, cancelled: usize) -> Verdict {
+    use rules::history::Happened;
+    let history = stand.ledger.history(row.id, 0, usize::MAX >> 1).await.map_err(|f| f.to_string())?;
+    for (i, entry) in history.iter().enumerate() {
+        ensure!(entry.n == i as u64 + 1, "history number {} stands at place {}", entry.n, i + 1);
+    }
+    ensure!(row.counts.n == history.len() as u64, "n is {}, history has {} rows", row.counts.n, history.len());
+    let count = |what| history.iter().filter(|e| e.what == what).count();
+    let (reserved, given_back) = (count(Happened::Reserved), count(Happened::Cancelled));
+    ensure!(reserved == sold, "{sold} sales were told, the history has {reserved}");
+    ensure!(given_back == cancelled, "{cancelled} cancellations were told, the history has {given_back}");
+    Ok(())
+}

@@ -11,7 +11,7 @@ use super::respond::Reply;
 use crate::app::App;
 
 const PAGE: &str = include_str!("page.html");
-const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'";
+const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub async fn get(_: Arc<App>, _: Asked) -> Handled {
     let policy = HeaderValue::from_static(NOTHING_FROM_ELSEWHERE);

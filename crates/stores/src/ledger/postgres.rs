@@ -25,7 +25,7 @@ use rules::event::{Event, NewEvent};
 use rules::history::{Entry, Happened};
 use rules::ids::{EventId, ReservationId, Seat, User};
 use rules::seats::{Hall, Sale};
-use rules::time::Moment;
+use rules::time::{Clock, Moment};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -56,12 +56,14 @@ struct Inner {
 }
 
 /// What the ledger is given from outside.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Place {
     pub url: String,
     /// Connections at most.
     pub pool: usize,
     pub key_ttl_ms: i64,
+    /// A clock that runs on, to tell how long ago the database was asked for its own.
+    pub clock: Arc<dyn Clock>,
     pub planted: Bug,
 }
 
@@ -73,7 +75,7 @@ impl PostgresLedger {
             sessions: Sessions::new(&address, place.pool)?,
             address,
             halls: Halls::default(),
-            clock: LastWord::default(),
+            clock: LastWord::new(place.clock.clone()),
             id: Arc::default(),
             finished: Mutex::default(),
             key_ttl_ms: place.key_ttl_ms,

@@ -2,7 +2,7 @@
 //! waits for the first transaction to end, one way or the other; then its own first history row is
 //! there, or it is not. A plain read would prove nothing while the first may still be running.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::try_join4;
 use rules::ids::EventId;
@@ -25,20 +25,27 @@ const UNTIL: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(50);
 
 pub async fn resolve(ledger: &Inner, event: EventId, unknown: Unknown) -> Result<Committed, Fault> {
-    let since = Instant::now();
-    loop {
-        match happened(ledger, event, &unknown).await {
-            Ok(true) => {
-                tracing::info!(%event, n = unknown.first, "the batch had been committed");
-                return Ok(unknown.committed);
-            }
-            Ok(false) => return Err(Fault::Passing("the connection broke before the commit".into())),
-            Err(trouble) if since.elapsed() >= UNTIL => {
-                tracing::error!(%event, n = unknown.first, ?trouble, "whether a batch was committed is not known");
-                return Err(Fault::Unreachable("the connection broke at the commit".into()));
-            }
-            Err(_) => tokio::time::sleep(AGAIN).await,
+    match tokio::time::timeout(UNTIL, looked_up(ledger, event, &unknown)).await {
+        Ok(true) => {
+            tracing::info!(%event, n = unknown.first, "the batch had been committed");
+            Ok(unknown.committed)
         }
+        Ok(false) => Err(Fault::Passing("the connection broke before the commit".into())),
+        Err(_) => {
+            tracing::error!(%event, n = unknown.first, "whether a batch was committed is not known");
+            Err(Fault::Unreachable("the connection broke at the commit".into()))
+        }
+    }
+}
+
+/// Asks until there is an answer.
+async fn looked_up(ledger: &Inner, event: EventId, unknown: &Unknown) -> bool {
+    loop {
+        match happened(ledger, event, unknown).await {
+            Ok(happened) => return happened,
+            Err(trouble) => tracing::warn!(%event, ?trouble, "not known yet"),
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

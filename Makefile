@@ -1,0 +1,19 @@
+# One entry for everything; CI calls only these.
+.DEFAULT_GOAL := help
+.PHONY: run test lint help
+
+# The dev profile: from nothing it takes two thirds of the processor time of the release profile
+# (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
+# in it all the same, and for a first look it is fast enough.
+run: ## build and start the server on http://127.0.0.1:5800, with nothing beside it
+	@scripts/setup.sh build
+	cargo run --locked --bin tickettock -- serve
+
+test: ## run every test
+	@scripts/without-settings.sh scripts/test.sh
+
+lint: ## check the form, the lints, and what the documents say about the source
+	@scripts/lint.sh
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16

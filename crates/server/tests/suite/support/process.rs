@@ -1,0 +1,97 @@
+//! The real binary as a process of its own, to be killed.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Client;
+
+pub struct Process {
+    child: Child,
+    pub address: SocketAddr,
+    /// From start to the first `/readyz` that says yes.
+    pub ready_after: Duration,
+    data: PathBuf,
+}
+
+/// The binary with none of our settings in its environment.
+pub fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tickettock"));
+    for setting in server::settings::SETTINGS {
+        command.env_remove(setting.name);
+    }
+    command
+}
+
+impl Process {
+    pub async fn start(data: &Path, settings: &[(&str, &str)]) -> Process {
+        Process::spawn(data, settings, |command| command).await
+    }
+
+    pub async fn spawn(
+        data: &Path,
+        settings: &[(&str, &str)],
+        with: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Process {
+        let began = Instant::now();
+        let mut command = binary();
+        command.arg("serve").env("DATA_DIR", data).env("APP_PORT", "0").env("RUST_LOG", "warn");
+        command.envs(settings.iter().copied()).stdout(Stdio::piped());
+        let mut child = with(&mut command).spawn().expect("the binary starts");
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().expect("it prints where it listens").unwrap();
+        let address = first.rsplit("http://").next().unwrap().trim().parse().expect(&first);
+        // Read on, so that the pipe never fills.
+        std::thread::spawn(move || lines.for_each(drop));
+        let mut process = Process { child, address, ready_after: Duration::ZERO, data: data.to_owned() };
+        while process.client().get("/readyz").await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+        process.ready_after = began.elapsed();
+        process
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn admin_token(&self) -> String {
+        std::fs::read_to_string(self.data.join("admin-token")).unwrap().trim().to_owned()
+    }
+
+    /// kill -9.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// The exit code, waited for at most so long.
+    pub async fn ended_within(&mut self, most: Duration) -> Option<i32> {
+        let began = Instant::now();
+        while began.elapsed() < most {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        None
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

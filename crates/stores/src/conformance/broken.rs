@@ -1,0 +1,132 @@
+//! Ledgers that are broken on purpose. The suite must notice each of them, or it proves nothing.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rules::command::{Action, Command};
+use rules::decide::Answer;
+use rules::history::Actor;
+use rules::ids::{EventId, Number, ReservationId, Seat, User};
+use rules::outcome::{Done, Outcome, Refusal, Reserved};
+
+use super::bent::Bent;
+use crate::ledger::{Answered, Batch, Committed, Ledger};
+
+/// How it is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// Says "sold" to one in twenty and writes nothing: acknowledged before the commit.
+    AcknowledgesTooEarly,
+    /// Gives the last seat it sold to the next one who is told `sold_out`.
+    SellsTwice,
+    /// Forgets who asks, so that nobody ever reaches the limit.
+    ForgetsTheLimit,
+    /// Serves the highest number first.
+    ServesTheLastFirst,
+    /// Drops one row of the history.
+    LosesHistory,
+    /// Decides a repeated key anew.
+    ForgetsKeys,
+    /// The seat of a cancelled reservation is never sold again.
+    KeepsCancelledSeats,
+}
+
+impl Bug {
+    pub const ALL: [Bug; 7] = [
+        Bug::AcknowledgesTooEarly,
+        Bug::SellsTwice,
+        Bug::ForgetsTheLimit,
+        Bug::ServesTheLastFirst,
+        Bug::LosesHistory,
+        Bug::ForgetsKeys,
+        Bug::KeepsCancelledSeats,
+    ];
+}
+
+#[derive(Default)]
+struct State {
+    asked: u64,
+    last_sold: Option<Reserved>,
+}
+
+/// A good ledger with one bug in front of it.
+pub fn broken(bug: Bug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
+    let state = Arc::new(Mutex::new(State::default()));
+    let bent = Bent::new(good, move |good, batch| commit(bug, &state, good, batch));
+    Arc::new(if bug == Bug::LosesHistory { bent.hiding(|entry| entry.n == 3) } else { bent })
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: Batch) -> Answered<Committed> {
+    let (good, state, original) = (good.clone(), state.clone(), batch.commands.clone());
+    if bug == Bug::AcknowledgesTooEarly
+        && let Some(last) = one_in_twenty(&mut locked(&state), &original)
+    {
+        return Box::pin(async move { acknowledge_unwritten(&*good, batch.event, last).await });
+    }
+    let commands = original.iter().enumerate().map(|(i, c)| bend(bug, &mut locked(&state), c, i)).collect();
+    let batch = Batch { commands: Arc::new(commands), ..batch };
+    Box::pin(async move {
+        let mut committed = good.commit(batch).await?;
+        let mut state = locked(&state);
+        let answers = std::mem::take(&mut committed.answers).into_iter().zip(&*original);
+        committed.answers = answers.map(|(answer, command)| twist(bug, &mut state, command, answer)).collect();
+        Ok(committed)
+    })
+}
+
+fn one_in_twenty(state: &mut State, commands: &[Command]) -> Option<Reserved> {
+    state.asked += 1;
+    let reserves = matches!(commands, [Command { action: Action::Reserve(_), .. }]);
+    if state.asked.is_multiple_of(20) && reserves { state.last_sold.clone() } else { None }
+}
+
+/// What the bug makes of a command.
+fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
+    let mut command = command.clone();
+    match (bug, &command.action) {
+        (Bug::ForgetsTheLimit, Action::Reserve(_)) => {
+            state.asked += 1;
+            command.actor = Actor::User(User::stored(&format!("somebody-{}", state.asked)));
+        }
+        (Bug::ServesTheLastFirst, Action::Reserve(_)) => {
+            command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
+        }
+        (Bug::ForgetsKeys, _) => command.key = None,
+        (Bug::KeepsCancelledSeats, Action::Cancel { .. }) => {
+            command.action = Action::Cancel { n: u64::MAX / 4 + i as u64 };
+        }
+        _ => {}
+    }
+    command
+}
+
+/// What the bug makes of an answer.
+fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answer {
+    if let Outcome::Done(Done::Reserved(reserved)) = &answer.outcome {
+        state.last_sold = Some(reserved.clone());
+    }
+    match (bug, &command.action, &answer.outcome) {
+        (Bug::SellsTwice, _, Outcome::Refused(Refusal::SoldOut)) => match state.last_sold.clone() {
+            Some(reserved) => Outcome::Done(Done::Reserved(reserved)).into(),
+            None => answer,
+        },
+        (Bug::KeepsCancelledSeats, Action::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
+        _ => answer,
+    }
+}
+
+/// A seat and a number that look right and are not there.
+async fn acknowledge_unwritten(
+    good: &dyn Ledger,
+    event: EventId,
+    last: Reserved,
+) -> Result<Committed, crate::ledger::Fault> {
+    let row = good.event(event).await?.ok_or(crate::ledger::Fault::NoSuchEvent)?;
+    let seat = Seat(row.counts.cursor + 1);
+    let reservation = ReservationId { event, n: row.counts.n + 1 };
+    let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
+    Ok(Committed { answers: vec![answer], event: row })
+}

@@ -1,0 +1,50 @@
+//! Reading: exact seats, snapshots that belong to their number, pages that do not shift.
+
+use rules::ids::{ReservationId, Seat, User};
+
+use super::{Stand, Verdict, expect_sale};
+use crate::ensure;
+use crate::ledger::Fault;
+
+pub async fn chapter(stand: &Stand) -> Verdict {
+    let fault = |f: Fault| f.to_string();
+    let ledger = &stand.ledger;
+    let event = stand.event(10, 3).await?.id;
+    let mut sales = Vec::new();
+    for user in ["reader-a", "reader-b", "reader-a", "reader-c", "reader-a"] {
+        sales.push(expect_sale(&stand.one(event, stand.reserve(user)).await?)?);
+    }
+    stand.one(event, stand.cancel("reader-b", sales[1].reservation.n)).await?;
+
+    let snapshot = ledger.snapshot(event).await.map_err(fault)?;
+    ensure!(snapshot.sold == [1, 3, 4, 5].map(Seat), "snapshot {:?}", snapshot.sold);
+    let row = ledger.event(event).await.map_err(fault)?.ok_or("no event")?;
+    ensure!(snapshot.n == row.counts.n && snapshot.seat_count == 10, "{snapshot:?} of {row:?}");
+
+    let seat = ledger.sale_of_seat(event, Seat(1)).await.map_err(fault)?.ok_or("seat 1 is sold")?;
+    ensure!(seat.owner.as_ref().is_some_and(|o| o.user.as_str() == "reader-a"), "{seat:?}");
+    ensure!(seat.phone.as_deref() == Some("+821012345678") && seat.buyer_name.as_deref() == Some("Tester"), "{seat:?}");
+    ensure!(ledger.sale_of_seat(event, Seat(2)).await.map_err(fault)?.is_none(), "seat 2 came back");
+    ensure!(ledger.sale_of_seat(event, Seat(9)).await.map_err(fault)?.is_none(), "seat 9 was never sold");
+
+    let found = ledger.reservation(sales[0].reservation).await.map_err(fault)?.ok_or("it stands")?;
+    ensure!(found.sale == seat, "{found:?} is not {seat:?}");
+    ensure!(ledger.reservation(sales[1].reservation).await.map_err(fault)?.is_none(), "a cancelled one stands");
+    let none = ReservationId { event, n: 1 };
+    ensure!(ledger.reservation(none).await.map_err(fault)?.is_none(), "the making of the event is no reservation");
+
+    let user = User::stored("reader-a");
+    let first = ledger.reservations_of(user.clone(), None, 2).await.map_err(fault)?;
+    let seats = |page: &[crate::ledger::Reservation]| page.iter().map(|r| r.sale.seat.0).collect::<Vec<_>>();
+    ensure!(seats(&first) == [1, 3], "a's first page {:?}", seats(&first));
+    let rest = ledger.reservations_of(user, Some((event, Seat(3))), 2).await.map_err(fault)?;
+    ensure!(seats(&rest) == [5], "a's second page {:?}", seats(&rest));
+    let page = ledger.reservations_in(event, Some(Seat(1)), 2).await.map_err(fault)?;
+    ensure!(seats(&page) == [3, 4], "the event's page {:?}", seats(&page));
+
+    let tail = ledger.history(event, row.counts.n - 1, 10).await.map_err(fault)?;
+    ensure!(tail.len() == 1 && tail[0].seat == Some(Seat(2)), "the newest change is the cancellation: {tail:?}");
+    let events = ledger.events(Some(rules::ids::EventId(event.0 - 1)), 1).await.map_err(fault)?;
+    ensure!(events.first() == Some(&row), "the list shows {events:?}");
+    Ok(())
+}

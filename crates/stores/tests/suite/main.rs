@@ -1,0 +1,16 @@
+//! The conformance suite over every store we ship, and over stores that are broken on purpose.
+
+mod sqlite;
+
+use stores::conformance::{CHAPTERS, Stand};
+
+/// Every chapter that says no, with its words.
+async fn complaints(stand: &Stand) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (name, chapter) in CHAPTERS {
+        if let Err(words) = chapter(stand).await {
+            complaints.push(format!("{name}: {words}"));
+        }
+    }
+    complaints
+}

@@ -1,0 +1,218 @@
+//! SQLite with the door in the process.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rules::arrive::Budget;
+use rules::ids::Seat;
+use rules::outcome::Refusal;
+use rules::time::{Clock, Moment};
+use stores::conformance::broken::{Bug, broken};
+use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
+use stores::door::local::LocalDoor;
+use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
+
+use crate::complaints;
+
+/// A clock that stands still until it is moved.
+#[derive(Default)]
+struct HandClock(AtomicI64);
+
+impl Clock for HandClock {
+    fn now(&self) -> Moment {
+        Moment(self.0.load(Ordering::SeqCst))
+    }
+}
+
+fn open(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
+    let clock = clock.clone();
+    let surroundings = Surroundings {
+        clock: move |newest: Moment| {
+            clock.0.fetch_max(newest.0.max(1_800_000_000_000), Ordering::SeqCst);
+            clock as Arc<dyn Clock>
+        },
+        on_fatal: Box::new(|why| panic!("the disk failed: {why}")),
+        key_ttl_ms: 86_400_000,
+    };
+    SqliteLedger::open(folder, surroundings).expect("a fresh folder opens")
+}
+
+struct Kept {
+    stand: Stand,
+    folder: tempfile::TempDir,
+}
+
+fn fresh() -> Kept {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock::default());
+    let ledger = Arc::new(open(&folder.path().join("data"), &clock));
+    let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
+    let advance = Arc::new(move |ms| {
+        clock.0.fetch_add(ms, Ordering::SeqCst);
+    });
+    Kept { stand: Stand::new(ledger, door, advance), folder }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passes_every_chapter() {
+    let kept = fresh();
+    assert_eq!(complaints(&kept.stand).await, [String::new(); 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_planted_bug_is_noticed() {
+    for bug in Bug::ALL {
+        let kept = fresh();
+        let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
+        let noticed = complaints(&bad).await;
+        assert!(!noticed.is_empty(), "{bug:?} went unnoticed by {} chapters", CHAPTERS.len());
+        println!("{bug:?}: {}", noticed[0]);
+    }
+}
+
+/// A request that passes every check and that the database refuses all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_poisonous_request_of_500_fails_alone() {
+    let kept = fresh();
+    let event = kept.stand.event(600, 1).await.unwrap().id;
+    let side = rusqlite::Connection::open(database_in(&kept.folder.path().join("data"))).unwrap();
+    side.execute_batch(
+        "CREATE TRIGGER poison BEFORE INSERT ON taken WHEN NEW.owner = 'poison'
+         BEGIN SELECT RAISE(ABORT, 'poison'); END",
+    )
+    .unwrap();
+    let users: Vec<String> = (0..500).map(|i| if i == 250 { "poison".into() } else { format!("u{i}") }).collect();
+    let answers = kept.stand.commit(event, users.iter().map(|u| kept.stand.reserve(u)).collect()).await.unwrap();
+    for (user, answer) in users.iter().zip(&answers) {
+        match user.as_str() {
+            "poison" => assert_eq!(refusal(answer), Some(&Refusal::Internal)),
+            _ => assert!(sale(answer).is_some(), "{user}: {answer:?}"),
+        }
+    }
+    let told: Vec<_> = users.into_iter().zip(&answers).filter_map(|(u, a)| Some((u, sale(a)?.clone()))).collect();
+    assert_eq!(told.len(), 499);
+    stores::conformance::audit(&kept.stand, event, &told, &[]).await.unwrap();
+}
+
+/// The constraints alone forbid it, whatever the code above them does.
+#[test]
+fn constraints_have_the_last_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock::default());
+    drop(open(folder.path(), &clock));
+    let db = rusqlite::Connection::open(database_in(folder.path())).unwrap();
+    let event = "INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, n)
+                 VALUES (1, 'x', 3, 2, 'open', 0, 0, 1)";
+    db.execute_batch(event).unwrap();
+    let sell = |seat: u32, owner: &str, unit: u32, limit: u32| {
+        db.execute(
+            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, ?1, 'sold', ?2, ?3, ?4, 1, 0)",
+            rusqlite::params![seat, owner, unit, limit],
+        )
+    };
+    sell(1, "alice", 1, 2).unwrap();
+    let refused = [
+        ("a second owner of a seat", sell(1, "bob", 1, 2)),
+        ("the same unit twice", sell(2, "alice", 1, 2)),
+        ("a unit beyond the limit", sell(2, "alice", 3, 2)),
+        ("a seat outside the hall", sell(4, "carol", 1, 2)),
+        ("a sold seat given to another", db.execute("UPDATE taken SET owner = 'bob' WHERE seat = 1", [])),
+        ("a seat's row deleted", db.execute("DELETE FROM taken", [])),
+        ("more sold than there are", db.execute("UPDATE event SET sold = 4, \"cursor\" = 4", [])),
+        ("more sold than rows", db.execute("UPDATE event SET sold = 2, \"cursor\" = 1", [])),
+    ];
+    for (what, result) in refused {
+        assert!(result.is_err(), "{what} was accepted");
+    }
+    db.execute("INSERT INTO history (event, n, what, at) VALUES (1, 1, 'created', 0)", []).unwrap();
+    for change in ["UPDATE history SET at = 1", "DELETE FROM history"] {
+        assert!(db.execute(change, []).is_err(), "history was changed: {change}");
+    }
+    let again = "INSERT INTO history (event, n, what, at) VALUES (1, 1, 'again', 0)";
+    assert!(db.execute(again, []).is_err(), "one number, two rows");
+}
+
+#[test]
+fn a_second_process_is_refused_at_once_and_readers_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock::default());
+    let first = open(folder.path(), &clock);
+    let surroundings =
+        Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+    let Err(refused) = SqliteLedger::open(folder.path(), surroundings) else { panic!("two writers on one folder") };
+    assert!(refused.to_string().contains("another tickettock"), "{refused}");
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let reader = rusqlite::Connection::open_with_flags(database_in(folder.path()), flags).unwrap();
+    let events: i64 = reader.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
+    assert_eq!(events, 0);
+    drop(first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_there_after_opening_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock::default());
+    let stand = |ledger: SqliteLedger| {
+        let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
+        Stand::new(Arc::new(ledger), door, Arc::new(|_| {}))
+    };
+    let first = stand(open(folder.path(), &clock));
+    let event = first.event(9, 1).await.unwrap().id;
+    let reserved = expect_sale(&first.one(event, first.reserve("alice")).await.unwrap()).unwrap();
+    assert_eq!(first.ledger.raise_generation(event).await.unwrap(), 0);
+    drop(first);
+    let again = stand(reopen(folder.path(), &clock));
+    stores::conformance::audit(&again, event, &[("alice".into(), reserved)], &[]).await.unwrap();
+    assert_eq!(again.ledger.raise_generation(event).await.unwrap(), 1);
+    let next = expect_sale(&again.one(event, again.reserve("bob")).await.unwrap()).unwrap();
+    assert_eq!(next.seat, Seat(2));
+}
+
+/// The writer lets go of the folder a moment after the ledger was dropped.
+fn reopen(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
+    for _ in 0..200 {
+        let clock = clock.clone();
+        let surroundings = Surroundings {
+            clock: move |_| clock as Arc<dyn Clock>,
+            on_fatal: Box::new(|why| panic!("{why}")),
+            key_ttl_ms: 86_400_000,
+        };
+        match SqliteLedger::open(folder, surroundings) {
+            Ok(ledger) => return ledger,
+            Err(_) => std::thread::yield_now(),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the folder was never let go of");
+}
+
+#[test]
+fn a_newer_format_is_refused_with_a_clear_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock::default());
+    drop(open(folder.path(), &clock));
+    let db = rusqlite::Connection::open(database_in(folder.path())).unwrap();
+    db.execute(
+        "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
+         VALUES (999, 'of_the_future', '2030-01-01T00:00:00Z', '1')",
+        [],
+    )
+    .unwrap();
+    drop(db);
+    let mut why = String::new();
+    for _ in 0..200 {
+        let surroundings =
+            Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+        match SqliteLedger::open(folder.path(), surroundings) {
+            Ok(_) => panic!("a format of the future was opened"),
+            Err(refused) => why = refused.to_string(),
+        }
+        if !why.contains("another tickettock") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(why.contains("a format that this version does not know"), "{why}");
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs a command without any setting of Tickettock or its gateway in the environment, so that the
+# shell it was started from cannot change what it does. The tidy test compares this list with the
+# table of settings.
+set -euo pipefail
+
+for name in $(compgen -e); do
+    case "$name" in
+    APP_HOST | APP_PORT | DATA_DIR | DATABASE_URL | DB_POOL | REDIS_* | FCFS_* | QUEUE_DEPTH | \
+        HOLD_* | HOLDS_* | CONFIRM_BY | MAX_DAYS_AHEAD | DEFAULT_REGION | \
+        AUTH_MODE | JWT_* | ADMIN_TOKEN | ALLOW_TRUSTED_HEADER | CORS_ORIGINS | \
+        GATEWAY_* | TRUSTED_PROXIES | RUST_LOG | LOG_FORMAT | OTEL_*)
+        unset "$name"
+        ;;
+    esac
+done
+
+exec "$@"

@@ -32,7 +32,7 @@ use tokio_postgres::types::ToSql;
 use self::address::Address;
 use self::clock::LastWord;
 pub use self::planted::Bug;
-pub use self::prepare::NotPrepared;
+pub use self::prepare::{NotPrepared, format};
 use self::rows::Halls;
 use self::session::{Session, Sessions, within};
 use self::trouble::Trouble;

@@ -1,5 +1,6 @@
 //! The conformance suite over every store we ship, and over stores that are broken on purpose.
 
+mod postgres;
 mod sqlite;
 
 use stores::conformance::{CHAPTERS, Stand};

@@ -53,6 +53,12 @@ impl From<tokio_postgres::Error> for NotPrepared {
     }
 }
 
+/// Tells one version of the tables from another.
+pub fn format() -> u64 {
+    let migrations = migrations::migrations::runner();
+    migrations.get_migrations().iter().fold(0, |all, one| all.rotate_left(1) ^ one.checksum())
+}
+
 /// A connection of its own, outside the pool and without its time limits.
 pub async fn connect(address: &Address) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = address.config.connect(address.tls.clone()).await?;

@@ -135,12 +135,12 @@ $$;
 
 -- A guarded write that hit anything but its own rows means that the rules and the rows disagree.
 -- An error here ends the transaction, so COMMIT may be sent without waiting for the counts.
-CREATE FUNCTION exactly(found bigint, wanted bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION exactly(hit bigint, wanted bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-    IF found IS DISTINCT FROM wanted THEN
-        RAISE EXCEPTION 'the rules and the rows disagree: % instead of %', found, wanted USING ERRCODE = '23000';
+    IF hit IS DISTINCT FROM wanted THEN
+        RAISE EXCEPTION 'the rules and the rows disagree: % instead of %', hit, wanted USING ERRCODE = '23000';
     END IF;
-    RETURN found;
+    RETURN hit;
 END $$;
 
 -- The seats as the first specification draws them. Seats never sold have no row in taken.

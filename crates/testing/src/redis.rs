@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use crate::services::services;
@@ -126,16 +127,20 @@ impl Drop for TestRedis {
     }
 }
 
-/// The run's Redis Cluster, empty, as long as this is held.
+/// The run's Redis Cluster, for one test as long as this is held, and emptied when it is taken.
+/// A test that takes it twice takes it from itself.
 pub struct Cluster {
     pub url: String,
-    _only_one: File,
+    _only_one: Arc<File>,
 }
 
 impl Cluster {
     pub fn take() -> Cluster {
         let services = services();
-        let only_one = only_one("cluster");
+        static HELD: Mutex<Weak<File>> = Mutex::new(Weak::new());
+        let mut held = HELD.lock().expect("no panic under it");
+        let only_one = held.upgrade().unwrap_or_else(|| Arc::new(only_one("cluster")));
+        *held = Arc::downgrade(&only_one);
         let url = services.cluster_url.clone();
         let first: u16 = url.rsplit(':').next().and_then(|p| p.parse().ok()).expect("a port");
         for port in first..first + 3 {

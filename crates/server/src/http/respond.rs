@@ -105,9 +105,11 @@ fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::InUse
         | Refusal::Contention => StatusCode::CONFLICT,
         Refusal::KeyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
-        Refusal::Overloaded | Refusal::LedgerUnreachable | Refusal::DoorUnreachable | Refusal::NoNumber => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Refusal::Overloaded
+        | Refusal::LedgerUnreachable
+        | Refusal::DoorUnreachable
+        | Refusal::DoorFailed
+        | Refusal::NoNumber => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -17,19 +17,26 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(2);
 
-#[derive(Clone, Debug, Default)]
-pub struct Claim(Arc<AtomicBool>);
+#[derive(Debug, Default)]
+pub struct Claim {
+    taken: AtomicBool,
+    lost: Arc<AtomicBool>,
+}
 
 type OnChange = Box<dyn Fn(bool) + Send + Sync>;
 
 impl Claim {
     pub fn lost(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.lost.load(Ordering::Acquire)
     }
 
     pub async fn take(&self, address: &Address, on_change: OnChange) -> Result<(), NotPrepared> {
+        if self.taken.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let session = claim(address).await?;
-        tokio::spawn(keep(self.0.clone(), address.clone(), session, on_change));
+        self.taken.store(true, Ordering::Release);
+        tokio::spawn(keep(self.lost.clone(), address.clone(), session, on_change));
         Ok(())
     }
 }

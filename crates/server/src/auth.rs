@@ -20,16 +20,16 @@ pub fn user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<Us
     let value = named.next().ok_or(Refusal::MissingUser)?;
     let field = || header_field(&settings.user_header);
     if named.next().is_some() {
-        return Err(Fault::new(field(), Problem::Repeated));
+        return Err(Fault::refused(field(), Problem::Repeated));
     }
     if !believed(settings, headers, peer) {
         return Err(Refusal::Unauthorized);
     }
-    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Fault::new(field(), Problem::NotUtf8))?;
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Fault::refused(field(), Problem::NotUtf8))?;
     if text.is_empty() {
         return Err(Refusal::MissingUser);
     }
-    User::new(text).ok_or_else(|| Fault::new(field(), problem_with(text, rules::ids::USER_CHARS)))
+    User::new(text).ok_or_else(|| Fault::refused(field(), problem_with(text, rules::ids::USER_CHARS)))
 }
 
 pub fn problem_with(text: &str, most: usize) -> Problem {

@@ -7,6 +7,7 @@ pub mod board;
 pub mod clock;
 pub mod commands;
 pub mod http;
+pub mod load;
 pub mod names;
 pub mod reserve;
 pub mod settings;

@@ -33,7 +33,7 @@ pub async fn bytes(asked: &mut Asked, most: usize) -> Result<Bytes, Refusal> {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit_bytes: most }),
         // The client broke off or framed it wrongly; nobody may be listening, but it is an answer.
-        Ok(Err(_)) => Err(Fault::new("body", Problem::Expected("a complete body"))),
+        Ok(Err(_)) => Err(Fault::refused("body", Problem::Expected("a complete body"))),
         Err(_) => Err(Refusal::TooSlow),
     }
 }
@@ -60,14 +60,14 @@ pub fn object<T: DeserializeOwned>(body: &[u8], fields: &[(&'static str, &'stati
 
 fn explain(body: &[u8], fields: &[(&'static str, &'static str)]) -> Refusal {
     if std::str::from_utf8(body).is_err() {
-        return Fault::new("body", Problem::NotUtf8);
+        return Fault::refused("body", Problem::NotUtf8);
     }
     let value: Value = match serde_json::from_slice(body) {
         Ok(value) => value,
-        Err(error) => return Fault::new("body", Problem::NotJson { line: error.line(), column: error.column() }),
+        Err(error) => return Fault::refused("body", Problem::NotJson { line: error.line(), column: error.column() }),
     };
     let Value::Object(object) = value else {
-        return Fault::new("body", Problem::Expected("a JSON object"));
+        return Fault::refused("body", Problem::Expected("a JSON object"));
     };
     for &(field, expected) in fields {
         let fits = match (object.get(field), expected) {
@@ -79,22 +79,22 @@ fn explain(body: &[u8], fields: &[(&'static str, &'static str)]) -> Refusal {
             _ => true,
         };
         if !fits {
-            return Fault::new(field, Problem::Expected(expected));
+            return Fault::refused(field, Problem::Expected(expected));
         }
     }
     // Every field is of its kind, and still it does not fit: a field stands there twice, or a
     // number is beyond every bound.
-    Fault::new("body", Problem::Expected("each field once, in its range"))
+    Fault::refused("body", Problem::Expected("each field once, in its range"))
 }
 
 /// A text field that must be there: trimmed, printable, bounded.
 pub fn text(field: &'static str, value: Option<&str>, most: usize) -> Result<Box<str>, Refusal> {
-    let value = value.ok_or_else(|| Fault::new(field, Problem::Missing))?.trim();
+    let value = value.ok_or_else(|| Fault::refused(field, Problem::Missing))?.trim();
     if value.is_empty() {
-        return Err(Fault::new(field, Problem::Missing));
+        return Err(Fault::refused(field, Problem::Missing));
     }
     if !printable(value, most) {
-        return Err(Fault::new(field, problem_with(value, most)));
+        return Err(Fault::refused(field, problem_with(value, most)));
     }
     Ok(value.into())
 }

@@ -59,13 +59,13 @@ fn tell(told: Told) -> Handled {
 fn buyer(body: &[u8], region: &str) -> Result<Buyer, Refusal> {
     let sent: BuyerBody = body::object(body, FIELDS)?;
     let name = body::text("userName", sent.user_name.as_deref(), BUYER_NAME_CHARS)?;
-    let phone = sent.phone.ok_or_else(|| Fault::new("phone", Problem::Missing))?;
+    let phone = sent.phone.ok_or_else(|| Fault::refused("phone", Problem::Missing))?;
     Ok(Buyer { name: Some(name), phone: Some(e164(&phone, region)?) })
 }
 
 /// The usual forms at once; the forms of other regions by that region's tables.
 fn e164(text: &str, region: &str) -> Result<Box<str>, Refusal> {
-    let not_a_phone = || Fault::new("phone", Problem::NotAPhone);
+    let not_a_phone = || Fault::refused("phone", Problem::NotAPhone);
     match phone::read(text, region) {
         Reading::Number(number) => Ok(number.into()),
         Reading::Impossible => Err(not_a_phone()),

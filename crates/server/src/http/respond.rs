@@ -40,7 +40,7 @@ impl Dialect {
         let mut asked = headers.get_all(API_VERSION).iter();
         match (asked.next().map(HeaderValue::as_bytes), asked.next()) {
             (None | Some(b"1.1"), None) => Ok(Dialect::V1_1),
-            _ => Err(Fault::new("Api-Version", Problem::OneOf(&["1.1"]))),
+            _ => Err(Fault::refused("Api-Version", Problem::OneOf(&["1.1"]))),
         }
     }
 }

@@ -50,21 +50,21 @@ impl EventFields {
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
-        let read = |text: &String| read_moment(text).ok_or_else(|| Fault::new("opensAt", Problem::NotAMoment));
+        let read = |text: &String| read_moment(text).ok_or_else(|| Fault::refused("opensAt", Problem::NotAMoment));
         self.opens_at.as_ref().map(|given| given.as_ref().map(read).transpose()).transpose()
     }
 }
 
 fn within(field: &'static str, number: i64, least: u32, most: u32) -> Result<u32, Refusal> {
     let fits = u32::try_from(number).ok().filter(|n| (least..=most).contains(n));
-    fits.ok_or_else(|| Fault::new(field, Problem::OutOfRange { least: least.into(), most: most.into() }))
+    fits.ok_or_else(|| Fault::refused(field, Problem::OutOfRange { least: least.into(), most: most.into() }))
 }
 
 pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
     auth::admin(&app.admin_token, &asked.headers)?;
     let sent = body::json_bytes(&mut asked, ADMIN_BODY_MOST).await?;
     let fields: EventFields = body::object(&sent, FIELDS)?;
-    let seats = fields.seats.ok_or_else(|| Fault::new("seats", Problem::Missing))?;
+    let seats = fields.seats.ok_or_else(|| Fault::refused("seats", Problem::Missing))?;
     let new = NewEvent {
         name: fields.name()?,
         hall: Hall::Count(within("seats", seats, 0, SEATS_PER_EVENT)?),
@@ -91,7 +91,9 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
     let sent = body::json_bytes(&mut asked, ADMIN_BODY_MOST).await?;
     let fields: EventFields = body::object(&sent, FIELDS)?;
     if fields.seats.is_some() {
-        return Err(Fault::new("seats", Problem::Expected("no change: seats are fixed when an event is made")).into());
+        return Err(
+            Fault::refused("seats", Problem::Expected("no change: seats are fixed when an event is made")).into()
+        );
     }
     let amendment = Amendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,

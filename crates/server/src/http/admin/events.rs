@@ -175,3 +175,63 @@ async fn operate(app: &App, asked: &Asked, action: Action) -> Handled {
         Outcome::Done(_) => Err(Refusal::Internal.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(sent: &str) -> String {
+        match new_event(sent.as_bytes()) {
+            Err(Refusal::Invalid(fault)) => fault.field,
+            other => panic!("{sent}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_count_or_a_hall() {
+        let hall = new_event(br#"{"name":"x","seats":500}"#).unwrap().hall;
+        assert_eq!(hall, Hall::Count(500));
+        let sent = r#"{"name":"x","seats":{"sections":[{"name":"1\uce35","rows":[{"name":"A","seats":20}]}]}}"#;
+        let hall = new_event(sent.as_bytes()).unwrap().hall;
+        assert_eq!((hall.seat_count(), hall.seat_name(rules::ids::Seat(20))), (20, "1층 A20".into()));
+        // As ledgers store it.
+        let stored = serde_json::to_string(&hall).unwrap();
+        assert_eq!(stored, r#"{"sections":[{"name":"1층","rows":[{"name":"A","seats":20}]}]}"#);
+        assert_eq!(serde_json::from_str::<Hall>(&stored).unwrap(), hall);
+        assert_eq!(serde_json::from_str::<Hall>(r#"{"count":9}"#).unwrap(), Hall::Count(9));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let section = |section: &str| format!(r#"{{"name":"x","seats":{{"sections":[{section}]}}}}"#);
+        for (sent, named) in [
+            (r#"{"seats":1}"#.to_owned(), "name"),
+            (r#"{"name":"x"}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":-1}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":10000001}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":1e309}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":9007199254740993}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":"5"}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":[5]}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":{}}"#.to_owned(), "seats.sections"),
+            (r#"{"name":"x","seats":{"sections":{}}}"#.to_owned(), "seats.sections"),
+            (r#"{"name":"x","seats":5,"maxPerUser":0}"#.to_owned(), "maxPerUser"),
+            (r#"{"name":"x","seats":5,"opensAt":"tomorrow"}"#.to_owned(), "opensAt"),
+            (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
+            (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
+            (section("5"), "seats.sections[0]"),
+            (section("{}"), "seats.sections[0].rows"),
+            (section(r#"{"rows":[{"name":"A","seats":1}]}"#), "seats.sections[0].name"),
+            (section(r#"{"name":"s","rows":[{"name":"A"}]}"#), "seats.sections[0].rows[0].seats"),
+            (
+                section(
+                    r#"{"name":"s","rows":[{"name":"A","seats":1},{"name":"B","seats":1},{"name":"C","seats":"3"}]}"#,
+                ),
+                "seats.sections[0].rows[2].seats",
+            ),
+            (section(r#"{"name":"s","rows":[{"name":"A","seats":1,"seats":2}]}"#), "seats.sections[0].rows[0].seats"),
+        ] {
+            assert_eq!(field(&sent), named, "{sent}");
+        }
+    }
+}

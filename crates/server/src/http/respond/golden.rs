@@ -83,8 +83,7 @@ fn whatever_may_be_asked_again_says_when() {
 #[test]
 fn the_page_of_outcomes() {
     let mut page = String::from(INTRODUCTION);
-    let _ = writeln!(page, "| outcome | when | {} | {} | {} |", "1.1", "2025-08-17", "1.0");
-    page.push_str("|---|---|---|---|---|\n");
+    page.push_str("| outcome | when | 1.1 | 2025-08-17 | 1.0 |\n|---|---|---|---|---|\n");
     let cell = |dialect: Dialect, reply: Reply| {
         let (status, _, body) = reply.described();
         let fixed = dialect == Dialect::V1_0 || (dialect == Dialect::V2025_08_17 && status == 200);

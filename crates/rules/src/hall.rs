@@ -87,14 +87,14 @@ impl Hall {
             let at = format!("seats.sections[{s}]");
             place_name(&format!("{at}.name"), &section.name)?;
             if !names.insert(&section.name) {
-                return Err(Fault::new(format!("{at}.name"), Problem::Repeated));
+                return Err(Fault::refused(format!("{at}.name"), Problem::Repeated));
             }
             rows += section.rows.len();
             within(&format!("{at}.rows"), section.rows.len(), ROWS_MOST)?;
             within("seats.sections", rows, ROWS_MOST)?;
             seats += check_rows(&at, &section.rows)?;
             if seats > u64::from(SEATS_PER_EVENT) {
-                return Err(Fault::new("seats", Problem::OutOfRange { least: 0, most: SEATS_PER_EVENT.into() }));
+                return Err(Fault::refused("seats", Problem::OutOfRange { least: 0, most: SEATS_PER_EVENT.into() }));
             }
         }
         Ok(Hall::Sections(sections.into()))
@@ -145,10 +145,10 @@ fn check_rows(at: &str, rows: &[Row]) -> Result<u64, Refusal> {
         let field = |name: &str| format!("{at}.rows[{r}].{name}");
         place_name(&field("name"), &row.name)?;
         if !names.insert(&row.name) {
-            return Err(Fault::new(field("name"), Problem::Repeated));
+            return Err(Fault::refused(field("name"), Problem::Repeated));
         }
         if !(1..=SEATS_PER_ROW).contains(&row.seats) {
-            return Err(Fault::new(field("seats"), Problem::OutOfRange { least: 1, most: SEATS_PER_ROW.into() }));
+            return Err(Fault::refused(field("seats"), Problem::OutOfRange { least: 1, most: SEATS_PER_ROW.into() }));
         }
         seats += u64::from(row.seats);
     }
@@ -159,18 +159,18 @@ fn within(field: &str, count: usize, most: usize) -> Result<(), Refusal> {
     if (1..=most).contains(&count) {
         return Ok(());
     }
-    Err(Fault::new(field, Problem::Count { least: 1, most }))
+    Err(Fault::refused(field, Problem::Count { least: 1, most }))
 }
 
 fn place_name(field: &str, name: &str) -> Result<(), Refusal> {
     if name.is_empty() {
-        return Err(Fault::new(field, Problem::Missing));
+        return Err(Fault::refused(field, Problem::Missing));
     }
     if printable(name, PLACE_NAME_CHARS) {
         return Ok(());
     }
     let long = name.chars().count() > PLACE_NAME_CHARS;
-    Err(Fault::new(field, if long { Problem::Length { most: PLACE_NAME_CHARS } } else { Problem::Unprintable }))
+    Err(Fault::refused(field, if long { Problem::Length { most: PLACE_NAME_CHARS } } else { Problem::Unprintable }))
 }
 
 #[cfg(test)]

@@ -160,7 +160,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub fn new(field: impl Into<String>, problem: Problem) -> Refusal {
+    /// The refusal that names this fault.
+    pub fn refused(field: impl Into<String>, problem: Problem) -> Refusal {
         Refusal::Invalid(Fault { field: field.into(), problem })
     }
 }

@@ -73,7 +73,16 @@ impl Lanes {
 
     /// Requests that are waiting or being decided, over all events.
     pub fn depth(&self) -> usize {
-        self.lanes.read().unwrap_or_else(|p| p.into_inner()).values().map(|lane| lane.lock().depth).sum()
+        self.sum(|queue| queue.depth)
+    }
+
+    /// Requests that are with the ledger.
+    pub fn deciding(&self) -> usize {
+        self.sum(|queue| queue.depth - queue.pending.len() - queue.arriving.len())
+    }
+
+    fn sum(&self, count: impl Fn(&Queue) -> usize) -> usize {
+        self.lanes.read().unwrap_or_else(|p| p.into_inner()).values().map(|lane| count(&lane.lock())).sum()
     }
 }
 

@@ -9,6 +9,7 @@ pub mod commands;
 #[cfg(test)]
 mod golden;
 pub mod http;
+pub mod load;
 pub mod names;
 pub mod reserve;
 pub mod settings;

@@ -5,6 +5,7 @@
 //! broken on purpose, and be required to notice.
 
 pub mod arrive;
+pub mod bent;
 pub mod broken;
 pub mod commit;
 pub mod contention;

@@ -24,13 +24,19 @@ impl File {
 const NOT_SOURCE: &[&str] = &[".git", "target", "tickettock-data", "node_modules", "dist"];
 const TIDY_ITSELF: &str = "crates/tidy/";
 
-/// Every text file of the repository but this crate.
+/// Every text file of the repository but those of this crate.
 pub fn files() -> Vec<File> {
+    let mut found = everything();
+    found.retain(|file| !file.path.starts_with(TIDY_ITSELF));
+    found
+}
+
+/// Every text file of the repository.
+pub fn everything() -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
     collect(&root, "", &mut found);
     assert!(found.iter().any(|f| f.path == "crates/rules/src/decide.rs"), "this is not the source tree: {root:?}");
-    found.retain(|file| !file.path.starts_with(TIDY_ITSELF));
     found
 }
 

@@ -9,7 +9,9 @@ fn has(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
-        !(joins(before) && joins(word.chars().next())) && !(joins(after) && joins(word.chars().next_back()))
+        let longer_before = joins(before) && joins(word.chars().next());
+        let longer_after = joins(after) && joins(word.chars().next_back());
+        !longer_before && !longer_after
     })
 }
 

@@ -14,7 +14,7 @@ impl Refusal {
             Refusal::TooLarge { limit_bytes: 16_384 },
             Refusal::NotJsonType,
             Refusal::TooSlow,
-            Fault::new("phone", Problem::NotAPhone),
+            Fault::refused("phone", Problem::NotAPhone),
             Refusal::MissingUser,
             Refusal::Unauthorized,
             Refusal::Forbidden(Forbidden::Anothers),

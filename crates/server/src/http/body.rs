@@ -48,7 +48,7 @@ pub async fn bytes(asked: &mut Asked, most: usize) -> Result<Bytes, Refusal> {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit_bytes: most }),
         // The client broke off or framed it wrongly; nobody may be listening, but it is an answer.
-        Ok(Err(_)) => Err(Fault::new("body", Problem::Expected("a complete body"))),
+        Ok(Err(_)) => Err(Fault::refused("body", Problem::Expected("a complete body"))),
         Err(_) => Err(Refusal::TooSlow),
     }
 }
@@ -63,12 +63,12 @@ fn says_json(asked: &Asked) -> bool {
 
 /// A text field that must be there: trimmed, printable, bounded.
 pub fn text(field: &'static str, value: Option<&str>, most: usize) -> Result<Box<str>, Refusal> {
-    let value = value.ok_or_else(|| Fault::new(field, Problem::Missing))?.trim();
+    let value = value.ok_or_else(|| Fault::refused(field, Problem::Missing))?.trim();
     if value.is_empty() {
-        return Err(Fault::new(field, Problem::Missing));
+        return Err(Fault::refused(field, Problem::Missing));
     }
     if !printable(value, most) {
-        return Err(Fault::new(field, problem_with(value, most)));
+        return Err(Fault::refused(field, problem_with(value, most)));
     }
     Ok(value.into())
 }

@@ -18,7 +18,7 @@ pub struct Node<'a> {
 impl<'a> Node<'a> {
     /// A whole body.
     pub fn read(body: &'a [u8]) -> Result<Node<'a>, Refusal> {
-        let text = std::str::from_utf8(body).map_err(|_| Fault::new("body", Problem::NotUtf8))?;
+        let text = std::str::from_utf8(body).map_err(|_| Fault::refused("body", Problem::NotUtf8))?;
         let raw = serde_json::from_str(text).map_err(|e| not_json("body", &e))?;
         Ok(Node { path: String::new(), raw })
     }
@@ -36,7 +36,7 @@ impl<'a> Node<'a> {
     }
 
     fn fault(&self, problem: Problem) -> Refusal {
-        Fault::new(self.path(), problem)
+        Fault::refused(self.path(), problem)
     }
 
     /// These fields of an object, where they are.
@@ -48,7 +48,7 @@ impl<'a> Node<'a> {
         let (found, twice) = reader.deserialize_map(Wanted { names }).map_err(|e| not_json(&self.path(), &e))?;
         let join = |name: &str| if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) };
         if let Some(name) = twice {
-            return Err(Fault::new(join(name), Problem::Repeated));
+            return Err(Fault::refused(join(name), Problem::Repeated));
         }
         let mut i = 0;
         Ok(found.map(|raw| {
@@ -88,7 +88,7 @@ impl<'a> Node<'a> {
 }
 
 fn not_json(field: &str, error: &serde_json::Error) -> Refusal {
-    Fault::new(field, Problem::NotJson { line: error.line(), column: error.column() })
+    Fault::refused(field, Problem::NotJson { line: error.line(), column: error.column() })
 }
 
 struct Wanted<const N: usize> {

@@ -169,7 +169,7 @@ fn responses(route: &Route, operation: &Operation) -> Value {
 /// Every way in which this operation may refuse.
 fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
     let doc = &operation.doc;
-    let mut all = vec![Fault::new("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
+    let mut all = vec![Fault::refused("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
     match doc.who {
         Who::Anyone => {}
         Who::User | Who::MaybeUser => {

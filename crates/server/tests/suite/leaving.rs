@@ -1,1 +1,59 @@
-//! placeholder
+//! Clients that leave: what was begun is finished, nothing is half done, nothing leaks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::support::client::BUYER;
+use crate::support::{Dice, Stand};
+
+/// FAULTS C8: 5,000 POSTs, each closed by the client after 0 to 50 ms.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_five_thousand_hang_up() {
+    let stand = Arc::new(Stand::embedded(&[]).await);
+    let event = stand.event(5_000, 1).await;
+    let mut dice = Dice::new(8);
+    let mut running = Vec::new();
+    for lane in 0..50 {
+        let stand = stand.clone();
+        let pauses: Vec<u64> = (0..100).map(|_| dice.below(51)).collect();
+        running.push(tokio::spawn(async move {
+            for (i, pause) in pauses.into_iter().enumerate() {
+                let request = format!(
+                    "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: t\r\nX-User-Id: u{lane}-{i}\r\n\
+                     Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{BUYER}",
+                    BUYER.len()
+                );
+                let mut stream = TcpStream::connect(stand.address).await.unwrap();
+                stream.write_all(request.as_bytes()).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                drop(stream);
+            }
+        }));
+    }
+    for task in running {
+        task.await.unwrap();
+    }
+    while stand.app.lanes.depth() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let shown = stand.client().get(&format!("/api/v1/events/{event}")).await.json();
+    let sold = 5_000 - shown["event"]["remainingSeats"].as_u64().unwrap();
+    assert!(sold > 500, "hardly anything was asked for: {sold}");
+    let mut owners: HashMap<String, u64> = HashMap::new();
+    let id = rules::ids::EventId(event as i64);
+    for reservation in stand.app.ledger.reservations_in(id, None, 10_000).await.unwrap() {
+        *owners.entry(reservation.sale.owner.unwrap().user.as_str().to_owned()).or_default() += 1;
+    }
+    assert_eq!(owners.values().sum::<u64>(), sold, "each wholly done or not at all");
+    assert!(owners.values().all(|seats| *seats == 1));
+    // Nothing leaks: nobody is still marked as asking, whoever they were.
+    let mut client = stand.client();
+    for lane in 0..50 {
+        let answer = client.reserve(event, &format!("u{lane}-99")).await;
+        assert!(answer.json()["scope"].is_null(), "a mark was left behind: {}", answer.text());
+    }
+}

@@ -1,17 +1,15 @@
 //! Ledgers that are broken on purpose. The suite must notice each of them, or it proves nothing.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::command::{Action, Command};
 use rules::decide::Answer;
-use rules::event::{Event, NewEvent};
-use rules::history::{Actor, Entry};
+use rules::history::Actor;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
-use rules::seats::Sale;
-use rules::time::Moment;
 
-use crate::ledger::{Answered, Batch, Committed, Ledger, Reservation, Snapshot};
+use super::bent::Bent;
+use crate::ledger::{Answered, Batch, Committed, Ledger};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,43 +42,65 @@ impl Bug {
     ];
 }
 
-/// A good ledger with one bug in front of it.
-pub struct Broken {
-    pub bug: Bug,
-    pub good: Arc<dyn Ledger>,
-    state: Arc<Mutex<State>>,
-}
-
 #[derive(Default)]
 struct State {
     asked: u64,
     last_sold: Option<Reserved>,
 }
 
-impl Broken {
-    pub fn new(bug: Bug, good: Arc<dyn Ledger>) -> Broken {
-        Broken { bug, good, state: Arc::default() }
-    }
+/// A good ledger with one bug in front of it.
+pub fn broken(bug: Bug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
+    let state = Arc::new(Mutex::new(State::default()));
+    let bent = Bent::new(good, move |good, batch| commit(bug, &state, good, batch));
+    Arc::new(if bug == Bug::LosesHistory { bent.hiding(|entry| entry.n == 3) } else { bent })
+}
 
-    fn bend(&self, command: &Command, i: usize) -> Command {
-        let mut command = command.clone();
-        match (self.bug, &command.action) {
-            (Bug::ForgetsTheLimit, Action::Reserve(_)) => {
-                let mut state = self.state.lock().unwrap_or_else(|p| p.into_inner());
-                state.asked += 1;
-                command.actor = Actor::User(User::stored(&format!("somebody-{}", state.asked)));
-            }
-            (Bug::ServesTheLastFirst, Action::Reserve(_)) => {
-                command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
-            }
-            (Bug::ForgetsKeys, _) => command.key = None,
-            (Bug::KeepsCancelledSeats, Action::Cancel { .. }) => {
-                command.action = Action::Cancel { n: u64::MAX / 4 + i as u64 };
-            }
-            _ => {}
-        }
-        command
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: Batch) -> Answered<Committed> {
+    let (good, state, original) = (good.clone(), state.clone(), batch.commands.clone());
+    if bug == Bug::AcknowledgesTooEarly
+        && let Some(last) = one_in_twenty(&mut locked(&state), &original)
+    {
+        return Box::pin(async move { acknowledge_unwritten(&*good, batch.event, last).await });
     }
+    let commands = original.iter().enumerate().map(|(i, c)| bend(bug, &mut locked(&state), c, i)).collect();
+    let batch = Batch { commands: Arc::new(commands), ..batch };
+    Box::pin(async move {
+        let mut committed = good.commit(batch).await?;
+        let mut state = locked(&state);
+        let answers = std::mem::take(&mut committed.answers).into_iter().zip(&*original);
+        committed.answers = answers.map(|(answer, command)| twist(bug, &mut state, command, answer)).collect();
+        Ok(committed)
+    })
+}
+
+fn one_in_twenty(state: &mut State, commands: &[Command]) -> Option<Reserved> {
+    state.asked += 1;
+    let reserves = matches!(commands, [Command { action: Action::Reserve(_), .. }]);
+    if state.asked.is_multiple_of(20) && reserves { state.last_sold.clone() } else { None }
+}
+
+/// What the bug makes of a command.
+fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
+    let mut command = command.clone();
+    match (bug, &command.action) {
+        (Bug::ForgetsTheLimit, Action::Reserve(_)) => {
+            state.asked += 1;
+            command.actor = Actor::User(User::stored(&format!("somebody-{}", state.asked)));
+        }
+        (Bug::ServesTheLastFirst, Action::Reserve(_)) => {
+            command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
+        }
+        (Bug::ForgetsKeys, _) => command.key = None,
+        (Bug::KeepsCancelledSeats, Action::Cancel { .. }) => {
+            command.action = Action::Cancel { n: u64::MAX / 4 + i as u64 };
+        }
+        _ => {}
+    }
+    command
 }
 
 /// What the bug makes of an answer.
@@ -95,83 +115,6 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
         },
         (Bug::KeepsCancelledSeats, Action::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
         _ => answer,
-    }
-}
-
-impl Ledger for Broken {
-    fn commit(&self, batch: Batch) -> Answered<Committed> {
-        let original = batch.commands.clone();
-        let (good, bug, state) = (self.good.clone(), self.bug, self.state.clone());
-        if bug == Bug::AcknowledgesTooEarly {
-            let mut locked = state.lock().unwrap_or_else(|p| p.into_inner());
-            locked.asked += 1;
-            if locked.asked.is_multiple_of(20)
-                && let [Command { action: Action::Reserve(_), .. }] = &original[..]
-                && let Some(last) = locked.last_sold.clone()
-            {
-                drop(locked);
-                return Box::pin(async move { acknowledge_unwritten(&*good, batch.event, last).await });
-            }
-        }
-        let commands = Arc::new(batch.commands.iter().enumerate().map(|(i, c)| self.bend(c, i)).collect());
-        Box::pin(async move {
-            let mut committed = good.commit(Batch { commands, ..batch }).await?;
-            let mut state = state.lock().unwrap_or_else(|p| p.into_inner());
-            let answers = std::mem::take(&mut committed.answers);
-            committed.answers =
-                answers.into_iter().zip(&*original).map(|(a, c)| twist(bug, &mut state, c, a)).collect();
-            Ok(committed)
-        })
-    }
-
-    fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
-        self.good.create_event(new, id)
-    }
-
-    fn raise_generation(&self, event: EventId) -> Answered<u64> {
-        self.good.raise_generation(event)
-    }
-
-    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
-        self.good.events(after, limit)
-    }
-
-    fn event(&self, id: EventId) -> Answered<Option<Event>> {
-        self.good.event(id)
-    }
-
-    fn sale_of_seat(&self, event: EventId, seat: Seat) -> Answered<Option<Sale>> {
-        self.good.sale_of_seat(event, seat)
-    }
-
-    fn snapshot(&self, event: EventId) -> Answered<Snapshot> {
-        self.good.snapshot(event)
-    }
-
-    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<Entry>> {
-        let history = self.good.history(event, after, limit);
-        let loses = self.bug == Bug::LosesHistory;
-        Box::pin(async move { Ok(history.await?.into_iter().filter(|entry| !loses || entry.n != 3).collect()) })
-    }
-
-    fn reservation(&self, id: ReservationId) -> Answered<Option<Reservation>> {
-        self.good.reservation(id)
-    }
-
-    fn reservations_of(&self, user: User, after: Option<(EventId, Seat)>, limit: usize) -> Answered<Vec<Reservation>> {
-        self.good.reservations_of(user, after, limit)
-    }
-
-    fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>> {
-        self.good.reservations_in(event, after, limit)
-    }
-
-    fn now(&self) -> Moment {
-        self.good.now()
-    }
-
-    fn ready(&self) -> Answered<()> {
-        self.good.ready()
     }
 }
 

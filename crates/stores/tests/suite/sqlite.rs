@@ -8,7 +8,7 @@ use rules::arrive::Budget;
 use rules::ids::Seat;
 use rules::outcome::Refusal;
 use rules::time::{Clock, Moment};
-use stores::conformance::broken::{Broken, Bug};
+use stores::conformance::broken::{Bug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
@@ -57,15 +57,15 @@ fn fresh() -> Kept {
 #[tokio::test(flavor = "multi_thread")]
 async fn passes_every_chapter() {
     let kept = fresh();
-    assert_eq!(complaints(&kept.stand).await, [String::new(); 0]);
+    assert_eq!(complaints(&kept.stand).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_planted_bug_is_noticed() {
     for bug in Bug::ALL {
         let kept = fresh();
-        let broken = kept.stand.with_ledger(Arc::new(Broken::new(bug, kept.stand.ledger.clone())));
-        let noticed = complaints(&broken).await;
+        let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
+        let noticed = complaints(&bad).await;
         assert!(!noticed.is_empty(), "{bug:?} went unnoticed by {} chapters", CHAPTERS.len());
         println!("{bug:?}: {}", noticed[0]);
     }

@@ -53,18 +53,18 @@ impl<'a> Fields<'a> {
         if node.is_null() {
             return Ok(Some(None));
         }
-        let moment = read_moment(&node.text()?).ok_or_else(|| Fault::new("opensAt", Problem::NotAMoment))?;
+        let moment = read_moment(&node.text()?).ok_or_else(|| Fault::refused("opensAt", Problem::NotAMoment))?;
         Ok(Some(Some(moment)))
     }
 
     /// A count, or sections of rows.
     fn hall(&self) -> Result<Hall, Refusal> {
-        let seats = self.seats.as_ref().ok_or_else(|| Fault::new("seats", Problem::Missing))?;
+        let seats = self.seats.as_ref().ok_or_else(|| Fault::refused("seats", Problem::Missing))?;
         if !seats.is_object() {
             return seats.whole_within(0, SEATS_PER_EVENT).map(Hall::Count);
         }
         let [sections] = seats.fields(["sections"])?;
-        let sections = sections.ok_or_else(|| Fault::new("seats.sections", Problem::Missing))?;
+        let sections = sections.ok_or_else(|| Fault::refused("seats.sections", Problem::Missing))?;
         let sections = sections.list(SECTIONS_MOST)?.iter().map(section).collect::<Result<_, _>>()?;
         Hall::of_sections(sections)
     }
@@ -84,7 +84,7 @@ fn row(node: &Node<'_>) -> Result<Row, Refusal> {
 }
 
 fn required<'a>(field: Option<Node<'a>>, of: &Node<'_>, name: &str) -> Result<Node<'a>, Refusal> {
-    given(field).ok_or_else(|| Fault::new(format!("{}.{name}", of.path()), Problem::Missing))
+    given(field).ok_or_else(|| Fault::refused(format!("{}.{name}", of.path()), Problem::Missing))
 }
 
 fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
@@ -125,7 +125,9 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
     let sent = sent(&app, &mut asked).await?;
     let fields = Fields::read(&sent)?;
     if fields.seats.is_some() {
-        return Err(Fault::new("seats", Problem::Expected("no change: seats are fixed when an event is made")).into());
+        return Err(
+            Fault::refused("seats", Problem::Expected("no change: seats are fixed when an event is made")).into()
+        );
     }
     let amendment = Amendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rules::time::{Clock, Moment};
 use serde_json::{Value, json};
@@ -53,8 +53,8 @@ pub struct Stand {
     pub app: Arc<App>,
     pub address: SocketAddr,
     added_ms: Arc<AtomicI64>,
-    stop: Option<oneshot::Sender<()>>,
-    serving: Option<JoinHandle<()>>,
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    serving: tokio::sync::Mutex<Option<JoinHandle<()>>>,
     settings: Vec<(String, String)>,
     folder: Option<tempfile::TempDir>,
 }
@@ -100,8 +100,8 @@ impl Stand {
             app,
             address,
             added_ms,
-            stop: Some(stop),
-            serving: Some(serving),
+            stop: Mutex::new(Some(stop)),
+            serving: tokio::sync::Mutex::new(Some(serving)),
             settings: given,
             folder: Some(folder),
         }
@@ -116,10 +116,14 @@ impl Stand {
         self.added_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Stops as SIGTERM does.
-    pub async fn stop(&mut self) {
-        drop(self.stop.take());
-        if let Some(serving) = self.serving.take() {
+    /// As SIGTERM does.
+    pub fn ask_to_stop(&self) {
+        drop(self.stop.lock().unwrap().take());
+    }
+
+    /// Waits until it has stopped.
+    pub async fn stopped(&self) {
+        if let Some(serving) = self.serving.lock().await.take() {
             serving.await.unwrap();
         }
     }
@@ -141,7 +145,8 @@ impl Stand {
 
     /// Stops, and starts again on the same data.
     pub async fn restart(mut self) -> Stand {
-        self.stop().await;
+        self.ask_to_stop();
+        self.stopped().await;
         let folder = self.folder.take().unwrap();
         let (given, added_ms) = (std::mem::take(&mut self.settings), self.added_ms.clone());
         let app = Arc::downgrade(&self.app);

@@ -1,0 +1,227 @@
+//! Rows as a ledger keeps them, in memory, with every invariant checked after every batch.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use rules::command::{Command, Terms};
+use rules::decide::{self, Holding, KeptAnswer, Known};
+use rules::event::{Counts, Event, State};
+use rules::history::{Entry, Happened};
+use rules::ids::{EventId, Seat, User};
+use rules::outcome::{Done, Outcome, Refusal};
+use rules::seats::{Hall, Sale};
+use rules::time::Moment;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A user's seats are not read, so that the limit is never met.
+    ForgetsHoldings,
+    /// Seats that came back are not read: they are lost for ever.
+    ForgetsFreeSeats,
+    /// Cancelled sales are still found.
+    KeepsCancelledSales,
+    /// Kept answers are not read.
+    ForgetsAnswers,
+    /// The cursor of the last batch is not written.
+    ForgetsTheCursor,
+}
+
+impl Bug {
+    pub const ALL: [Bug; 5] = [
+        Bug::ForgetsHoldings,
+        Bug::ForgetsFreeSeats,
+        Bug::KeepsCancelledSales,
+        Bug::ForgetsAnswers,
+        Bug::ForgetsTheCursor,
+    ];
+}
+
+pub struct Table {
+    pub now: Moment,
+    pub ever_sold: Vec<u64>,
+    event: Event,
+    /// Every seat at or below the cursor; none: free.
+    rows: BTreeMap<Seat, Option<Sale>>,
+    history: Vec<Entry>,
+    answers: HashMap<(User, Box<str>), KeptAnswer>,
+    cancelled: HashMap<u64, Sale>,
+    bug: Option<Bug>,
+}
+
+macro_rules! ensure {
+    ($condition:expr, $($words:tt)+) => {
+        if !$condition {
+            return Err(format!($($words)+));
+        }
+    };
+}
+
+impl Table {
+    pub fn new(seats: u32, max_per_user: u32, bug: Option<Bug>) -> Table {
+        let event = Event {
+            id: EventId(1),
+            name: "Test".into(),
+            hall: Arc::new(Hall::Count(seats)),
+            max_per_user,
+            opens_at: None,
+            state: State::Open,
+            deleted: false,
+            created_at: Moment(0),
+            counts: Counts { n: 1, cursor: 0, sold: 0 },
+        };
+        let created = Entry {
+            n: 1,
+            what: Happened::Created,
+            seat: None,
+            owner: None,
+            by_admin: true,
+            number: None,
+            at: Moment(0),
+        };
+        Table {
+            now: Moment(1_000_000),
+            ever_sold: Vec::new(),
+            event,
+            rows: BTreeMap::new(),
+            history: vec![created],
+            answers: HashMap::new(),
+            cancelled: HashMap::new(),
+            bug,
+        }
+    }
+
+    fn standing(&self) -> impl Iterator<Item = &Sale> {
+        self.rows.values().flatten()
+    }
+
+    fn known(&self, commands: &[Command]) -> Known {
+        let needs = decide::needs(commands);
+        let mut known = Known::default();
+        for user in needs.users.iter().filter(|_| self.bug != Some(Bug::ForgetsHoldings)) {
+            let mine = self.standing().filter(|s| s.owner.as_ref().is_some_and(|o| o.user == **user));
+            let mine =
+                mine.map(|s| Holding { seat: s.seat, n: s.n, unit: s.owner.as_ref().map_or(0, |o| o.unit), at: s.at });
+            known.holdings.insert((*user).clone(), mine.collect());
+        }
+        for (user, key) in needs.keys.iter().filter(|_| self.bug != Some(Bug::ForgetsAnswers)) {
+            let place = ((*user).clone(), Box::from(*key));
+            if let Some(answer) = self.answers.get(&place) {
+                known.answers.insert(place, answer.clone());
+            }
+        }
+        for n in needs.sales {
+            let stands = self.standing().find(|s| s.n == n).cloned();
+            let ghost = || self.cancelled.get(&n).filter(|_| self.bug == Some(Bug::KeepsCancelledSales)).cloned();
+            if let Some(sale) = stands.or_else(ghost) {
+                known.sales.insert(n, sale);
+            }
+        }
+        if self.bug != Some(Bug::ForgetsFreeSeats) {
+            let free = self.rows.iter().filter(|(_, row)| row.is_none()).map(|(seat, _)| *seat);
+            known.free = free.take(needs.free_seats).collect();
+        }
+        known
+    }
+
+    /// One batch, with the guards that a database has.
+    pub fn commit(&mut self, commands: &[Command], terms: &Terms) -> Result<(), String> {
+        let free_before = self.event.remaining();
+        let decision = decide::decide(&self.event, self.known(commands), commands, terms, self.now);
+        ensure!(decision.answers.len() == commands.len(), "{} answers", decision.answers.len());
+        self.no_seat_refused_in_vain(&decision, free_before)?;
+        self.replays_repeat(commands, &decision, terms)?;
+        for freed in &decision.writes.freed {
+            let row = self.rows.get_mut(&freed.seat).ok_or("freed a seat without a row")?;
+            ensure!(row.as_ref().is_some_and(|s| s.n == freed.n), "freed {freed:?}, which is not sold so");
+            if let Some(sale) = row.take() {
+                self.cancelled.insert(sale.n, sale);
+            }
+        }
+        for sale in &decision.writes.resold {
+            let row = self.rows.get_mut(&sale.seat).ok_or("resold a seat without a row")?;
+            ensure!(row.is_none(), "resold seat {:?}, which is sold", sale.seat);
+            *row = Some(sale.clone());
+        }
+        for sale in &decision.writes.sold {
+            let before = self.rows.insert(sale.seat, Some(sale.clone()));
+            ensure!(before.is_none(), "sold seat {:?} for the first time again", sale.seat);
+        }
+        self.ever_sold.extend(decision.writes.history.iter().filter(|e| e.what == Happened::Reserved).map(|e| e.n));
+        self.history.extend(decision.writes.history);
+        for new in decision.writes.answers {
+            self.answers.insert((new.user, new.key), new.answer);
+        }
+        let cursor = self.event.counts.cursor;
+        self.event = decision.after;
+        if self.bug == Some(Bug::ForgetsTheCursor) {
+            self.event.counts.cursor = cursor;
+        }
+        Ok(())
+    }
+
+    /// `sold_out` only when nothing was left for that number: the seats sold in this batch and
+    /// those before it are all there are.
+    fn no_seat_refused_in_vain(&self, decision: &decide::Decision, free_before: u32) -> Result<(), String> {
+        let sold_out = decision.answers.iter().any(|a| a.outcome == Outcome::Refused(Refusal::SoldOut));
+        let sold = decision.writes.sold.len() + decision.writes.resold.len();
+        let free = free_before as usize + decision.writes.freed.len();
+        ensure!(!sold_out || sold == free, "sold_out while {} were free", free - sold);
+        Ok(())
+    }
+
+    fn replays_repeat(&self, commands: &[Command], decision: &decide::Decision, terms: &Terms) -> Result<(), String> {
+        for (command, answer) in commands.iter().zip(&decision.answers) {
+            let (Some(user), Some(key)) = (command.actor.user(), &command.key) else {
+                ensure!(!answer.replayed, "replayed without a key");
+                continue;
+            };
+            let Some(kept) = self.answers.get(&(user.clone(), key.text.clone())) else { continue };
+            if kept.at.plus_ms(terms.key_ttl_ms) <= self.now {
+                continue;
+            }
+            let expected = if kept.content == key.content {
+                Outcome::Done(Done::from(kept.kept.clone()))
+            } else {
+                Outcome::Refused(Refusal::KeyMismatch)
+            };
+            ensure!(answer.outcome == expected, "a key was answered {:?}, before {expected:?}", answer.outcome);
+        }
+        Ok(())
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        let counts = self.event.counts;
+        let standing = self.standing().count();
+        ensure!(counts.sold as usize == standing, "{} counted, {standing} stand", counts.sold);
+        ensure!(counts.cursor as usize == self.rows.len(), "cursor {} over {} rows", counts.cursor, self.rows.len());
+        ensure!(counts.cursor <= self.event.seat_count(), "the cursor left the hall");
+        let contiguous = self.rows.keys().enumerate().all(|(i, seat)| seat.0 as usize == i + 1);
+        ensure!(contiguous, "a seat below the cursor has no row");
+        let mut units = HashSet::new();
+        for unit in self.standing().filter_map(|s| s.owner.as_ref()) {
+            ensure!(unit.unit >= 1 && unit.unit <= unit.limit, "{unit:?} is beyond its limit");
+            ensure!(units.insert((unit.user.clone(), unit.unit)), "{unit:?} stands twice");
+        }
+        self.history_explains_the_rows()
+    }
+
+    fn history_explains_the_rows(&self) -> Result<(), String> {
+        let mut sold: HashMap<Seat, u64> = HashMap::new();
+        for (i, entry) in self.history.iter().enumerate() {
+            ensure!(entry.n == i as u64 + 1, "history number {} at place {i}", entry.n);
+            match (entry.what, entry.seat) {
+                (Happened::Reserved, Some(seat)) => {
+                    ensure!(sold.insert(seat, entry.n).is_none(), "{seat:?} was sold while sold");
+                }
+                (Happened::Cancelled, Some(seat)) => {
+                    ensure!(sold.remove(&seat).is_some(), "{seat:?} was given back while free");
+                }
+                _ => {}
+            }
+        }
+        let stands: HashMap<Seat, u64> = self.standing().map(|s| (s.seat, s.n)).collect();
+        ensure!(sold == stands, "the history says {sold:?}, the rows {stands:?}");
+        ensure!(self.event.counts.n == self.history.len() as u64, "n is {}", self.event.counts.n);
+        Ok(())
+    }
+}

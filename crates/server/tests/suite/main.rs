@@ -2,8 +2,11 @@
 
 mod answers;
 mod crowd;
+mod dialects;
+mod input;
 mod keys;
 mod kills;
 mod leaving;
+mod lists;
 mod overload;
 mod support;

@@ -28,9 +28,11 @@ if [ ! -x "$venv/bin/schemathesis" ]; then
     mv "$venv.new" "$venv"
 fi
 
-# Within the time: examples, every operation, then sequences of operations.
-exec timeout --kill-after=10 $((seconds + 60)) "$venv/bin/python" -m schemathesis.cli run "$url/openapi.json" \
-    --url "$url" \
+# One check is left out: "valid data is accepted". A key that was used before or a sale that is not
+# open is refused whatever the form of the request; the document cannot say so.
+exec timeout --kill-after=10 $((seconds + 90)) "$venv/bin/python" -m schemathesis.cli run "$url/openapi.json" \
+    --exclude-checks positive_data_acceptance \
+    --generation-database none \
     --header "Authorization: Bearer $token" \
     --max-time "$seconds" \
     --request-timeout 20 \

@@ -38,22 +38,33 @@ impl Deflated {
     }
 }
 
-/// A member of these parts, as pieces that follow each other.
-pub fn member<'a>(parts: impl IntoIterator<Item = &'a Deflated>) -> Vec<Bytes> {
-    let mut pieces = vec![Bytes::from_static(&HEAD)];
-    let mut sum = crc32fast::Hasher::new();
-    let mut length = 0u32;
-    for part in parts {
-        pieces.push(part.bytes.clone());
-        sum.combine(&part.sum);
-        // RFC 1952 wants it modulo 2^32.
-        length = length.wrapping_add(part.length);
+/// A member that parts are joined to, one after the other.
+#[derive(Debug, Default)]
+pub struct Member {
+    sum: crc32fast::Hasher,
+    length: u32,
+    begun: bool,
+}
+
+impl Member {
+    /// What comes before the first part; nothing once it was given.
+    pub fn begins(&mut self) -> Option<Bytes> {
+        (!std::mem::replace(&mut self.begun, true)).then(|| Bytes::from_static(&HEAD))
     }
-    let mut tail = LAST.to_vec();
-    tail.extend(sum.finalize().to_le_bytes());
-    tail.extend(length.to_le_bytes());
-    pieces.push(tail.into());
-    pieces
+
+    pub fn join(&mut self, part: &Deflated) -> Bytes {
+        self.sum.combine(&part.sum);
+        // RFC 1952 wants it modulo 2^32.
+        self.length = self.length.wrapping_add(part.length);
+        part.bytes.clone()
+    }
+
+    pub fn end(self) -> Bytes {
+        let mut tail = LAST.to_vec();
+        tail.extend(self.sum.finalize().to_le_bytes());
+        tail.extend(self.length.to_le_bytes());
+        tail.into()
+    }
 }
 
 #[cfg(test)]
@@ -62,8 +73,11 @@ mod tests {
 
     use super::*;
 
-    fn unpacked(pieces: &[Bytes]) -> Vec<u8> {
-        let packed: Vec<u8> = pieces.iter().flat_map(|piece| piece.to_vec()).collect();
+    fn unpacked<'a>(parts: impl IntoIterator<Item = &'a Deflated>) -> Vec<u8> {
+        let mut member = Member::default();
+        let mut packed = member.begins().unwrap().to_vec();
+        parts.into_iter().for_each(|part| packed.extend(member.join(part)));
+        packed.extend(member.end());
         let mut text = Vec::new();
         // Reads one member only, and fails unless its sum and length are right.
         let mut member = flate2::bufread::GzDecoder::new(&packed[..]);
@@ -79,8 +93,8 @@ mod tests {
             .chain([b"x".to_vec(), Vec::new()])
             .collect();
         let parts: Vec<Deflated> = texts.iter().map(|text| Deflated::of(text)).collect();
-        assert_eq!(unpacked(&member(&parts)), texts.concat());
-        assert_eq!(unpacked(&member([])), b"");
+        assert_eq!(unpacked(&parts), texts.concat());
+        assert_eq!(unpacked([]), b"");
     }
 
     /// What does not compress needs more room than was guessed.
@@ -93,6 +107,6 @@ mod tests {
         })
         .take(100_000)
         .collect();
-        assert_eq!(unpacked(&member([&Deflated::of(&noise)])), noise);
+        assert_eq!(unpacked([&Deflated::of(&noise)]), noise);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{self, Stream, StreamExt, unfold};
 use rules::history::{Entry, Happened};
 use rules::ids::Seat;
 use rules::outcome::Refusal;
@@ -11,7 +12,7 @@ use salvo::hyper::body::Bytes;
 use stores::ledger::Snapshot;
 use tokio::sync::OnceCell;
 
-use super::gzip::{Deflated, member};
+use super::gzip::{Deflated, Member};
 use super::page::{PAGE_SEATS, Page, SeatState, Writing};
 
 /// Texts of a list beyond this are written for each reader who wants them plain; their compressed
@@ -29,12 +30,17 @@ pub struct Prepared {
     bodies: [[OnceCell<Body>; 2]; 2],
 }
 
+/// More pages than this are not put together before the first byte is sent.
+const TOGETHER_PAGES: usize = 2_000;
+/// Pages made at a time for a reader of such a list.
+const GROUP_PAGES: usize = 16;
+
 /// A list as it can be sent: parts that follow each other, shared with other readers.
 #[derive(Clone)]
 pub enum Body {
     Parts(Arc<[Bytes]>),
-    /// Too much to keep: each part is written when its turn comes.
-    Written,
+    /// Too much to keep or to wait for: parts are made when their turn comes.
+    Flowing,
 }
 
 impl Prepared {
@@ -83,10 +89,10 @@ impl Prepared {
 
     /// The list as it is sent. Made once, away from the threads that answer requests.
     pub async fn body(self: &Arc<Self>, writing: Writing, gzipped: bool) -> Result<Body, Refusal> {
+        if self.pages.len() > TOGETHER_PAGES || (!gzipped && !self.keep_texts) {
+            return Ok(Body::Flowing);
+        }
         let making = || async {
-            if !gzipped && !self.keep_texts {
-                return Ok(Body::Written);
-            }
             let prepared = self.clone();
             let made = tokio::task::spawn_blocking(move || prepared.parts(writing, gzipped));
             made.await.map(|parts| Body::Parts(parts.into())).map_err(|_| Refusal::Internal)
@@ -95,21 +101,85 @@ impl Prepared {
     }
 
     fn parts(&self, writing: Writing, gzipped: bool) -> Vec<Bytes> {
-        if !gzipped {
-            return self.written(writing).collect();
-        }
         let (head, tail) = frame(writing);
-        let (head, tail) = (Deflated::of(head), Deflated::of(tail));
-        let pages = self.pages.iter().map(|page| page.deflated(&self.hall, writing, self.keep_texts));
-        member(std::iter::once(&head).chain(pages).chain([&tail]))
+        let mut joining = Joining::new(gzipped);
+        let mut parts = joining.text(head);
+        for page in &self.pages {
+            parts.push(self.page(page, writing, &mut joining));
+        }
+        parts.extend(joining.text(tail));
+        parts.extend(joining.end());
+        parts
     }
 
-    /// The plain text, part by part.
-    pub fn written(&self, writing: Writing) -> impl Iterator<Item = Bytes> + use<> {
-        let (head, tail) = frame(writing);
-        let (pages, hall, keep) = (self.pages.clone(), self.hall.clone(), self.keep_texts);
-        let texts = pages.into_iter().map(move |page| page.text(&hall, writing, keep));
-        std::iter::once(Bytes::from_static(head)).chain(texts).chain([Bytes::from_static(tail)])
+    fn page(&self, page: &Page, writing: Writing, joining: &mut Joining) -> Bytes {
+        match &mut joining.member {
+            Some(member) => member.join(page.deflated(&self.hall, writing, self.keep_texts)),
+            None => page.text(&self.hall, writing, self.keep_texts),
+        }
+    }
+
+    /// The same parts, some pages at a time. No thread waits for a slow reader.
+    pub fn flowing(self: Arc<Self>, writing: Writing, gzipped: bool) -> impl Stream<Item = Bytes> + Send + 'static {
+        let begin = Flow { prepared: self, joining: Some(Joining::new(gzipped)), writing, next: 0 };
+        unfold(begin, |mut flow| async move {
+            flow.joining.as_ref()?;
+            let made = tokio::task::spawn_blocking(move || (flow.group(), flow));
+            made.await.ok()
+        })
+        .flat_map(stream::iter)
+    }
+}
+
+struct Flow {
+    prepared: Arc<Prepared>,
+    /// None: the end was sent.
+    joining: Option<Joining>,
+    writing: Writing,
+    next: usize,
+}
+
+impl Flow {
+    fn group(&mut self) -> Vec<Bytes> {
+        let Some(joining) = &mut self.joining else { return Vec::new() };
+        let (head, tail) = frame(self.writing);
+        let mut parts = if self.next == 0 { joining.text(head) } else { Vec::new() };
+        let prepared = &self.prepared;
+        for page in prepared.pages.iter().skip(self.next).take(GROUP_PAGES) {
+            parts.push(prepared.page(page, self.writing, joining));
+        }
+        self.next += GROUP_PAGES;
+        if self.next >= prepared.pages.len() {
+            parts.extend(joining.text(tail));
+            parts.extend(joining.end());
+            self.joining = None;
+        }
+        parts
+    }
+}
+
+/// Plain parts, or the parts of a gzip member.
+struct Joining {
+    member: Option<Member>,
+}
+
+impl Joining {
+    fn new(gzipped: bool) -> Joining {
+        Joining { member: gzipped.then(Member::default) }
+    }
+
+    fn text(&mut self, text: &'static [u8]) -> Vec<Bytes> {
+        match &mut self.member {
+            None => vec![Bytes::from_static(text)],
+            Some(member) => {
+                let begins = member.begins();
+                begins.into_iter().chain([member.join(&Deflated::of(text))]).collect()
+            }
+        }
+    }
+
+    fn end(&mut self) -> Option<Bytes> {
+        self.member.take().map(Member::end)
     }
 }
 
@@ -150,19 +220,28 @@ mod tests {
         Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0) }
     }
 
-    fn text(prepared: &Prepared, writing: Writing) -> String {
+    fn text(prepared: &Arc<Prepared>, writing: Writing) -> String {
         let plain: Vec<u8> = prepared.parts(writing, false).concat();
         let packed: Vec<u8> = prepared.parts(writing, true).concat();
         let mut unpacked = Vec::new();
         flate2::bufread::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
         assert!(plain == unpacked, "both encodings say the same");
+        for (gzipped, whole) in [(false, &plain), (true, &packed)] {
+            let mut flow = Flow { prepared: prepared.clone(), joining: Some(Joining::new(gzipped)), writing, next: 0 };
+            let mut flowed = Vec::new();
+            while flow.joining.is_some() {
+                flowed.extend(flow.group().concat());
+            }
+            assert!(flowed == *whole, "what flows is the same");
+        }
         String::from_utf8(plain).unwrap()
     }
 
     #[test]
     fn lists_are_json_in_both_writings() {
-        for seats in [0, 1, 999, 1_000, 1_001, 2_500] {
-            let list = Prepared::whole(Arc::new(Hall::Count(seats)), &snapshot(seats, &[1, 1_000]), Instant::now());
+        for seats in [0, 1, 999, 1_000, 1_001, 2_500, 16_000, 33_001] {
+            let hall = Arc::new(Hall::Count(seats));
+            let list = Arc::new(Prepared::whole(hall, &snapshot(seats, &[1, 1_000]), Instant::now()));
             let full: serde_json::Value = serde_json::from_str(&text(&list, Writing::Full)).unwrap();
             let bare: serde_json::Value = serde_json::from_str(&text(&list, Writing::Bare)).unwrap();
             let (full, bare) = (full["seats"].as_array().unwrap(), bare.as_array().unwrap());
@@ -179,7 +258,8 @@ mod tests {
 
     #[test]
     fn only_changed_pages_are_made_again() {
-        let list = Prepared::whole(Arc::new(Hall::Count(5_000)), &snapshot(5_000, &[]), Instant::now());
+        let hall = Arc::new(Hall::Count(5_000));
+        let list = Arc::new(Prepared::whole(hall.clone(), &snapshot(5_000, &[]), Instant::now()));
         let before = text(&list, Writing::Full);
         let changes = [
             entry(2, Happened::Reserved, 1_001),
@@ -190,11 +270,11 @@ mod tests {
             entry(7, Happened::Reserved, 3),
             entry(8, Happened::Cancelled, 3),
         ];
-        let after = list.changed(&changes, Instant::now());
+        let after = Arc::new(list.changed(&changes, Instant::now()));
         assert_eq!(after.n, 8);
         let same: Vec<bool> = list.pages.iter().zip(&after.pages).map(|(a, b)| Arc::ptr_eq(a, b)).collect();
         assert_eq!(same, [false, false, true, true, false], "page 0 was touched and came back");
-        let whole = Prepared::whole(Arc::new(Hall::Count(5_000)), &snapshot(5_000, &[1_002, 4_999]), Instant::now());
+        let whole = Arc::new(Prepared::whole(hall, &snapshot(5_000, &[1_002, 4_999]), Instant::now()));
         assert_eq!(text(&after, Writing::Full), text(&whole, Writing::Full));
         assert_eq!(text(&list, Writing::Full), before, "who reads the older list goes on undisturbed");
     }

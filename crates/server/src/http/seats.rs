@@ -30,7 +30,7 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     let gzipped = takes_gzip(&asked.headers);
     let reply = match list.body(writing, gzipped).await? {
         Body::Parts(parts) => Reply::parts(parts.iter().cloned().collect(), gzipped),
-        Body::Written => Reply::flowing(list.written(writing)),
+        Body::Flowing => Reply::flowing(list.flowing(writing, gzipped), gzipped),
     };
     Ok(reply.cached(&etag))
 }

@@ -8,5 +8,7 @@ mod keys;
 mod kills;
 mod leaving;
 mod lists;
+mod manual;
 mod overload;
+mod readers;
 mod support;

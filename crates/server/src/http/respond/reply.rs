@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use futures_util::{Stream, StreamExt};
 use salvo::Response;
 use salvo::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -59,15 +60,18 @@ impl Reply {
 
     /// A body put together from parts that are shared with other readers.
     pub fn parts(parts: VecDeque<Bytes>, gzipped: bool) -> Reply {
-        let reply = Reply { status: StatusCode::OK, kind: JSON, headers: Vec::new(), body: ReplyBody::Parts(parts) };
-        if gzipped { reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip")) } else { reply }
+        Reply::encoded(ReplyBody::Parts(parts), gzipped)
     }
 
     /// A body whose parts are made when their turn comes; its length is not known before.
-    pub fn flowing(parts: impl Iterator<Item = Bytes> + Send + 'static) -> Reply {
-        let parts = futures_util::stream::iter(parts.map(Ok::<Bytes, std::convert::Infallible>));
-        let body = ReplyBody::Flowing(ResBody::stream(parts));
-        Reply { status: StatusCode::OK, kind: JSON, headers: Vec::new(), body }
+    pub fn flowing(parts: impl Stream<Item = Bytes> + Send + 'static, gzipped: bool) -> Reply {
+        let body = ResBody::stream(parts.map(Ok::<Bytes, std::convert::Infallible>));
+        Reply::encoded(ReplyBody::Flowing(body), gzipped)
+    }
+
+    fn encoded(body: ReplyBody, gzipped: bool) -> Reply {
+        let reply = Reply { status: StatusCode::OK, kind: JSON, headers: Vec::new(), body };
+        if gzipped { reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip")) } else { reply }
     }
 
     /// The caller has it already.

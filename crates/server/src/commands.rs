@@ -1,7 +1,10 @@
 //! The command line.
 
+mod api;
 mod config;
+mod event;
 mod line;
+mod openapi;
 mod serve;
 
 use std::process::ExitCode;
@@ -12,6 +15,8 @@ pub fn run() -> ExitCode {
     let result = match matches.subcommand() {
         Some(("serve", given)) => serve::run(given),
         Some(("config", given)) => config::run(given),
+        Some(("event", given)) => event::run(given),
+        Some(("openapi", given)) => openapi::run(given),
         _ => unreachable!("clap asks for a subcommand"),
     };
     match result {

@@ -6,6 +6,8 @@ pub mod batch;
 pub mod board;
 pub mod clock;
 pub mod commands;
+#[cfg(test)]
+mod golden;
 pub mod http;
 pub mod load;
 pub mod names;

@@ -31,8 +31,18 @@ const KEY_CHARS: usize = 128;
 
 impl Asked {
     pub fn user(&self, app: &App) -> Result<User, Refusal> {
+        self.named_user(app)?.ok_or(Refusal::MissingUser)
+    }
+
+    /// The user that the request names, if it names one.
+    pub fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
         auth::unknown_proxy(&app.settings, &self.headers)?;
-        auth::user(&app.settings, &self.headers, self.peer.ip())
+        auth::named_user(&app.settings, &self.headers, self.peer.ip())
+    }
+
+    /// The path names no event, so it means the first one.
+    pub fn short_path(&self) -> bool {
+        self.param("eventId").is_none()
     }
 
     /// The event in the path; the short paths mean the first one.

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 
 use super::plan::{Habit, Plan, dice};
 use super::shop::Shop;
-use super::tally::{Memory, Outcome};
+use super::tally::{Asked, Memory, Outcome};
 use crate::load::connection::Answer;
 
 const BODY: &str = r#"{"userName":"Rush","phone":"010-1234-5678"}"#;
@@ -83,35 +83,37 @@ impl Buyer {
 
     async fn ask_to_reserve(&self, due: Duration, key: Option<&str>) -> (Memory, Option<Duration>) {
         let request = self.request(key);
-        self.ask(due, &request, reserved).await
+        self.ask(due, &request, Asked::Seat, reserved).await
     }
 
     async fn cancel(&self, id: &str) -> Memory {
         let user = self.user();
         let path = format!("/api/v1/reservations/{id}");
         let request = self.shop.target.request("DELETE", &path, &[("X-User-Id", &user)], "");
-        let id = id.to_owned();
-        self.ask(self.began.elapsed(), &request, move |_, _| Some(Outcome::Cancelled { id })).await.0
+        let asked = Asked::Cancellation { id: id.to_owned() };
+        let done = Outcome::Cancelled { id: id.to_owned() };
+        self.ask(self.began.elapsed(), &request, asked, |_, _| Some(done)).await.0
     }
 
     async fn ask(
         &self,
         due: Duration,
         request: &[u8],
+        asked: Asked,
         success: impl FnOnce(&Value, &Answer<'_>) -> Option<Outcome>,
     ) -> (Memory, Option<Duration>) {
         let sent = self.began.elapsed();
-        let asked = timeout(PATIENCE, async {
+        let asking = timeout(PATIENCE, async {
             let mut connection = self.shop.connect(self.index).await?;
             let answer = connection.ask(request).await?;
             let read = read(&answer, success);
             self.shop.put_back(connection);
             Ok::<_, std::io::Error>(read)
         });
-        let (outcome, again) = match asked.await {
+        let (outcome, again) = match asking.await {
             Ok(Ok(read)) => read,
             // Whether it happened is not known: ask again, as anybody would.
-            Ok(Err(_)) | Err(_) => (Outcome::Unknown, Some(Duration::from_millis(500))),
+            Ok(Err(_)) | Err(_) => (Outcome::Unknown(asked), Some(Duration::from_millis(500))),
         };
         (Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome }, again)
     }
@@ -124,7 +126,7 @@ impl Buyer {
         {
             sleep(Duration::from_micros((dice(self.index, 3) * 5_000.0) as u64)).await;
         }
-        Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome: Outcome::Unknown }
+        Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome: Outcome::Unknown(Asked::Seat) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::buyer::user;
 use super::shop::Shop;
-use super::tally::{Memory, Outcome};
+use super::tally::{Asked, Memory, Outcome};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Proof {
@@ -56,64 +56,73 @@ pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
     }
 }
 
-pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof {
-    let mut proof = Proof { compared_with_server: listed.is_some(), ..Proof::default() };
-    let mut told: HashMap<&str, (u64, u64)> = HashMap::new();
-    let (mut cancelled, mut cancel_unknown) = (HashSet::new(), false);
-    let mut doubt = HashSet::new();
-    for memory in memories {
-        match &memory.outcome {
-            Outcome::Reserved { seat, id, .. } => {
-                told.insert(id, (memory.buyer, *seat));
-            }
-            Outcome::Cancelled { id } => {
-                cancelled.insert(id.as_str());
-            }
-            Outcome::Refused { status, reason, .. } => {
-                let known = matches!(*status, 409 | 429 | 503) && reason != "not in the contract";
-                proof.not_in_contract += u64::from(!known);
-                if *status >= 500 {
-                    doubt.insert(user(run, memory.buyer));
+/// What the crowd knows for certain, and what it is in doubt about.
+#[derive(Default)]
+struct Known<'a> {
+    /// Reservation id to its buyer and seat.
+    told: HashMap<&'a str, (u64, u64)>,
+    /// Given back, or perhaps given back: the answer was lost.
+    gone: HashSet<&'a str>,
+    /// Users who may have a seat that nobody told them of.
+    doubt: HashSet<u64>,
+}
+
+impl<'a> Known<'a> {
+    fn of(memories: &'a [Memory]) -> Known<'a> {
+        let mut known = Known::default();
+        for memory in memories {
+            match &memory.outcome {
+                Outcome::Reserved { seat, id, .. } => drop(known.told.insert(id, (memory.buyer, *seat))),
+                Outcome::Cancelled { id } | Outcome::Unknown(Asked::Cancellation { id }) => drop(known.gone.insert(id)),
+                Outcome::Unknown(Asked::Seat) | Outcome::Refused { status: 500.., .. } => {
+                    drop(known.doubt.insert(memory.buyer))
                 }
-            }
-            Outcome::Unknown => {
-                doubt.insert(user(run, memory.buyer));
-                cancel_unknown = true;
+                Outcome::Refused { .. } => {}
             }
         }
+        known
     }
+
+    /// Reservations that must stand: id, buyer, seat.
+    fn standing(&self) -> impl Iterator<Item = (&'a str, u64, u64)> {
+        let stands = self.told.iter().filter(|(id, _)| !self.gone.contains(**id));
+        stands.map(|(id, (buyer, seat))| (*id, *buyer, *seat))
+    }
+}
+
+pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof {
+    let known = Known::of(memories);
+    let mut proof = Proof { compared_with_server: listed.is_some(), ..Proof::default() };
     let mut seats = HashSet::new();
-    for (id, (_, seat)) in told.iter().filter(|(id, _)| !cancelled.contains(**id)) {
+    for (_, _, seat) in known.standing() {
         proof.sold += 1;
-        // A cancellation whose answer was lost may have freed the seat for another.
-        let twice = !seats.insert(*seat) && !(cancel_unknown && listed.is_some_and(|l| l.iter().all(|r| r.id != **id)));
-        proof.sold_twice += u64::from(twice);
+        proof.sold_twice += u64::from(!seats.insert(seat));
     }
     if let Some(listed) = listed {
-        compare(&mut proof, run, &told, &cancelled, &doubt, listed);
+        compare(&mut proof, run, &known, listed);
     }
-    proof.order_broken = order_broken(memories, cancelled.is_empty() && doubt.is_empty());
+    proof.not_in_contract = memories.iter().filter(|m| !in_contract(&m.outcome)).count() as u64;
+    proof.order_broken = order_broken(memories, known.gone.is_empty() && known.doubt.is_empty());
     proof
 }
 
-fn compare(
-    proof: &mut Proof,
-    run: &str,
-    told: &HashMap<&str, (u64, u64)>,
-    cancelled: &HashSet<&str>,
-    doubt: &HashSet<String>,
-    listed: &[Listed],
-) {
+fn in_contract(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Refused { status, reason, .. } => matches!(status, 409 | 429 | 503) && reason != "not in the contract",
+        Outcome::Reserved { .. } | Outcome::Cancelled { .. } | Outcome::Unknown(_) => true,
+    }
+}
+
+fn compare(proof: &mut Proof, run: &str, known: &Known<'_>, listed: &[Listed]) {
     let by_id: HashMap<&str, &Listed> = listed.iter().map(|l| (l.id.as_str(), l)).collect();
-    for (id, (buyer, seat)) in told.iter().filter(|(id, _)| !cancelled.contains(**id)) {
-        let owner = user(run, *buyer);
-        let there = by_id.get(id).is_some_and(|l| l.user == owner && l.seat == *seat);
-        // With a cancellation in doubt its absence proves nothing.
-        proof.lost += u64::from(!there && !(doubt.contains(&owner) && !by_id.contains_key(id)));
+    for (id, buyer, seat) in known.standing() {
+        let there = by_id.get(id).is_some_and(|l| l.user == user(run, buyer) && l.seat == seat);
+        proof.lost += u64::from(!there);
     }
     let ours = format!("rush-{run}-");
+    let in_doubt: HashSet<String> = known.doubt.iter().map(|buyer| user(run, *buyer)).collect();
     for reservation in listed.iter().filter(|l| l.user.starts_with(&ours)) {
-        let explained = told.contains_key(reservation.id.as_str()) || doubt.contains(&reservation.user);
+        let explained = known.told.contains_key(reservation.id.as_str()) || in_doubt.contains(&reservation.user);
         proof.unexplained += u64::from(!explained);
     }
     let mut seats = HashSet::new();
@@ -197,7 +206,7 @@ mod tests {
 
     #[test]
     fn doubt_explains_what_nobody_was_told() {
-        let memories = [memory(1, 0, 10, Outcome::Unknown)];
+        let memories = [memory(1, 0, 10, Outcome::Unknown(Asked::Seat))];
         assert!(prove("r", &memories, Some(&[row(1, 1, 1)])).holds());
     }
 }

@@ -34,7 +34,14 @@ pub enum Outcome {
         number: Option<u64>,
     },
     /// The connection broke, or was broken by the buyer: what happened is not known.
-    Unknown,
+    Unknown(Asked),
+}
+
+/// What was asked and never answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Seat,
+    Cancellation { id: String },
 }
 
 impl Outcome {
@@ -43,14 +50,14 @@ impl Outcome {
             Outcome::Reserved { .. } => "reserved",
             Outcome::Cancelled { .. } => "cancelled",
             Outcome::Refused { reason, .. } => reason,
-            Outcome::Unknown => "no answer",
+            Outcome::Unknown(_) => "no answer",
         }
     }
 
     pub fn number(&self) -> Option<u64> {
         match self {
             Outcome::Reserved { number, .. } | Outcome::Refused { number, .. } => *number,
-            Outcome::Cancelled { .. } | Outcome::Unknown => None,
+            Outcome::Cancelled { .. } | Outcome::Unknown(_) => None,
         }
     }
 }
@@ -80,7 +87,7 @@ impl Figures {
         for memory in memories {
             *outcomes.entry(memory.outcome.name().to_owned()).or_insert(0) += 1;
             took = took.max(memory.ended);
-            if memory.outcome == Outcome::Unknown {
+            if matches!(memory.outcome, Outcome::Unknown(_)) {
                 continue;
             }
             answered += 1;

@@ -330,10 +330,10 @@ impl Session {
             Turn::Close => (State::Closed, Happened::Closed),
         };
         if turn == Turn::Resume && self.event.state != State::Paused {
-            return Err(Fault::new("state", Problem::Expected("a paused event")));
+            return Err(Fault::refused("state", Problem::Expected("a paused event")));
         }
         if turn == Turn::Pause && self.event.state_at(self.now) != State::Open {
-            return Err(Fault::new("state", Problem::Expected("an open event")));
+            return Err(Fault::refused("state", Problem::Expected("an open event")));
         }
         self.event.state = state;
         Ok(self.changed(what))

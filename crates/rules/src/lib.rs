@@ -7,6 +7,7 @@ pub mod arrive;
 pub mod command;
 pub mod decide;
 pub mod event;
+pub mod hall;
 pub mod history;
 pub mod ids;
 pub mod outcome;

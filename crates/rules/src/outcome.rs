@@ -1,5 +1,7 @@
 //! Every way a request can end. A refusal is an answer, not an error: it carries facts, no text.
 
+mod samples;
+
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
@@ -95,7 +97,12 @@ pub enum Refusal {
     Forbidden(Forbidden),
     // does it exist
     NotFound,
+    NotQueued,
+    NoWaitingRoom,
     // the door
+    RateLimited {
+        retry_after: u64,
+    },
     AddressSpent {
         retry_after: u64,
     },
@@ -118,8 +125,22 @@ pub enum Refusal {
     AlreadyReserved {
         seat: Seat,
     },
+    /// At the limit by holds alone. Newest last; none where the limit counts holds, not seats.
+    LimitReached {
+        seats: Vec<Seat>,
+    },
+    // entry
+    EntryRequired,
+    NotReady {
+        retry_after: u64,
+    },
     // stock
+    SeatTaken,
     SoldOut,
+    /// Nothing free, but something on hold: the first hold ends then.
+    HeldOut {
+        retry_after: u64,
+    },
     /// Admin: people have what this would take away.
     InUse,
     // machinery
@@ -141,7 +162,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub fn new(field: impl Into<String>, problem: Problem) -> Refusal {
+    /// The refusal that names this fault.
+    pub fn refused(field: impl Into<String>, problem: Problem) -> Refusal {
         Refusal::Invalid(Fault { field: field.into(), problem })
     }
 }
@@ -154,6 +176,7 @@ pub enum Problem {
     NotJson { line: usize, column: usize },
     Expected(&'static str),
     Length { most: usize },
+    Count { least: usize, most: usize },
     Unprintable,
     OutOfRange { least: i64, most: i64 },
     NotAPhone,
@@ -192,12 +215,20 @@ impl Refusal {
             Refusal::Unauthorized => "unauthorized",
             Refusal::Forbidden(_) => "forbidden",
             Refusal::NoSuchPath | Refusal::NotFound => "not_found",
+            Refusal::NotQueued => "not_queued",
+            Refusal::NoWaitingRoom => "no_waiting_room",
+            Refusal::RateLimited { .. } => "rate_limited",
             Refusal::AddressSpent { .. } | Refusal::AlreadyAsking { .. } | Refusal::Duplicate { .. } => "duplicate",
             Refusal::KeyMismatch => "idempotency_mismatch",
             Refusal::NotOpen { .. } => "not_open",
             Refusal::Closed => "closed",
             Refusal::AlreadyReserved { .. } => "already_reserved",
+            Refusal::LimitReached { .. } => "limit_reached",
+            Refusal::EntryRequired => "entry_required",
+            Refusal::NotReady { .. } => "not_ready",
+            Refusal::SeatTaken => "seat_taken",
             Refusal::SoldOut => "sold_out",
+            Refusal::HeldOut { .. } => "held_out",
             Refusal::InUse => "in_use",
             Refusal::Contention => "contention",
             Refusal::Overloaded | Refusal::LedgerUnreachable | Refusal::DoorUnreachable => "service_unavailable",
@@ -213,8 +244,13 @@ impl Refusal {
             | Refusal::Unauthorized
             | Refusal::Forbidden(_)
             | Refusal::NotFound
+            | Refusal::NotQueued
+            | Refusal::NoWaitingRoom
             | Refusal::Closed
             | Refusal::AlreadyReserved { .. }
+            | Refusal::LimitReached { .. }
+            | Refusal::EntryRequired
+            | Refusal::SeatTaken
             | Refusal::SoldOut
             | Refusal::InUse
             | Refusal::Internal => Again::No,
@@ -224,9 +260,11 @@ impl Refusal {
             | Refusal::Invalid(_)
             | Refusal::MissingUser
             | Refusal::KeyMismatch => Again::Corrected,
-            Refusal::AddressSpent { retry_after } | Refusal::AlreadyAsking { retry_after } => {
-                Again::After(*retry_after)
-            }
+            Refusal::RateLimited { retry_after }
+            | Refusal::AddressSpent { retry_after }
+            | Refusal::AlreadyAsking { retry_after }
+            | Refusal::NotReady { retry_after }
+            | Refusal::HeldOut { retry_after } => Again::After(*retry_after),
             Refusal::NotOpen { retry_after, .. } => retry_after.map_or(Again::No, Again::After),
             // The window is a fact about the sale that stands: asking again would find it still there.
             Refusal::Duplicate { .. } => Again::No,

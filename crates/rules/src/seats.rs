@@ -1,32 +1,8 @@
-//! Seats: how a hall names them, and the row that says who has one.
+//! Seats: the row that says who has one. `hall.rs` says what they are called.
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::hall::{Hall, Row, Section};
 use crate::ids::{Number, Seat, User};
 use crate::time::Moment;
-
-/// How many seats there are and what they are called. Names are computed, never stored per seat:
-/// a million seats cost nothing to make.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Hall {
-    /// One row `A` of so many seats.
-    Count(u32),
-}
-
-impl Hall {
-    pub fn seat_count(&self) -> u32 {
-        match self {
-            Hall::Count(count) => *count,
-        }
-    }
-
-    pub fn seat_name(&self, seat: Seat) -> String {
-        match self {
-            Hall::Count(_) => format!("A{}", seat.0),
-        }
-    }
-}
 
 /// A seat that was sold, as its row says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,22 +14,23 @@ use crate::settings::Settings;
 pub const GATEWAY_KEY: HeaderName = HeaderName::from_static("x-gateway-key");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The user, or why there is none.
-pub fn user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<User, Refusal> {
+/// The user that the header names, or none if it names nobody.
+pub fn named_user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<Option<User>, Refusal> {
     let mut named = headers.get_all(&settings.user_header).iter();
-    let value = named.next().ok_or(Refusal::MissingUser)?;
+    let Some(value) = named.next() else { return Ok(None) };
     let field = || header_field(&settings.user_header);
     if named.next().is_some() {
-        return Err(Fault::new(field(), Problem::Repeated));
+        return Err(Fault::refused(field(), Problem::Repeated));
     }
     if !believed(settings, headers, peer) {
         return Err(Refusal::Unauthorized);
     }
-    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Fault::new(field(), Problem::NotUtf8))?;
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Fault::refused(field(), Problem::NotUtf8))?;
     if text.is_empty() {
-        return Err(Refusal::MissingUser);
+        return Ok(None);
     }
-    User::new(text).ok_or_else(|| Fault::new(field(), problem_with(text, rules::ids::USER_CHARS)))
+    let user = User::new(text);
+    user.map(Some).ok_or_else(|| Fault::refused(field(), problem_with(text, rules::ids::USER_CHARS)))
 }
 
 pub fn problem_with(text: &str, most: usize) -> Problem {

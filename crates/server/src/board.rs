@@ -1,46 +1,48 @@
 //! The list of an event's seats, prepared: kept in pages, of which only the changed ones are
-//! written again. Readers share what is there; they never touch the path of a sale.
+//! written and compressed again. Readers share what is there; they never touch the path of a sale.
+
+mod gzip;
+mod page;
+mod prepared;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use rules::history::{Entry, Happened};
-use rules::ids::{EventId, Seat};
+use rules::ids::EventId;
 use rules::outcome::Refusal;
 use rules::seats::Hall;
-use salvo::hyper::body::Bytes;
 use stores::ledger::Ledger;
-use tokio::sync::Mutex;
+use tokio::sync::OwnedMutexGuard;
 
+pub use self::page::{SeatState, Writing};
+pub use self::prepared::{Body, Prepared};
 use crate::batch::refusal;
-use crate::http::wire;
 
-/// How long a list is shown before the ledger is asked again: well under the 250 ms promised.
+/// How long a list is shown before somebody goes and looks.
 const FRESH: Duration = Duration::from_millis(100);
-const PAGE_SEATS: usize = 1_000;
-/// More changes than this are read as a whole.
-const CHANGES_MOST: usize = 20_000;
+/// How long it is shown while somebody is looking: under the 250 ms promised, with room for sending.
+const LATEST: Duration = Duration::from_millis(200);
+/// Changes read at a time, and how often before the whole is cheaper.
+const CHANGES_MOST: usize = 10_000;
+const CHANGES_READS: usize = 5;
+/// Lists that nobody read for so long are let go of.
+const FORGOTTEN: Duration = Duration::from_secs(300);
 
 pub struct Boards {
     ledger: Arc<dyn Ledger>,
-    boards: Mutex<HashMap<EventId, Arc<Mutex<Option<Board>>>>>,
-}
-
-/// A list as it can be sent: parts that follow each other.
-#[derive(Clone, Debug)]
-pub struct Listing {
-    pub n: u64,
-    pub pages: Arc<[Bytes]>,
+    boards: Mutex<HashMap<EventId, Arc<Board>>>,
 }
 
 struct Board {
+    event: EventId,
     hall: Arc<Hall>,
-    n: u64,
-    sold: Vec<bool>,
-    pages: Vec<Bytes>,
-    listing: Listing,
-    read_at: Instant,
+    ledger: Arc<dyn Ledger>,
+    /// Readers of what is fresh take this for the time of a clone.
+    shown: RwLock<Option<Arc<Prepared>>>,
+    /// Whoever has it goes and looks; everybody else reads or waits.
+    looking: Arc<tokio::sync::Mutex<()>>,
+    read_at: Mutex<Instant>,
 }
 
 impl Boards {
@@ -48,88 +50,102 @@ impl Boards {
         Boards { ledger, boards: Mutex::default() }
     }
 
-    /// The list, at most 250 ms old. One reader at a time asks the ledger; the others wait for it.
-    pub async fn listing(&self, event: EventId, hall: Arc<Hall>) -> Result<Listing, Refusal> {
-        let board = self.boards.lock().await.entry(event).or_default().clone();
-        let mut board = board.lock().await;
-        match &mut *board {
-            Some(board) if board.read_at.elapsed() < FRESH => {}
-            Some(known) => {
-                let read_at = Instant::now();
-                let changes = self.ledger.history(event, known.n, CHANGES_MOST).await.map_err(|f| refusal(&f))?;
-                if changes.len() < CHANGES_MOST {
-                    known.apply(&changes, read_at);
-                } else {
-                    *board = Some(self.whole(event, hall).await?);
-                }
+    /// The list, at most 250 ms behind. One task at a time asks the ledger.
+    pub async fn listing(&self, event: EventId, hall: Arc<Hall>) -> Result<Arc<Prepared>, Refusal> {
+        let board = self.board(event, hall);
+        if let Some(shown) = board.shown(LATEST) {
+            if shown.age() >= FRESH
+                && let Ok(looking) = board.looking.clone().try_lock_owned()
+            {
+                tokio::spawn(board.look(looking));
             }
-            None => *board = Some(self.whole(event, hall).await?),
+            return Ok(shown);
         }
-        board.as_ref().map(|board| board.listing.clone()).ok_or(Refusal::Internal)
+        let looking = board.looking.clone().lock_owned().await;
+        if let Some(shown) = board.shown(LATEST) {
+            return Ok(shown);
+        }
+        // In a task of its own: the look goes on for the others if this reader leaves.
+        tokio::spawn(board.look(looking)).await.unwrap_or(Err(Refusal::Internal))
     }
 
-    async fn whole(&self, event: EventId, hall: Arc<Hall>) -> Result<Board, Refusal> {
-        let read_at = Instant::now();
-        let snapshot = self.ledger.snapshot(event).await.map_err(|f| refusal(&f))?;
-        let built = tokio::task::spawn_blocking(move || {
-            let mut sold = vec![false; snapshot.seat_count as usize];
-            for seat in &snapshot.sold {
-                if let Some(place) = sold.get_mut(place(*seat)) {
-                    *place = true;
-                }
-            }
-            Board::new(hall, snapshot.n, sold, read_at)
+    /// A deleted event has no list.
+    pub fn forget(&self, event: EventId) {
+        self.lock().remove(&event);
+    }
+
+    fn board(&self, event: EventId, hall: Arc<Hall>) -> Arc<Board> {
+        let mut boards = self.lock();
+        let now = Instant::now();
+        if let Some(board) = boards.get(&event) {
+            *lock(&board.read_at) = now;
+            return board.clone();
+        }
+        boards.retain(|_, board| now.duration_since(*lock(&board.read_at)) < FORGOTTEN);
+        let board = Arc::new(Board {
+            event,
+            hall,
+            ledger: self.ledger.clone(),
+            shown: RwLock::default(),
+            looking: Arc::default(),
+            read_at: Mutex::new(now),
         });
-        built.await.map_err(|_| Refusal::Internal)
+        boards.insert(event, board.clone());
+        board
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, Arc<Board>>> {
+        lock(&self.boards)
     }
 }
 
-fn place(seat: Seat) -> usize {
-    (seat.0 as usize).wrapping_sub(1)
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Board {
-    fn new(hall: Arc<Hall>, n: u64, sold: Vec<bool>, read_at: Instant) -> Board {
-        let pages: Vec<Bytes> = (0..sold.len().div_ceil(PAGE_SEATS)).map(|page| write(&hall, &sold, page)).collect();
-        let listing = Listing { n, pages: pages.clone().into() };
-        Board { hall, n, sold, pages, listing, read_at }
+    /// What is shown, if it is younger than `age`.
+    fn shown(&self, age: Duration) -> Option<Arc<Prepared>> {
+        let shown = self.shown.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        shown.as_ref().filter(|shown| shown.age() < age).cloned()
     }
 
-    fn apply(&mut self, changes: &[Entry], read_at: Instant) {
-        self.read_at = read_at;
-        let mut touched: Vec<usize> = Vec::new();
-        for change in changes {
-            self.n = change.n;
-            let state = match change.what {
-                Happened::Reserved => true,
-                Happened::Cancelled => false,
-                _ => continue,
-            };
-            let Some(place) = change.seat.map(place).filter(|p| *p < self.sold.len()) else { continue };
-            self.sold[place] = state;
-            touched.push(place / PAGE_SEATS);
-        }
-        touched.sort_unstable();
-        touched.dedup();
-        for page in touched {
-            self.pages[page] = write(&self.hall, &self.sold, page);
-        }
-        if !changes.is_empty() {
-            self.listing = Listing { n: self.n, pages: self.pages.clone().into() };
-        }
+    async fn look(self: Arc<Self>, looking: OwnedMutexGuard<()>) -> Result<Arc<Prepared>, Refusal> {
+        let known = self.shown(Duration::MAX);
+        let found = match known {
+            Some(known) => match self.catch_up(known).await? {
+                Some(caught_up) => caught_up,
+                None => self.whole().await?,
+            },
+            None => self.whole().await?,
+        };
+        let found = Arc::new(found);
+        *self.shown.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(found.clone());
+        drop(looking);
+        Ok(found)
     }
-}
 
-/// Seats of one page as JSON, each but the very first with a comma before it.
-fn write(hall: &Hall, sold: &[bool], page: usize) -> Bytes {
-    let from = page * PAGE_SEATS;
-    let to = sold.len().min(from + PAGE_SEATS);
-    let mut text = Vec::with_capacity((to - from) * 56);
-    for (i, sold) in sold.iter().enumerate().take(to).skip(from) {
-        if i > 0 {
-            text.push(b',');
+    /// The known list with what happened since; none if too much did.
+    async fn catch_up(&self, known: Arc<Prepared>) -> Result<Option<Prepared>, Refusal> {
+        let mut changes = Vec::new();
+        for _ in 0..CHANGES_READS {
+            let read_at = Instant::now();
+            let after = changes.last().map_or(known.n, |change: &rules::history::Entry| change.n);
+            let more = self.ledger.history(self.event, after, CHANGES_MOST).await.map_err(|f| refusal(&f))?;
+            let all = more.len() < CHANGES_MOST;
+            changes.extend(more);
+            if all {
+                return Ok(Some(known.changed(&changes, read_at)));
+            }
         }
-        wire::write_seat(&mut text, hall, Seat(i as u32 + 1), *sold);
+        Ok(None)
     }
-    text.into()
+
+    async fn whole(&self) -> Result<Prepared, Refusal> {
+        let read_at = Instant::now();
+        let snapshot = self.ledger.snapshot(self.event).await.map_err(|f| refusal(&f))?;
+        let hall = self.hall.clone();
+        let built = tokio::task::spawn_blocking(move || Prepared::whole(hall, &snapshot, read_at));
+        built.await.map_err(|_| Refusal::Internal)
+    }
 }

@@ -4,10 +4,14 @@
 pub mod admin;
 pub mod asked;
 pub mod body;
+pub mod buyer;
+pub mod docs;
 pub mod endpoint;
 pub mod events;
 pub mod fcfs;
 pub mod health;
+pub mod json;
+pub mod openapi;
 pub mod page;
 pub mod paging;
 pub mod reservations;

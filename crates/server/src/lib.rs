@@ -6,9 +6,13 @@ pub mod batch;
 pub mod board;
 pub mod clock;
 pub mod commands;
+#[cfg(test)]
+mod golden;
 pub mod http;
+pub mod load;
 pub mod names;
 pub mod reserve;
+pub mod rush;
 pub mod settings;
 pub mod telemetry;
 pub mod wiring;

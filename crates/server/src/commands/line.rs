@@ -16,23 +16,40 @@ pub fn command() -> Command {
              tickettock serve --fcfs-seats 500 --app-port 0   500 seats on a free port\n  \
              FCFS_USER_TTL=60 tickettock serve                settings from the environment\n  \
              tickettock serve --config tickettock.toml        settings from a file\n  \
-             tickettock config                                every setting, its value and where it comes from",
+             tickettock config                                every setting, its value and where it comes from\n  \
+             tickettock event create --name Gala --seats 500  an event, made through the running server\n  \
+             tickettock openapi                               the API's description, as YAML\n  \
+             tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
+             tickettock verify                                every invariant of the ledger, one line each",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(with_settings(Command::new("serve").about("Start the server")))
         .subcommand(with_settings(
-            Command::new("config").about("Print every setting with its meaning, value and origin"),
+            Command::new("config").about("Print every setting with its meaning, default, value and origin"),
+        ))
+        .subcommand(super::event::command())
+        .subcommand(super::openapi::command())
+        .subcommand(super::rush::command())
+        .subcommand(with_settings_named(
+            Command::new("verify")
+                .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),
+            |name| matches!(name, "DATA_DIR" | "DATABASE_URL"),
         ))
 }
 
 fn with_settings(command: Command) -> Command {
+    with_settings_named(command, |_| true)
+}
+
+/// A command that takes some of the settings.
+pub fn with_settings_named(command: Command, takes: impl Fn(&str) -> bool) -> Command {
     let file = Arg::new("config")
         .long("config")
         .value_name("FILE")
         .value_parser(clap::value_parser!(PathBuf))
         .help("TOML file with settings, names in lower case");
-    let flags = SETTINGS.iter().map(|setting| {
+    let flags = SETTINGS.iter().filter(|setting| takes(setting.name)).map(|setting| {
         let help = if setting.default.is_empty() {
             setting.meaning.to_owned()
         } else {
@@ -46,7 +63,7 @@ fn with_settings(command: Command) -> Command {
 /// What was typed, over the environment, over the file, over the defaults.
 pub fn values(given: &ArgMatches) -> Result<Values, BadSetting> {
     Values::gather(
-        |setting| given.get_one::<String>(setting.name).cloned(),
+        |setting| given.try_get_one::<String>(setting.name).ok().flatten().cloned(),
         |name| std::env::var(name).ok().filter(|text| !text.is_empty()),
         given.get_one::<PathBuf>("config").map(PathBuf::as_path),
     )

@@ -31,8 +31,18 @@ const KEY_CHARS: usize = 128;
 
 impl Asked {
     pub fn user(&self, app: &App) -> Result<User, Refusal> {
+        self.named_user(app)?.ok_or(Refusal::MissingUser)
+    }
+
+    /// The user that the request names, if it names one.
+    pub fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
         auth::unknown_proxy(&app.settings, &self.headers)?;
-        auth::user(&app.settings, &self.headers, self.peer.ip())
+        auth::named_user(&app.settings, &self.headers, self.peer.ip())
+    }
+
+    /// The path names no event, so it means the first one.
+    pub fn short_path(&self) -> bool {
+        self.param("eventId").is_none()
     }
 
     /// The event in the path; the short paths mean the first one.
@@ -63,7 +73,7 @@ impl Asked {
         let mut found = None;
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             if key == name && found.replace(value.into_owned()).is_some() {
-                return Err(Fault::new(name, Problem::Repeated));
+                return Err(Fault::refused(name, Problem::Repeated));
             }
         }
         Ok(found)
@@ -75,12 +85,12 @@ impl Asked {
         let Some(first) = shown.next() else { return Ok(None) };
         let field = "Idempotency-Key";
         if shown.any(|other| other != first) {
-            return Err(Fault::new(field, Problem::Repeated));
+            return Err(Fault::refused(field, Problem::Repeated));
         }
-        let text = std::str::from_utf8(first.as_bytes()).map_err(|_| Fault::new(field, Problem::NotUtf8))?;
+        let text = std::str::from_utf8(first.as_bytes()).map_err(|_| Fault::refused(field, Problem::NotUtf8))?;
         let bare = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
         if !printable(bare, KEY_CHARS) {
-            return Err(Fault::new(field, auth::problem_with(bare, KEY_CHARS)));
+            return Err(Fault::refused(field, auth::problem_with(bare, KEY_CHARS)));
         }
         Ok(Some(Key { text: bare.into(), content: self.digest(body) }))
     }

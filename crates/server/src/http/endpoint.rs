@@ -14,7 +14,8 @@ use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
 use tokio::time::timeout;
 
 use super::asked::Asked;
-use super::respond::{self, Dialect, Refused, Reply};
+use super::openapi::Doc;
+use super::respond::{self, Dialect, Refused, Reply, Speech};
 use crate::app::App;
 
 pub type Handled = Result<Reply, Refused>;
@@ -25,32 +26,51 @@ const REQUEST_TIME: Duration = Duration::from_secs(15);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// One path: its methods, and what each does.
-pub struct Endpoint {
-    app: Arc<App>,
-    methods: Vec<(Method, Run)>,
-    allow: &'static str,
+/// One path: what it speaks, its methods, and what each does.
+pub struct Route {
+    pub path: &'static str,
+    pub speech: Speech,
+    pub operations: Vec<Operation>,
 }
 
-impl Endpoint {
-    pub fn new(app: &Arc<App>) -> Endpoint {
-        Endpoint { app: app.clone(), methods: Vec::new(), allow: "" }
+pub struct Operation {
+    pub method: Method,
+    run: Run,
+    pub doc: Doc,
+}
+
+impl Route {
+    pub fn at(path: &'static str, speech: Speech) -> Route {
+        Route { path, speech, operations: Vec::new() }
     }
 
-    pub fn on<F, W>(mut self, method: Method, run: F) -> Endpoint
+    pub fn on<F, W>(mut self, method: Method, run: F, doc: Doc) -> Route
     where
         F: Fn(Arc<App>, Asked) -> W + Send + Sync + 'static,
         W: Future<Output = Handled> + Send + 'static,
     {
-        self.methods.push((method, Box::new(move |app, asked| Box::pin(run(app, asked)))));
-        let names: Vec<&str> = self.methods.iter().map(|(method, _)| method.as_str()).collect();
-        // Once per path at the start of the server.
-        self.allow = names.join(", ").leak();
+        let run: Run = Box::new(move |app, asked| Box::pin(run(app, asked)));
+        self.operations.push(Operation { method, run, doc });
         self
+    }
+}
+
+pub struct Endpoint {
+    app: Arc<App>,
+    route: Route,
+    allow: &'static str,
+}
+
+impl Endpoint {
+    pub fn new(app: &Arc<App>, route: Route) -> Endpoint {
+        let names: Vec<&str> = route.operations.iter().map(|operation| operation.method.as_str()).collect();
+        // Once per path at the start of the server.
+        let allow = names.join(", ").leak();
+        Endpoint { app: app.clone(), route, allow }
     }
 
     async fn run(&self, request: &mut Request, trace: &str) -> Reply {
-        let (dialect, handled) = match Dialect::asked(request.headers()) {
+        let (dialect, handled) = match Dialect::asked(request.headers(), self.route.speech) {
             Ok(dialect) => (dialect, self.handle(request, dialect).await),
             Err(refusal) => (Dialect::V1_1, Err(refusal.into())),
         };
@@ -59,13 +79,13 @@ impl Endpoint {
 
     async fn handle(&self, request: &mut Request, dialect: Dialect) -> Handled {
         let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
-        let Some((_, run)) = self.methods.iter().find(|(known, _)| *known == method) else {
-            let nothing_here = self.methods.is_empty();
+        let Some(operation) = self.route.operations.iter().find(|operation| operation.method == method) else {
+            let nothing_here = self.route.operations.is_empty();
             let refusal = if nothing_here { Refusal::NoSuchPath } else { Refusal::WrongMethod { allow: self.allow } };
             return Err(refusal.into());
         };
         let asked = take_apart(request, dialect);
-        let running = AssertUnwindSafe(run(self.app.clone(), asked)).catch_unwind();
+        let running = AssertUnwindSafe((operation.run)(self.app.clone(), asked)).catch_unwind();
         match timeout(REQUEST_TIME, running).await {
             Ok(Ok(handled)) => handled,
             Ok(Err(_)) => Err(Refusal::Internal.into()),

@@ -14,20 +14,19 @@ pub struct Paging {
 
 impl Paging {
     pub fn asked(asked: &Asked) -> Result<Paging, Refusal> {
-        let limit = match asked.query("limit")? {
-            None => LIMIT,
-            Some(text) => text
-                .parse()
-                .ok()
-                .filter(|limit| (1..=LIMIT_MOST).contains(limit))
-                .ok_or_else(|| Fault::new("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 }))?,
-        };
+        let limit =
+            match asked.query("limit")? {
+                None => LIMIT,
+                Some(text) => text.parse().ok().filter(|limit| (1..=LIMIT_MOST).contains(limit)).ok_or_else(|| {
+                    Fault::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 })
+                })?,
+            };
         Ok(Paging { limit, after: asked.query("after")? })
     }
 
     /// Where the page begins, read by whoever wrote `next`.
     pub fn after<T>(&self, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
-        let not_ours = || Fault::new("after", Problem::Expected("the next of an earlier page"));
+        let not_ours = || Fault::refused("after", Problem::Expected("the next of an earlier page"));
         self.after.as_deref().map(|text| read(text).ok_or_else(not_ours)).transpose()
     }
 

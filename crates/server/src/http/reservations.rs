@@ -53,8 +53,8 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
 }
 
 pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
-    let user = asked.user(&app)?;
     let sent = body::bytes(&mut asked, BODY_MOST).await?;
+    let user = asked.user(&app)?;
     let key = asked.key(&sent)?;
     let id: ReservationId = asked.id("reservationId")?;
     let told = change(&app, id.event, Actor::User(user), key, Action::Cancel { n: id.n }).await?;

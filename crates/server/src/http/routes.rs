@@ -1,59 +1,80 @@
-//! Every route, on one page.
+//! Every route, on one page. The router and the OpenAPI document are both made from this table.
 
 use std::sync::Arc;
 
 use salvo::Router;
 use salvo::http::Method;
 
-use super::endpoint::Endpoint;
-use super::{admin, events, fcfs, health, page, reservations, seats};
+use super::endpoint::{Endpoint, Route};
+use super::openapi::operations as doc;
+use super::respond::{Dialect, Speech};
+use super::{admin, docs, events, fcfs, health, page, reservations, seats};
 use crate::app::App;
 
-pub fn routes(app: &Arc<App>) -> Router {
-    let at = |path: &str, endpoint: Endpoint| Router::with_path(path).goal(endpoint);
-    let on = || Endpoint::new(app);
-    let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
-    let turn = |word: &str| format!("api/v1/admin/events/{{eventId}}/{word}");
+const GET: Method = Method::GET;
+const POST: Method = Method::POST;
+const PATCH: Method = Method::PATCH;
+const DELETE: Method = Method::DELETE;
 
-    Router::new()
+/// In this order: of two paths that match, the first one answers.
+pub fn table() -> Vec<Route> {
+    let at = |path| Route::at(path, Speech::Plain);
+    let spoken = |path| Route::at(path, Speech::Every(Dialect::V1_1));
+    let spoken_1_0 = |path| Route::at(path, Speech::Every(Dialect::V1_0));
+    vec![
         // the crowd
-        .push(at("api/v1/events", on().on(get.clone(), events::list)))
-        .push(at("api/v1/events/{eventId}", on().on(get.clone(), events::one)))
-        .push(at("api/v1/events/{eventId}/seats", on().on(get.clone(), seats::list)))
-        .push(at("api/v1/events/{eventId}/seats/reservation/fcfs", on().on(post.clone(), fcfs::post)))
-        .push(at("api/v1/events/{eventId}/seats/{seatId}", on().on(get.clone(), seats::one)))
+        at("/api/v1/events").on(GET, events::list, doc::EVENTS),
+        at("/api/v1/events/{eventId}").on(GET, events::one, doc::EVENT),
+        at("/api/v1/events/{eventId}/layout").on(GET, seats::layout, doc::LAYOUT),
+        spoken("/api/v1/events/{eventId}/seats").on(GET, seats::list, doc::SEATS),
+        spoken("/api/v1/events/{eventId}/seats/reservation/fcfs").on(POST, fcfs::post, doc::RESERVE),
+        spoken("/api/v1/events/{eventId}/seats/{seatId}").on(GET, seats::one, doc::SEAT),
         // the same for event 1
-        .push(at("api/v1/seats", on().on(get.clone(), seats::list)))
-        .push(at("api/v1/seats/reservation/fcfs", on().on(post.clone(), fcfs::post)))
-        .push(at("api/v1/seats/{seatId}", on().on(get.clone(), seats::one)))
-        .push(at("fcfs/join", on().on(post.clone(), fcfs::post)))
+        spoken("/api/v1/seats").on(GET, seats::list, doc::FIRST_SEATS),
+        spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE),
+        spoken_1_0("/api/v1/seats/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_1_0),
+        spoken("/api/v1/seats/{seatId}").on(GET, seats::one, doc::FIRST_SEAT),
+        spoken("/fcfs/join").on(POST, fcfs::post, doc::JOIN),
         // what a buyer has
-        .push(at("api/v1/reservations", on().on(get.clone(), reservations::mine)))
-        .push(at(
-            "api/v1/reservations/{reservationId}",
-            on().on(get.clone(), reservations::one).on(delete.clone(), reservations::cancel),
-        ))
+        at("/api/v1/reservations").on(GET, reservations::mine, doc::MINE),
+        at("/api/v1/reservations/{reservationId}").on(GET, reservations::one, doc::RESERVATION).on(
+            DELETE,
+            reservations::cancel,
+            doc::CANCEL,
+        ),
         // operators
-        .push(at(
-            "api/v1/admin/events",
-            on().on(get.clone(), admin::events::list).on(post.clone(), admin::events::create),
-        ))
-        .push(at(
-            "api/v1/admin/events/{eventId}",
-            on().on(get.clone(), admin::events::one)
-                .on(patch, admin::events::amend)
-                .on(delete.clone(), admin::events::delete),
-        ))
-        .push(at(&turn("open"), on().on(post.clone(), admin::events::open)))
-        .push(at(&turn("close"), on().on(post.clone(), admin::events::close)))
-        .push(at(&turn("pause"), on().on(post.clone(), admin::events::pause)))
-        .push(at(&turn("resume"), on().on(post, admin::events::resume)))
-        .push(at(&turn("reservations"), on().on(get.clone(), admin::reservations::list)))
-        .push(at("api/v1/admin/reservations/{reservationId}", on().on(delete, admin::reservations::cancel)))
+        at("/api/v1/admin/events").on(GET, admin::events::list, doc::ADMIN_EVENTS).on(
+            POST,
+            admin::events::create,
+            doc::CREATE_EVENT,
+        ),
+        at("/api/v1/admin/events/{eventId}")
+            .on(GET, admin::events::one, doc::ADMIN_EVENT)
+            .on(PATCH, admin::events::amend, doc::AMEND_EVENT)
+            .on(DELETE, admin::events::delete, doc::DELETE_EVENT),
+        at("/api/v1/admin/events/{eventId}/open").on(POST, admin::events::open, doc::OPEN_EVENT),
+        at("/api/v1/admin/events/{eventId}/close").on(POST, admin::events::close, doc::CLOSE_EVENT),
+        at("/api/v1/admin/events/{eventId}/pause").on(POST, admin::events::pause, doc::PAUSE_EVENT),
+        at("/api/v1/admin/events/{eventId}/resume").on(POST, admin::events::resume, doc::RESUME_EVENT),
+        at("/api/v1/admin/events/{eventId}/reservations").on(GET, admin::reservations::list, doc::ADMIN_RESERVATIONS),
+        at("/api/v1/admin/reservations/{reservationId}").on(DELETE, admin::reservations::cancel, doc::ADMIN_CANCEL),
         // the machine
-        .push(at("livez", on().on(get.clone(), health::live)))
-        .push(at("readyz", on().on(get.clone(), health::ready)))
-        .push(at("metrics", on().on(get.clone(), health::metrics)))
-        .push(Router::new().goal(on().on(get, page::get)))
-        .push(at("{**rest}", on()))
+        at("/livez").on(GET, health::live, doc::LIVE),
+        at("/readyz").on(GET, health::ready, doc::READY),
+        at("/metrics").on(GET, health::metrics, doc::METRICS),
+        at("/openapi.json").on(GET, docs::openapi, doc::OPENAPI),
+        at("/docs").on(GET, docs::page, doc::DOCS),
+        at("/docs/{file}").on(GET, docs::file, doc::DOCS_FILE),
+        at("/").on(GET, page::get, doc::PAGE),
+    ]
+}
+
+pub fn routes(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for route in table() {
+        let path = route.path.trim_start_matches('/');
+        let at = if path.is_empty() { Router::new() } else { Router::with_path(path) };
+        router = router.push(at.goal(Endpoint::new(app, route)));
+    }
+    router.push(Router::with_path("{**rest}").goal(Endpoint::new(app, Route::at("", Speech::Plain))))
 }

@@ -1,41 +1,63 @@
-//! The list of seats, prepared; and one seat, exact.
+//! The list of seats, prepared; one seat, exact; and the layout for a map.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rules::outcome::Refusal;
-use salvo::http::header::IF_NONE_MATCH;
-use salvo::hyper::body::Bytes;
+use salvo::http::HeaderMap;
+use salvo::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, IF_NONE_MATCH};
 use serde_json::json;
 
 use super::asked::Asked;
 use super::endpoint::Handled;
-use super::respond::Reply;
-use super::wire::SeatBody;
+use super::respond::{Dialect, Reply};
+use super::wire::{BareSeatBody, LayoutBody, SeatBody};
 use crate::app::App;
 use crate::batch::refusal;
+use crate::board::{Body, SeatState, Writing};
 
 pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     let event = asked.event()?;
     let hall = app.lanes.find(event).await?.hall();
-    let listing = app.boards.listing(event, hall).await?;
-    let etag = format!("\"{}.0\"", listing.n);
-    if has_already(&asked, &etag) {
+    let list = app.boards.listing(event, hall).await?;
+    let etag = format!("\"{}.0\"", list.n);
+    if has_already(&asked.headers, &etag) {
         return Ok(Reply::unchanged().cached(&etag));
     }
-    let mut parts = VecDeque::with_capacity(listing.pages.len() + 2);
-    parts.push_back(Bytes::from_static(br#"{"success":true,"seats":["#));
-    parts.extend(listing.pages.iter().cloned());
-    parts.push_back(Bytes::from_static(b"]}"));
-    Ok(Reply::parts(parts).cached(&etag))
+    let writing = match asked.dialect {
+        Dialect::V1_1 | Dialect::V2025_08_17 => Writing::Full,
+        Dialect::V1_0 => Writing::Bare,
+    };
+    let gzipped = takes_gzip(&asked.headers);
+    let reply = match list.body(writing, gzipped).await? {
+        Body::Parts(parts) => Reply::parts(parts.iter().cloned().collect(), gzipped),
+        Body::Flowing => Reply::flowing(list.flowing(writing, gzipped), gzipped),
+    };
+    Ok(reply.cached(&etag))
 }
 
-fn has_already(asked: &Asked, etag: &str) -> bool {
-    let shown = asked.headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+fn has_already(headers: &HeaderMap, etag: &str) -> bool {
+    let shown = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     shown
         .flat_map(|value| value.split(','))
         .map(str::trim)
         .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+}
+
+/// gzip is named with a weight that is not 0, or stands behind the asterisk.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let asked = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut any = false;
+    for coding in asked.flat_map(|value| value.split(',')) {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
+        let weight = weight.trim().trim_start_matches(['q', 'Q']).trim_start().trim_start_matches('=').trim();
+        let wanted = weight.parse::<f32>().is_ok_and(|weight| weight > 0.0);
+        let name = name.trim();
+        if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+            return wanted;
+        }
+        any |= name == "*" && wanted;
+    }
+    any
 }
 
 pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
@@ -45,5 +67,45 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
         return Err(Refusal::NotFound.into());
     }
     let sale = app.ledger.sale_of_seat(event, seat).await.map_err(|f| refusal(&f))?;
-    Ok(Reply::ok(&json!({ "success": true, "seat": SeatBody::with_state(&hall, seat, sale.is_some()) })))
+    let state = if sale.is_some() { SeatState::Sold } else { SeatState::Free };
+    Ok(match asked.dialect {
+        Dialect::V1_1 | Dialect::V2025_08_17 => {
+            Reply::ok(&json!({ "success": true, "seat": SeatBody::with_state(&hall, seat, state) }))
+        }
+        Dialect::V1_0 => Reply::ok(&BareSeatBody::of(seat, state)),
+    })
+}
+
+/// Where the seats are. It never changes while an event lives.
+pub async fn layout(app: Arc<App>, asked: Asked) -> Handled {
+    let hall = app.lanes.find(asked.event()?).await?.hall();
+    let layout = json!({ "success": true, "layout": LayoutBody::of(&hall) });
+    Ok(Reply::ok(&layout).with(CACHE_CONTROL, HeaderValue::from_static("max-age=60")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_gzip() {
+        for (value, takes) in [
+            ("gzip", true),
+            ("GZIP, deflate, br", true),
+            ("br;q=1.0, gzip;q=0.8, *;q=0.1", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("*;q=0.5", true),
+            ("*", true),
+            ("gzip;q=0, *", false),
+            ("identity", false),
+            ("", false),
+            ("gzip;q=x", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, value.parse().unwrap());
+            assert_eq!(takes_gzip(&headers), takes, "{value}");
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
 }

@@ -8,6 +8,8 @@ use rules::time::Moment;
 use serde::Serialize;
 use stores::ledger::Reservation;
 
+use crate::board::SeatState;
+
 #[derive(Serialize)]
 pub struct SeatBody {
     pub id: u32,
@@ -23,19 +25,72 @@ impl SeatBody {
         SeatBody { id: seat.0, name: hall.seat_name(seat), status: true, state: None }
     }
 
-    pub fn with_state(hall: &Hall, seat: Seat, sold: bool) -> SeatBody {
-        SeatBody { id: seat.0, name: hall.seat_name(seat), status: sold, state: Some(state(sold)) }
+    pub fn with_state(hall: &Hall, seat: Seat, state: SeatState) -> SeatBody {
+        SeatBody { id: seat.0, name: hall.seat_name(seat), status: state.taken(), state: Some(state.as_str()) }
     }
 }
 
-fn state(sold: bool) -> &'static str {
-    if sold { "sold" } else { "free" }
+/// A seat in dialect 1.0.
+#[derive(Serialize)]
+pub struct BareSeatBody {
+    pub id: u32,
+    pub status: bool,
 }
 
-/// A seat as the list shows it, appended to `text`.
-pub fn write_seat(text: &mut Vec<u8>, hall: &Hall, seat: Seat, sold: bool) {
-    // Writing to memory does not fail.
-    let _ = serde_json::to_writer(text, &SeatBody::with_state(hall, seat, sold));
+impl BareSeatBody {
+    pub fn of(seat: Seat, state: SeatState) -> BareSeatBody {
+        BareSeatBody { id: seat.0, status: state.taken() }
+    }
+}
+
+/// Where the seats of an event are: for a map, without a word on who has them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LayoutBody {
+    pub seat_count: u32,
+    pub sections: Vec<SectionBody>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SectionBody {
+    /// A plain count has one section, without a name.
+    pub name: Option<String>,
+    pub first_seat: u32,
+    pub seat_count: u32,
+    pub rows: Vec<RowBody>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RowBody {
+    pub name: String,
+    pub first_seat: u32,
+    pub seats: u32,
+}
+
+impl LayoutBody {
+    pub fn of(hall: &Hall) -> LayoutBody {
+        let mut next = 1;
+        let mut section = |name: Option<String>, rows: &mut dyn Iterator<Item = (String, u32)>| {
+            let first_seat = next;
+            let rows = rows.map(|(name, seats)| {
+                let row = RowBody { name, first_seat: next, seats };
+                next += seats;
+                row
+            });
+            let rows = rows.collect();
+            SectionBody { name, first_seat, seat_count: next - first_seat, rows }
+        };
+        let sections = match hall.sections() {
+            None => vec![section(None, &mut std::iter::once(("A".to_owned(), hall.seat_count())))],
+            Some(sections) => sections
+                .iter()
+                .map(|s| section(Some(s.name.to_string()), &mut s.rows.iter().map(|r| (r.name.to_string(), r.seats))))
+                .collect(),
+        };
+        LayoutBody { seat_count: hall.seat_count(), sections }
+    }
 }
 
 #[derive(Serialize)]

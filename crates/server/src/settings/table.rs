@@ -63,6 +63,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("FCFS_IP_LIMIT", "0", "Reservation requests per address and window; 0: no limit."),
     setting("FCFS_IP_WINDOW", "5", "Seconds of that window."),
     setting("FCFS_MAX_RETRIES", "5", "How often a batch is tried again when the ledger's lock cannot be had."),
+    setting(
+        "FCFS_ANONYMOUS",
+        "",
+        "1: dialect 2025-08-17 may reserve without a user header, by phone or as nobody, on the short paths. \
+         Unset: 1 on loopback without GATEWAY_KEY, else 0.",
+    ),
     setting("DEFAULT_REGION", "KR", "Region (ISO 3166) of telephone numbers without a country code."),
     setting("AUTH_MODE", "header", "header: FCFS_USER_HEADER is believed, from loopback or with GATEWAY_KEY."),
     secret(

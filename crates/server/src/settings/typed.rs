@@ -28,6 +28,8 @@ pub struct Settings {
     pub budget: Budget,
     pub terms: Terms,
     pub max_retries: u32,
+    /// Reservations without a user header, in dialect 2025-08-17.
+    pub anonymous: bool,
     pub default_region: String,
     pub admin_token: Option<String>,
     pub gateway_key: Option<String>,
@@ -43,7 +45,7 @@ const GATEWAY_KEY_CHARS: usize = 32;
 impl Settings {
     pub fn understand(values: &Values) -> Result<Settings, BadSetting> {
         let read = Reading { values };
-        let settings = Settings {
+        let mut settings = Settings {
             app_host: read.parsed("APP_HOST", "an IP address such as 127.0.0.1 or ::1")?,
             app_port: read.parsed("APP_PORT", "a port from 0 to 65535")?,
             data_dir: read.path("DATA_DIR")?,
@@ -56,6 +58,7 @@ impl Settings {
             },
             terms: Terms { user_ttl_ms: read.within("FCFS_USER_TTL", 0, 315_360_000)? * 1_000, ..Terms::default() },
             max_retries: read.within("FCFS_MAX_RETRIES", 0, 100)? as u32,
+            anonymous: false,
             default_region: read.region("DEFAULT_REGION")?,
             admin_token: read.secret("ADMIN_TOKEN", ADMIN_TOKEN_CHARS)?,
             gateway_key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?,
@@ -76,6 +79,10 @@ impl Settings {
                 "ADMIN_TOKEN is unset: with DATABASE_URL it is required, the same on every server".into(),
             ));
         }
+        settings.anonymous = match read.text("FCFS_ANONYMOUS") {
+            "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
+            _ => read.switch("FCFS_ANONYMOUS")?,
+        };
         settings.safe_to_listen()?;
         Ok(settings)
     }
@@ -190,6 +197,7 @@ mod tests {
             ("ADMIN_TOKEN", "short"),
             ("GATEWAY_KEY", "short"),
             ("ALLOW_TRUSTED_HEADER", "maybe"),
+            ("FCFS_ANONYMOUS", "yes"),
             ("QUEUE_DEPTH", "0"),
             ("LOG_FORMAT", "xml"),
             ("RUST_LOG", "no such=level=x"),
@@ -208,6 +216,16 @@ mod tests {
         let key = "k".repeat(32);
         assert!(with(&[("APP_HOST", "::"), ("GATEWAY_KEY", &key)]).is_ok());
         assert!(with(&[("APP_HOST", "::1")]).is_ok());
+    }
+
+    #[test]
+    fn nobody_may_ask_on_loopback_only_unless_told() {
+        let key = "k".repeat(32);
+        assert!(with(&[]).unwrap().anonymous);
+        assert!(!with(&[("GATEWAY_KEY", &key)]).unwrap().anonymous);
+        assert!(!with(&[("APP_HOST", "0.0.0.0"), ("ALLOW_TRUSTED_HEADER", "1")]).unwrap().anonymous);
+        assert!(with(&[("GATEWAY_KEY", &key), ("FCFS_ANONYMOUS", "1")]).unwrap().anonymous);
+        assert!(!with(&[("FCFS_ANONYMOUS", "0")]).unwrap().anonymous);
     }
 
     #[test]

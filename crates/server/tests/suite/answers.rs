@@ -376,7 +376,7 @@ async fn bad_requests(backing: Backing) {
         (r#"{"userName":"Alice","phone":null}"#, "phone"),
         (r#"{"userName":"Alice","phone":true}"#, "phone"),
         (r#"{"userName":"Alice","phone":"12"}"#, "phone"),
-        (r#"{"userName":"Alice","userName":"Bob","phone":"010-1234-5678"}"#, "body"),
+        (r#"{"userName":"Alice","userName":"Bob","phone":"010-1234-5678"}"#, "userName"),
     ] {
         let answer = client.post_as("u", FCFS, body).await;
         assert_eq!((answer.status, answer.reason().as_str()), (400, "validation"), "{body}: {}", answer.text());

@@ -2,8 +2,13 @@
 
 mod answers;
 mod crowd;
+mod dialects;
+mod input;
 mod keys;
 mod kills;
 mod leaving;
+mod lists;
+mod manual;
 mod overload;
+mod readers;
 mod support;

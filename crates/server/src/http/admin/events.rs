@@ -4,73 +4,108 @@ use std::sync::Arc;
 
 use rules::command::Action;
 use rules::event::{Amendment, EVENT_NAME_CHARS, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
+use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::Actor;
 use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
-use rules::seats::Hall;
 use rules::time::Moment;
-use serde::Deserialize;
+use salvo::hyper::body::Bytes;
 use serde_json::json;
 
 use crate::app::App;
 use crate::auth;
 use crate::batch::refusal;
 use crate::http::asked::Asked;
-use crate::http::body::{self, ADMIN_BODY_MOST};
+use crate::http::body::{self, ADMIN_BODY_MOST, given};
 use crate::http::endpoint::Handled;
 use crate::http::events as public;
+use crate::http::json::Node;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::{EventBody, read_moment};
 use crate::reserve::change;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct EventFields {
-    name: Option<String>,
-    seats: Option<i64>,
-    max_per_user: Option<i64>,
-    #[serde(default, deserialize_with = "present")]
-    opens_at: Option<Option<String>>,
+/// What an operator sends about an event. Absent and null are the same but for `opensAt`, where
+/// null takes the opening time away.
+struct Fields<'a> {
+    name: Option<Node<'a>>,
+    seats: Option<Node<'a>>,
+    max_per_user: Option<Node<'a>>,
+    opens_at: Option<Node<'a>>,
 }
 
-/// Tells `null` from absent.
-fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(from).map(Some)
-}
+impl<'a> Fields<'a> {
+    fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
+        let [name, seats, max_per_user, opens_at] =
+            Node::read(sent)?.fields(["name", "seats", "maxPerUser", "opensAt"])?;
+        Ok(Fields { name: given(name), seats: given(seats), max_per_user: given(max_per_user), opens_at })
+    }
 
-const FIELDS: &[(&str, &str)] =
-    &[("name", "text"), ("seats", "a whole number"), ("maxPerUser", "a whole number"), ("opensAt", "text")];
-
-impl EventFields {
     fn name(&self) -> Result<Box<str>, Refusal> {
-        body::text("name", self.name.as_deref(), EVENT_NAME_CHARS)
+        let name = self.name.as_ref().map(Node::text).transpose()?;
+        body::text("name", name.as_deref(), EVENT_NAME_CHARS)
     }
 
     fn max_per_user(&self) -> Result<Option<u32>, Refusal> {
-        self.max_per_user.map(|most| within("maxPerUser", most, 1, MAX_PER_USER)).transpose()
+        self.max_per_user.as_ref().map(|most| most.whole_within(1, MAX_PER_USER)).transpose()
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
-        let read = |text: &String| read_moment(text).ok_or_else(|| Fault::new("opensAt", Problem::NotAMoment));
-        self.opens_at.as_ref().map(|given| given.as_ref().map(read).transpose()).transpose()
+        let Some(node) = &self.opens_at else { return Ok(None) };
+        if node.is_null() {
+            return Ok(Some(None));
+        }
+        let moment = read_moment(&node.text()?).ok_or_else(|| Fault::refused("opensAt", Problem::NotAMoment))?;
+        Ok(Some(Some(moment)))
+    }
+
+    /// A count, or sections of rows.
+    fn hall(&self) -> Result<Hall, Refusal> {
+        let seats = self.seats.as_ref().ok_or_else(|| Fault::refused("seats", Problem::Missing))?;
+        if !seats.is_object() {
+            return seats.whole_within(0, SEATS_PER_EVENT).map(Hall::Count);
+        }
+        let [sections] = seats.fields(["sections"])?;
+        let sections = sections.ok_or_else(|| Fault::refused("seats.sections", Problem::Missing))?;
+        let sections = sections.list(SECTIONS_MOST)?.iter().map(section).collect::<Result<_, _>>()?;
+        Hall::of_sections(sections)
     }
 }
 
-fn within(field: &'static str, number: i64, least: u32, most: u32) -> Result<u32, Refusal> {
-    let fits = u32::try_from(number).ok().filter(|n| (least..=most).contains(n));
-    fits.ok_or_else(|| Fault::new(field, Problem::OutOfRange { least: least.into(), most: most.into() }))
+fn section(node: &Node<'_>) -> Result<Section, Refusal> {
+    let [name, rows] = node.fields(["name", "rows"])?;
+    let rows = required(rows, node, "rows")?.list(ROWS_MOST)?;
+    let rows = rows.iter().map(row).collect::<Result<_, _>>()?;
+    Ok(Section { name: required(name, node, "name")?.text()?.into(), rows })
+}
+
+fn row(node: &Node<'_>) -> Result<Row, Refusal> {
+    let [name, seats] = node.fields(["name", "seats"])?;
+    let seats = required(seats, node, "seats")?.whole_within(1, SEATS_PER_ROW)?;
+    Ok(Row { name: required(name, node, "name")?.text()?.into(), seats })
+}
+
+fn required<'a>(field: Option<Node<'a>>, of: &Node<'_>, name: &str) -> Result<Node<'a>, Refusal> {
+    given(field).ok_or_else(|| Fault::refused(format!("{}.{name}", of.path()), Problem::Missing))
+}
+
+fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
+    let fields = Fields::read(sent)?;
+    Ok(NewEvent {
+        name: fields.name()?,
+        hall: fields.hall()?,
+        max_per_user: fields.max_per_user()?.unwrap_or(1),
+        opens_at: fields.opens_at()?.flatten(),
+    })
+}
+
+/// Kind and announced length first, then who asks: strangers cannot make us read a large body.
+async fn sent(app: &App, asked: &mut Asked) -> Result<Bytes, Refusal> {
+    body::json_form(asked, ADMIN_BODY_MOST)?;
+    auth::admin(&app.admin_token, &asked.headers)?;
+    body::bytes(asked, ADMIN_BODY_MOST).await
 }
 
 pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    let sent = body::json_bytes(&mut asked, ADMIN_BODY_MOST).await?;
-    let fields: EventFields = body::object(&sent, FIELDS)?;
-    let seats = fields.seats.ok_or_else(|| Fault::new("seats", Problem::Missing))?;
-    let new = NewEvent {
-        name: fields.name()?,
-        hall: Hall::Count(within("seats", seats, 0, SEATS_PER_EVENT)?),
-        max_per_user: fields.max_per_user()?.unwrap_or(1),
-        opens_at: fields.opens_at()?.flatten(),
-    };
+    let new = new_event(&sent(&app, &mut asked).await?)?;
     let event = app.ledger.create_event(new, None).await.map_err(|f| refusal(&f))?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
@@ -87,11 +122,12 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
 }
 
 pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    let sent = body::json_bytes(&mut asked, ADMIN_BODY_MOST).await?;
-    let fields: EventFields = body::object(&sent, FIELDS)?;
+    let sent = sent(&app, &mut asked).await?;
+    let fields = Fields::read(&sent)?;
     if fields.seats.is_some() {
-        return Err(Fault::new("seats", Problem::Expected("no change: seats are fixed when an event is made")).into());
+        return Err(
+            Fault::refused("seats", Problem::Expected("no change: seats are fixed when an event is made")).into()
+        );
     }
     let amendment = Amendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
@@ -103,7 +139,11 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
 
 pub async fn delete(app: Arc<App>, asked: Asked) -> Handled {
     auth::admin(&app.admin_token, &asked.headers)?;
-    operate(&app, &asked, Action::Delete).await
+    let reply = operate(&app, &asked, Action::Delete).await?;
+    let event = asked.event()?;
+    app.lanes.forget(event);
+    app.boards.forget(event);
+    Ok(reply)
 }
 
 pub async fn open(app: Arc<App>, asked: Asked) -> Handled {
@@ -135,5 +175,65 @@ async fn operate(app: &App, asked: &Asked, action: Action) -> Handled {
         }
         Outcome::Refused(refusal) => Err(Refused::told(refusal.clone(), &told)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(sent: &str) -> String {
+        match new_event(sent.as_bytes()) {
+            Err(Refusal::Invalid(fault)) => fault.field,
+            other => panic!("{sent}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_count_or_a_hall() {
+        let hall = new_event(br#"{"name":"x","seats":500}"#).unwrap().hall;
+        assert_eq!(hall, Hall::Count(500));
+        let sent = r#"{"name":"x","seats":{"sections":[{"name":"1\uce35","rows":[{"name":"A","seats":20}]}]}}"#;
+        let hall = new_event(sent.as_bytes()).unwrap().hall;
+        assert_eq!((hall.seat_count(), hall.seat_name(rules::ids::Seat(20))), (20, "1층 A20".into()));
+        // As ledgers store it.
+        let stored = serde_json::to_string(&hall).unwrap();
+        assert_eq!(stored, r#"{"sections":[{"name":"1층","rows":[{"name":"A","seats":20}]}]}"#);
+        assert_eq!(serde_json::from_str::<Hall>(&stored).unwrap(), hall);
+        assert_eq!(serde_json::from_str::<Hall>(r#"{"count":9}"#).unwrap(), Hall::Count(9));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let section = |section: &str| format!(r#"{{"name":"x","seats":{{"sections":[{section}]}}}}"#);
+        for (sent, named) in [
+            (r#"{"seats":1}"#.to_owned(), "name"),
+            (r#"{"name":"x"}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":-1}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":10000001}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":1e309}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":9007199254740993}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":"5"}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":[5]}"#.to_owned(), "seats"),
+            (r#"{"name":"x","seats":{}}"#.to_owned(), "seats.sections"),
+            (r#"{"name":"x","seats":{"sections":{}}}"#.to_owned(), "seats.sections"),
+            (r#"{"name":"x","seats":5,"maxPerUser":0}"#.to_owned(), "maxPerUser"),
+            (r#"{"name":"x","seats":5,"opensAt":"tomorrow"}"#.to_owned(), "opensAt"),
+            (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
+            (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
+            (section("5"), "seats.sections[0]"),
+            (section("{}"), "seats.sections[0].rows"),
+            (section(r#"{"rows":[{"name":"A","seats":1}]}"#), "seats.sections[0].name"),
+            (section(r#"{"name":"s","rows":[{"name":"A"}]}"#), "seats.sections[0].rows[0].seats"),
+            (
+                section(
+                    r#"{"name":"s","rows":[{"name":"A","seats":1},{"name":"B","seats":1},{"name":"C","seats":"3"}]}"#,
+                ),
+                "seats.sections[0].rows[2].seats",
+            ),
+            (section(r#"{"name":"s","rows":[{"name":"A","seats":1,"seats":2}]}"#), "seats.sections[0].rows[0].seats"),
+        ] {
+            assert_eq!(field(&sent), named, "{sent}");
+        }
     }
 }

@@ -1,11 +1,16 @@
-//! Dialect 1.1: `{"success":false,"reason":...,"message":...,"traceId":...}` plus facts.
+//! Dialect 1.1 (seed 001): `{"success":false,"reason":...,"message":...,"traceId":...}` plus facts.
 
 use rules::ids::Seat;
-use rules::outcome::{Again, Refusal};
+use rules::outcome::{Again, Refusal, Reserved};
+use rules::seats::Hall;
 use serde_json::{Map, Value, json};
 
 use super::{Refused, message};
-use crate::http::wire::{self, SeatBody};
+use crate::http::wire::{self, ReservedBody, SeatBody};
+
+pub fn reserved(reserved: &Reserved, hall: &Hall) -> ReservedBody {
+    ReservedBody::of(reserved, hall)
+}
 
 pub fn refused(refused: &Refused, trace: &str) -> Value {
     let refusal = &refused.refusal;
@@ -14,17 +19,18 @@ pub fn refused(refused: &Refused, trace: &str) -> Value {
     body.insert("reason".into(), refusal.code().into());
     body.insert("message".into(), message(refusal).into());
     body.insert("traceId".into(), trace.into());
-    if let Again::After(seconds) = refusal.again() {
+    facts(refused, &mut body);
+    Value::Object(body)
+}
+
+/// What is known beside the reason. Also the `meta` of 2025-08-17.
+pub fn facts(refused: &Refused, body: &mut Map<String, Value>) {
+    if let Again::After(seconds) = refused.refusal.again() {
         body.insert("retryAfter".into(), seconds.max(1).into());
     }
     if let Some(number) = refused.number {
         body.insert("sequence".into(), number.0.into());
     }
-    facts(refused, &mut body);
-    Value::Object(body)
-}
-
-fn facts(refused: &Refused, body: &mut Map<String, Value>) {
     match &refused.refusal {
         Refusal::Invalid(fault) => {
             body.insert("field".into(), fault.field.clone().into());
@@ -40,10 +46,13 @@ fn facts(refused: &Refused, body: &mut Map<String, Value>) {
             body.insert("userTtlRemaining".into(), json!(user_ttl_s));
         }
         Refusal::AlreadyReserved { seat } => insert_seat(refused, *seat, body),
+        Refusal::LimitReached { seats } if !seats.is_empty() => {
+            body.insert("seatIds".into(), seats.iter().map(|seat| seat.0).collect());
+        }
         Refusal::NotOpen { opens_at, .. } => {
             body.insert("opensAt".into(), json!(opens_at.map(wire::moment)));
         }
-        Refusal::SoldOut => {
+        Refusal::SoldOut | Refusal::HeldOut { .. } => {
             body.insert("remainingSeats".into(), 0.into());
         }
         _ => {}

@@ -1,0 +1,3 @@
+//! What the product is measured against. These live here only.
+
+pub mod ceiling;

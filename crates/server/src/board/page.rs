@@ -1,0 +1,119 @@
+//! A page of the list: the states of about a thousand seats, and what was written from them.
+
+use std::sync::{Arc, OnceLock};
+
+use rules::ids::Seat;
+use rules::seats::Hall;
+use salvo::hyper::body::Bytes;
+
+use super::gzip::Deflated;
+
+pub const PAGE_SEATS: usize = 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeatState {
+    Free,
+    Held,
+    Sold,
+}
+
+impl SeatState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SeatState::Free => "free",
+            SeatState::Held => "held",
+            SeatState::Sold => "sold",
+        }
+    }
+
+    /// It cannot be taken.
+    pub fn taken(self) -> bool {
+        self != SeatState::Free
+    }
+}
+
+/// How a seat stands in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// `{"id","name","status","state"}`
+    Full,
+    /// `{"id","status"}`
+    Bare,
+}
+
+impl Writing {
+    pub const ALL: [Writing; 2] = [Writing::Full, Writing::Bare];
+}
+
+#[derive(Debug)]
+pub struct Page {
+    /// Seats before this page.
+    before: u32,
+    states: Vec<SeatState>,
+    texts: [OnceLock<Bytes>; 2],
+    deflated: [OnceLock<Deflated>; 2],
+}
+
+impl Page {
+    pub fn new(before: u32, states: Vec<SeatState>) -> Page {
+        Page { before, states, texts: Default::default(), deflated: Default::default() }
+    }
+
+    /// This page with other states, or the same one if nothing differs.
+    pub fn with(self: &Arc<Page>, changes: &[(usize, SeatState)]) -> Arc<Page> {
+        if changes.iter().all(|(place, state)| self.states.get(*place).is_none_or(|known| known == state)) {
+            return self.clone();
+        }
+        let mut states = self.states.clone();
+        for (place, state) in changes {
+            if let Some(known) = states.get_mut(*place) {
+                *known = *state;
+            }
+        }
+        Arc::new(Page::new(self.before, states))
+    }
+
+    /// The page's text; kept for the next reader, or written each time where that is too much.
+    pub fn text(&self, hall: &Hall, writing: Writing, keep: bool) -> Bytes {
+        if !keep {
+            return self.write(hall, writing);
+        }
+        self.texts[writing as usize].get_or_init(|| self.write(hall, writing)).clone()
+    }
+
+    pub fn deflated(&self, hall: &Hall, writing: Writing, keep: bool) -> &Deflated {
+        self.deflated[writing as usize].get_or_init(|| Deflated::of(&self.text(hall, writing, keep)))
+    }
+
+    /// Seats of the page as JSON, each but the very first of the list with a comma before it.
+    fn write(&self, hall: &Hall, writing: Writing) -> Bytes {
+        let mut text = Vec::with_capacity(self.states.len() * if writing == Writing::Full { 68 } else { 34 });
+        let mut name = String::new();
+        for (seat, state) in (self.before + 1..).map(Seat).zip(&self.states) {
+            if seat.0 > 1 {
+                text.push(b',');
+            }
+            match writing {
+                Writing::Full => write_full(&mut text, &mut name, hall, seat, *state),
+                Writing::Bare => write_bare(&mut text, seat, *state),
+            }
+        }
+        text.shrink_to_fit();
+        text.into()
+    }
+}
+
+// Writing to memory does not fail.
+fn write_full(text: &mut Vec<u8>, name: &mut String, hall: &Hall, seat: Seat, state: SeatState) {
+    use std::io::Write;
+    name.clear();
+    hall.write_name(seat, name);
+    let _ = write!(text, r#"{{"id":{},"name":"#, seat.0);
+    let _ = serde_json::to_writer(&mut *text, name);
+    let _ = write!(text, r#","status":{},"state":"{}"}}"#, state.taken(), state.as_str());
+}
+
+fn write_bare(text: &mut Vec<u8>, seat: Seat, state: SeatState) {
+    use std::io::Write;
+    let _ = write!(text, r#"{{"id":{},"status":{}}}"#, seat.0, state.taken());
+}

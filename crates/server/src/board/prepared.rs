@@ -1,0 +1,281 @@
+//! One moment of a list: its pages, and the bodies that readers asked for so far.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{self, Stream, StreamExt, unfold};
+use rules::history::{Entry, Happened};
+use rules::ids::Seat;
+use rules::outcome::Refusal;
+use rules::seats::Hall;
+use salvo::hyper::body::Bytes;
+use stores::ledger::Snapshot;
+use tokio::sync::OnceCell;
+
+use super::gzip::{Deflated, Member};
+use super::page::{PAGE_SEATS, Page, SeatState, Writing};
+
+/// Texts of a list beyond this are written for each reader who wants them plain; their compressed
+/// pages, about a tenth of that, are kept all the same.
+const KEPT_TEXT_MOST: usize = 100 << 20;
+
+pub struct Prepared {
+    /// The history number it shows.
+    pub n: u64,
+    hall: Arc<Hall>,
+    pages: Vec<Arc<Page>>,
+    keep_texts: bool,
+    read_at: Instant,
+    /// By writing, plain and compressed.
+    bodies: [[OnceCell<Body>; 2]; 2],
+}
+
+/// More pages than this are not put together before the first byte is sent.
+const TOGETHER_PAGES: usize = 2_000;
+/// Pages made at a time for a reader of such a list.
+const GROUP_PAGES: usize = 16;
+
+/// A list as it can be sent: parts that follow each other, shared with other readers.
+#[derive(Clone)]
+pub enum Body {
+    Parts(Arc<[Bytes]>),
+    /// Too much to keep or to wait for: parts are made when their turn comes.
+    Flowing,
+}
+
+impl Prepared {
+    pub fn whole(hall: Arc<Hall>, snapshot: &Snapshot, read_at: Instant) -> Prepared {
+        let mut states = vec![SeatState::Free; snapshot.seat_count as usize];
+        for seat in &snapshot.sold {
+            if let Some(state) = states.get_mut(place(*seat)) {
+                *state = SeatState::Sold;
+            }
+        }
+        let pages = states.chunks(PAGE_SEATS).enumerate();
+        let pages = pages.map(|(i, states)| Arc::new(Page::new((i * PAGE_SEATS) as u32, states.to_vec()))).collect();
+        let keep_texts = text_length(&hall) <= KEPT_TEXT_MOST;
+        Prepared { n: snapshot.n, hall, pages, keep_texts, read_at, bodies: Default::default() }
+    }
+
+    /// The list after `changes`: pages that they do not touch are the same ones.
+    pub fn changed(&self, changes: &[Entry], read_at: Instant) -> Prepared {
+        let mut touched: Vec<(usize, SeatState)> = Vec::with_capacity(changes.len());
+        for change in changes {
+            let state = match change.what {
+                Happened::Reserved => SeatState::Sold,
+                Happened::Cancelled => SeatState::Free,
+                _ => continue,
+            };
+            touched.extend(change.seat.map(|seat| (place(seat), state)));
+        }
+        // Stable: of several changes of a seat the last one stays last.
+        touched.sort_by_key(|(place, _)| *place);
+        let mut pages = self.pages.clone();
+        for group in touched.chunk_by(|(a, _), (b, _)| a / PAGE_SEATS == b / PAGE_SEATS) {
+            let page = group[0].0 / PAGE_SEATS;
+            let within: Vec<_> = group.iter().map(|(place, state)| (place % PAGE_SEATS, *state)).collect();
+            if let Some(known) = pages.get_mut(page) {
+                *known = known.with(&within);
+            }
+        }
+        let n = changes.last().map_or(self.n, |change| change.n);
+        let bodies = if n == self.n { self.bodies.clone() } else { Default::default() };
+        Prepared { n, hall: self.hall.clone(), pages, keep_texts: self.keep_texts, read_at, bodies }
+    }
+
+    pub fn age(&self) -> Duration {
+        self.read_at.elapsed()
+    }
+
+    /// The list as it is sent. Made once, away from the threads that answer requests.
+    pub async fn body(self: &Arc<Self>, writing: Writing, gzipped: bool) -> Result<Body, Refusal> {
+        if self.pages.len() > TOGETHER_PAGES || (!gzipped && !self.keep_texts) {
+            return Ok(Body::Flowing);
+        }
+        let making = || async {
+            let prepared = self.clone();
+            let made = tokio::task::spawn_blocking(move || prepared.parts(writing, gzipped));
+            made.await.map(|parts| Body::Parts(parts.into())).map_err(|_| Refusal::Internal)
+        };
+        self.bodies[writing as usize][usize::from(gzipped)].get_or_try_init(making).await.cloned()
+    }
+
+    fn parts(&self, writing: Writing, gzipped: bool) -> Vec<Bytes> {
+        let (head, tail) = frame(writing);
+        let mut joining = Joining::new(gzipped);
+        let mut parts = joining.text(head);
+        for page in &self.pages {
+            parts.push(self.page(page, writing, &mut joining));
+        }
+        parts.extend(joining.text(tail));
+        parts.extend(joining.end());
+        parts
+    }
+
+    fn page(&self, page: &Page, writing: Writing, joining: &mut Joining) -> Bytes {
+        match &mut joining.member {
+            Some(member) => member.join(page.deflated(&self.hall, writing, self.keep_texts)),
+            None => page.text(&self.hall, writing, self.keep_texts),
+        }
+    }
+
+    /// The same parts, some pages at a time. No thread waits for a slow reader.
+    pub fn flowing(self: Arc<Self>, writing: Writing, gzipped: bool) -> impl Stream<Item = Bytes> + Send + 'static {
+        let begin = Flow { prepared: self, joining: Some(Joining::new(gzipped)), writing, next: 0 };
+        unfold(begin, |mut flow| async move {
+            flow.joining.as_ref()?;
+            let made = tokio::task::spawn_blocking(move || (flow.group(), flow));
+            made.await.ok()
+        })
+        .flat_map(stream::iter)
+    }
+}
+
+struct Flow {
+    prepared: Arc<Prepared>,
+    /// None: the end was sent.
+    joining: Option<Joining>,
+    writing: Writing,
+    next: usize,
+}
+
+impl Flow {
+    fn group(&mut self) -> Vec<Bytes> {
+        let Some(joining) = &mut self.joining else { return Vec::new() };
+        let (head, tail) = frame(self.writing);
+        let mut parts = if self.next == 0 { joining.text(head) } else { Vec::new() };
+        let prepared = &self.prepared;
+        for page in prepared.pages.iter().skip(self.next).take(GROUP_PAGES) {
+            parts.push(prepared.page(page, self.writing, joining));
+        }
+        self.next += GROUP_PAGES;
+        if self.next >= prepared.pages.len() {
+            parts.extend(joining.text(tail));
+            parts.extend(joining.end());
+            self.joining = None;
+        }
+        parts
+    }
+}
+
+/// Plain parts, or the parts of a gzip member.
+struct Joining {
+    member: Option<Member>,
+}
+
+impl Joining {
+    fn new(gzipped: bool) -> Joining {
+        Joining { member: gzipped.then(Member::default) }
+    }
+
+    fn text(&mut self, text: &'static [u8]) -> Vec<Bytes> {
+        match &mut self.member {
+            None => vec![Bytes::from_static(text)],
+            Some(member) => {
+                let begins = member.begins();
+                begins.into_iter().chain([member.join(&Deflated::of(text))]).collect()
+            }
+        }
+    }
+
+    fn end(&mut self) -> Option<Bytes> {
+        self.member.take().map(Member::end)
+    }
+}
+
+fn place(seat: Seat) -> usize {
+    (seat.0 as usize).wrapping_sub(1)
+}
+
+fn frame(writing: Writing) -> (&'static [u8], &'static [u8]) {
+    match writing {
+        Writing::Full => (br#"{"success":true,"seats":["#, b"]}"),
+        Writing::Bare => (b"[", b"]"),
+    }
+}
+
+/// About how long all texts of a hall are together.
+fn text_length(hall: &Hall) -> usize {
+    let seats = hall.seat_count() as usize;
+    let longest = hall.sections().into_iter().flatten().map(|section| {
+        section.name.len() + 1 + section.rows.iter().map(|row| row.name.len()).max().unwrap_or_default()
+    });
+    let name = longest.max().unwrap_or(1) + 6;
+    seats.saturating_mul(name + 54 + 30)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use rules::time::Moment;
+
+    use super::*;
+
+    fn snapshot(seat_count: u32, sold: &[u32]) -> Snapshot {
+        Snapshot { n: 1, seat_count, sold: sold.iter().copied().map(Seat).collect() }
+    }
+
+    fn entry(n: u64, what: Happened, seat: u32) -> Entry {
+        Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0) }
+    }
+
+    fn text(prepared: &Arc<Prepared>, writing: Writing) -> String {
+        let plain: Vec<u8> = prepared.parts(writing, false).concat();
+        let packed: Vec<u8> = prepared.parts(writing, true).concat();
+        let mut unpacked = Vec::new();
+        flate2::bufread::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+        assert!(plain == unpacked, "both encodings say the same");
+        for (gzipped, whole) in [(false, &plain), (true, &packed)] {
+            let mut flow = Flow { prepared: prepared.clone(), joining: Some(Joining::new(gzipped)), writing, next: 0 };
+            let mut flowed = Vec::new();
+            while flow.joining.is_some() {
+                flowed.extend(flow.group().concat());
+            }
+            assert!(flowed == *whole, "what flows is the same");
+        }
+        String::from_utf8(plain).unwrap()
+    }
+
+    #[test]
+    fn lists_are_json_in_both_writings() {
+        for seats in [0, 1, 999, 1_000, 1_001, 2_500, 16_000, 33_001] {
+            let hall = Arc::new(Hall::Count(seats));
+            let list = Arc::new(Prepared::whole(hall, &snapshot(seats, &[1, 1_000]), Instant::now()));
+            let full: serde_json::Value = serde_json::from_str(&text(&list, Writing::Full)).unwrap();
+            let bare: serde_json::Value = serde_json::from_str(&text(&list, Writing::Bare)).unwrap();
+            let (full, bare) = (full["seats"].as_array().unwrap(), bare.as_array().unwrap());
+            assert_eq!((full.len(), bare.len()), (seats as usize, seats as usize));
+            for (i, (full, bare)) in full.iter().zip(bare).enumerate() {
+                let sold = i == 0 || i == 999;
+                let state = if sold { "sold" } else { "free" };
+                let name = format!("A{}", i + 1);
+                assert_eq!(*full, serde_json::json!({"id": i + 1, "name": name, "status": sold, "state": state}));
+                assert_eq!(*bare, serde_json::json!({"id": i + 1, "status": sold}));
+            }
+        }
+    }
+
+    #[test]
+    fn only_changed_pages_are_made_again() {
+        let hall = Arc::new(Hall::Count(5_000));
+        let list = Arc::new(Prepared::whole(hall.clone(), &snapshot(5_000, &[]), Instant::now()));
+        let before = text(&list, Writing::Full);
+        let changes = [
+            entry(2, Happened::Reserved, 1_001),
+            entry(3, Happened::Reserved, 4_999),
+            entry(4, Happened::Cancelled, 1_001),
+            entry(5, Happened::Reserved, 1_002),
+            entry(6, Happened::Amended, 1),
+            entry(7, Happened::Reserved, 3),
+            entry(8, Happened::Cancelled, 3),
+        ];
+        let after = Arc::new(list.changed(&changes, Instant::now()));
+        assert_eq!(after.n, 8);
+        let same: Vec<bool> = list.pages.iter().zip(&after.pages).map(|(a, b)| Arc::ptr_eq(a, b)).collect();
+        assert_eq!(same, [false, false, true, true, false], "page 0 was touched and came back");
+        let whole = Arc::new(Prepared::whole(hall, &snapshot(5_000, &[1_002, 4_999]), Instant::now()));
+        assert_eq!(text(&after, Writing::Full), text(&whole, Writing::Full));
+        assert_eq!(text(&list, Writing::Full), before, "who reads the older list goes on undisturbed");
+    }
+}

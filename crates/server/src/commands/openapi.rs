@@ -1,0 +1,20 @@
+//! `tickettock openapi`: the API's description, as it is committed.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::http::openapi::{document, yaml};
+
+pub fn command() -> Command {
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON instead of YAML");
+    Command::new("openapi").about("Print the OpenAPI document").arg(json)
+}
+
+pub fn run(given: &ArgMatches) -> Result<(), String> {
+    let document = document();
+    if given.get_flag("json") {
+        println!("{document:#}")
+    } else {
+        print!("{}", yaml(&document))
+    }
+    Ok(())
+}

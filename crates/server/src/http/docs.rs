@@ -1,0 +1,45 @@
+//! The API's own description, and Swagger UI to try it: nothing is loaded from elsewhere.
+
+use std::sync::{Arc, LazyLock};
+
+use rules::outcome::Refusal;
+use salvo::http::HeaderValue;
+use salvo::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
+use salvo::hyper::body::Bytes;
+use salvo_oapi::swagger_ui;
+
+use super::asked::Asked;
+use super::endpoint::Handled;
+use super::openapi;
+use super::respond::Reply;
+use crate::app::App;
+
+const PAGE: &str = include_str!("docs.html");
+/// Swagger UI styles elements in place, and draws its icons from `data:`.
+const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+static DOCUMENT: LazyLock<Bytes> =
+    LazyLock::new(|| serde_json::to_vec(&openapi::document()).unwrap_or_default().into());
+
+pub async fn openapi(_: Arc<App>, _: Asked) -> Handled {
+    Ok(Reply::written(DOCUMENT.clone()))
+}
+
+pub async fn page(_: Arc<App>, _: Asked) -> Handled {
+    let policy = HeaderValue::from_static(NOTHING_FROM_ELSEWHERE);
+    Ok(Reply::text("text/html; charset=utf-8", PAGE).with(CONTENT_SECURITY_POLICY, policy))
+}
+
+pub async fn file(_: Arc<App>, asked: Asked) -> Handled {
+    let name: String = asked.id("file")?;
+    let kind = match name.as_str() {
+        "swagger-ui.css" => "text/css; charset=utf-8",
+        "swagger-ui-bundle.js" => "text/javascript; charset=utf-8",
+        _ => return Err(Refusal::NotFound.into()),
+    };
+    let found = swagger_ui::serve(&name, "", "", "", &swagger_ui::Config::default());
+    let file = found.ok().flatten().ok_or(Refusal::NotFound)?;
+    let bytes = Bytes::from(file.bytes.into_owned());
+    Ok(Reply::text(kind, bytes).with(CACHE_CONTROL, HeaderValue::from_static("max-age=3600")))
+}

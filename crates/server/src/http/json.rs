@@ -1,0 +1,193 @@
+//! JSON that is looked at field by field, so that what is wrong can be named by its path: `phone`,
+//! `seats.sections[0].rows[2].seats`. Unknown fields are ignored; a known one that stands there
+//! twice is refused, because readers of the same text would not agree which one counts.
+
+use std::fmt;
+
+use rules::outcome::{Fault, Problem, Refusal};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A value, and the way to it.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    path: String,
+    raw: &'a RawValue,
+}
+
+impl<'a> Node<'a> {
+    /// A whole body.
+    pub fn read(body: &'a [u8]) -> Result<Node<'a>, Refusal> {
+        let text = std::str::from_utf8(body).map_err(|_| Fault::refused("body", Problem::NotUtf8))?;
+        let raw = serde_json::from_str(text).map_err(|e| not_json("body", &e))?;
+        Ok(Node { path: String::new(), raw })
+    }
+
+    pub fn path(&self) -> String {
+        if self.path.is_empty() { "body".into() } else { self.path.clone() }
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.raw.get() == "null"
+    }
+
+    pub fn is_object(&self) -> bool {
+        self.raw.get().starts_with('{')
+    }
+
+    fn fault(&self, problem: Problem) -> Refusal {
+        Fault::refused(self.path(), problem)
+    }
+
+    /// These fields of an object, where they are.
+    pub fn fields<const N: usize>(&self, names: [&'static str; N]) -> Result<[Option<Node<'a>>; N], Refusal> {
+        if !self.is_object() {
+            return Err(self.fault(Problem::Expected("a JSON object")));
+        }
+        let mut reader = serde_json::Deserializer::from_str(self.raw.get());
+        let (found, twice) = reader.deserialize_map(Wanted { names }).map_err(|e| not_json(&self.path(), &e))?;
+        let join = |name: &str| if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) };
+        if let Some(name) = twice {
+            return Err(Fault::refused(join(name), Problem::Repeated));
+        }
+        let mut i = 0;
+        Ok(found.map(|raw| {
+            i += 1;
+            raw.map(|raw| Node { path: join(names[i - 1]), raw })
+        }))
+    }
+
+    /// The entries of a list of at most `most`.
+    pub fn list(&self, most: usize) -> Result<Vec<Node<'a>>, Refusal> {
+        if !self.raw.get().starts_with('[') {
+            return Err(self.fault(Problem::Expected("a list")));
+        }
+        let mut reader = serde_json::Deserializer::from_str(self.raw.get());
+        let entries = reader.deserialize_seq(Entries { most }).map_err(|e| not_json(&self.path(), &e))?;
+        if entries.len() > most {
+            return Err(self.fault(Problem::Count { least: 1, most }));
+        }
+        let nodes = entries.into_iter().enumerate();
+        Ok(nodes.map(|(i, raw)| Node { path: format!("{}[{i}]", self.path), raw }).collect())
+    }
+
+    pub fn text(&self) -> Result<String, Refusal> {
+        let quoted = self.raw.get().starts_with('"');
+        let expected = if quoted { "text whose escapes stand for characters" } else { "text" };
+        serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(expected)))
+    }
+
+    pub fn whole(&self) -> Result<i64, Refusal> {
+        serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected("a whole number in range")))
+    }
+
+    pub fn whole_within(&self, least: u32, most: u32) -> Result<u32, Refusal> {
+        let fits = u32::try_from(self.whole()?).ok().filter(|n| (least..=most).contains(n));
+        fits.ok_or_else(|| self.fault(Problem::OutOfRange { least: least.into(), most: most.into() }))
+    }
+}
+
+fn not_json(field: &str, error: &serde_json::Error) -> Refusal {
+    Fault::refused(field, Problem::NotJson { line: error.line(), column: error.column() })
+}
+
+struct Wanted<const N: usize> {
+    names: [&'static str; N],
+}
+
+impl<'de, const N: usize> Visitor<'de> for Wanted<N> {
+    /// The fields, and the first that stands there twice.
+    type Value = ([Option<&'de RawValue>; N], Option<&'static str>);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = [None; N];
+        let mut twice = None;
+        while let Some(key) = map.next_key::<String>()? {
+            let Some(i) = self.names.iter().position(|name| *name == key) else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            if found[i].replace(map.next_value::<&RawValue>()?).is_some() {
+                twice = twice.or(Some(self.names[i]));
+            }
+        }
+        Ok((found, twice))
+    }
+}
+
+struct Entries {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = seq.next_element::<&RawValue>()? {
+            // One beyond the bound tells that it is too long; the rest is not kept.
+            if entries.len() <= self.most {
+                entries.push(entry);
+            }
+        }
+        Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(refusal: Refusal) -> (String, Problem) {
+        match refusal {
+            Refusal::Invalid(Fault { field, problem }) => (field, problem),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let read = |body: &'static str| Node::read(body.as_bytes()).and_then(|node| node.fields(["a", "b"]));
+        for body in ["", "{", "{\"a\":}", "nul", "{\"a\":1}x", "{\"a\":1,}", "'a'", "{\"\\ud800\":1}"] {
+            let (field, problem) = field(read(body).unwrap_err());
+            assert!(field == "body" && matches!(problem, Problem::NotJson { .. }), "{body}: {field} {problem:?}");
+        }
+        for body in ["null", "1", "[]", "\"a\""] {
+            assert_eq!(field(read(body).unwrap_err()).1, Problem::Expected("a JSON object"), "{body}");
+        }
+        assert_eq!(field(read(r#"{"a":1,"b":2,"a":3}"#).unwrap_err()), ("a".into(), Problem::Repeated));
+        assert!(read(r#"{"c":1,"c":2}"#).is_ok(), "unknown fields are ignored");
+        let (name, problem) = field(Node::read(b"{\"a\":\"\xff\"}").unwrap_err());
+        assert_eq!((name.as_str(), problem), ("body", Problem::NotUtf8));
+    }
+
+    #[test]
+    fn kinds_and_bounds() {
+        let body = br#"{"n":9007199254740993,"e":1e309,"f":1.5,"s":"\ud800","z":"a\u0000","big":99999999999999999999}"#;
+        let [n, e, f, s, z, big] = Node::read(body).unwrap().fields(["n", "e", "f", "s", "z", "big"]).unwrap();
+        assert_eq!(n.unwrap().whole().unwrap(), 9_007_199_254_740_993);
+        for (node, name) in [(e, "e"), (f, "f"), (big, "big")] {
+            assert_eq!(field(node.unwrap().whole().unwrap_err()).0, name);
+        }
+        assert_eq!(field(s.unwrap().text().unwrap_err()).0, "s");
+        assert_eq!(z.unwrap().text().unwrap(), "a\u{0}", "whether it may stand there is asked later");
+    }
+
+    #[test]
+    fn depth_costs_nothing() {
+        let deep = format!("{{\"x\":{}{},\"a\":1}}", "[".repeat(100_000), "]".repeat(100_000));
+        let [a] = Node::read(deep.as_bytes()).unwrap().fields(["a"]).unwrap();
+        assert_eq!(a.unwrap().whole().unwrap(), 1);
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        let [a] = Node::read(deep.as_bytes()).unwrap().fields(["a"]).unwrap();
+        assert!(a.unwrap().text().is_err());
+    }
+}

@@ -1,0 +1,231 @@
+//! The OpenAPI 3.1 document, made from the table of routes: a route that is not in it cannot exist.
+
+pub mod operations;
+mod schemas;
+mod yaml;
+
+use std::collections::BTreeSet;
+
+use rules::outcome::{Fault, Forbidden, Problem, Refusal};
+use serde_json::{Map, Value, json};
+
+use super::endpoint::{Operation, Route};
+use super::respond::{self, Dialect, Speech, Success};
+use super::routes::table;
+
+pub use self::yaml::yaml;
+
+/// What a document says about one operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Doc {
+    pub id: &'static str,
+    pub tag: &'static str,
+    pub summary: &'static str,
+    pub who: Who,
+    pub takes: Takes,
+    pub paged: bool,
+    pub gives: &'static [Gives],
+    /// Reasons beyond those that every operation of its kind has.
+    pub refuses: &'static [fn() -> Refusal],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Anyone,
+    User,
+    /// A user, or in dialect 2025-08-17 perhaps nobody.
+    MaybeUser,
+    Admin,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Nothing,
+    /// A body of this schema.
+    Json(&'static str),
+    /// A body of this schema, or none.
+    MaybeJson(&'static str),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Gives {
+    pub status: Success,
+    pub kind: &'static str,
+    /// A schema by name; none: no body, or one that is not described.
+    pub schema: Option<&'static str>,
+}
+
+pub fn document() -> Value {
+    let mut paths = Map::new();
+    for route in table() {
+        let mut item = Map::new();
+        for operation in &route.operations {
+            item.insert(operation.method.as_str().to_ascii_lowercase(), describe(&route, operation));
+        }
+        paths.insert(route.path.into(), Value::Object(item));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tickettock",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "First come, first served reservations. Every request ends in one outcome of one list; \
+                docs/outcomes.md says for each what to do next.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "adminToken": { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas::all(),
+        },
+    })
+}
+
+fn describe(route: &Route, operation: &Operation) -> Value {
+    let doc = &operation.doc;
+    let mut described = Map::new();
+    described.insert("operationId".into(), doc.id.into());
+    described.insert("tags".into(), json!([doc.tag]));
+    described.insert("summary".into(), doc.summary.into());
+    described.insert("parameters".into(), parameters(route, operation).into());
+    if let Some((schema, required)) = match doc.takes {
+        Takes::Nothing => None,
+        Takes::Json(schema) => Some((schema, true)),
+        Takes::MaybeJson(schema) => Some((schema, false)),
+    } {
+        let content = json!({ "application/json": { "schema": named(schema) } });
+        described.insert("requestBody".into(), json!({ "required": required, "content": content }));
+    }
+    if doc.who == Who::Admin {
+        described.insert("security".into(), json!([{ "adminToken": [] }]));
+    }
+    described.insert("responses".into(), responses(route, operation));
+    Value::Object(described)
+}
+
+fn named(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
+}
+
+fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
+    let mut all = Vec::new();
+    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+        let schema = match name {
+            "eventId" => json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }),
+            "seatId" => json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
+            _ => json!({ "type": "string" }),
+        };
+        all.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+    }
+    let header = |name: &str, required: bool, schema: Value, description: &str| json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": description });
+    let id = json!({ "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$" });
+    let doc = &operation.doc;
+    if matches!(doc.who, Who::User | Who::MaybeUser) {
+        let about = "Who asks (FCFS_USER_HEADER). Dialect 2025-08-17 may do without on the short paths.";
+        all.push(header("X-User-Id", doc.who == Who::User, id.clone(), about));
+    }
+    if doc.who != Who::Admin && !operation.method.is_safe() {
+        all.push(header("Idempotency-Key", false, id, "The same key again gets the first answer again."));
+    }
+    let about = match route.speech {
+        Speech::Plain => "Checked, and changes nothing here.".to_owned(),
+        Speech::Every(default) => format!("The dialect; without it {}.", default.name()),
+    };
+    all.push(header("Api-Version", false, json!({ "type": "string", "enum": Dialect::NAMES }), &about));
+    if doc.paged {
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 });
+        all.push(json!({ "name": "limit", "in": "query", "schema": limit }));
+        let about = "The `next` of an earlier page.";
+        all.push(json!({ "name": "after", "in": "query", "schema": { "type": "string" }, "description": about }));
+    }
+    all
+}
+
+fn responses(route: &Route, operation: &Operation) -> Value {
+    let doc = &operation.doc;
+    let mut all = Map::new();
+    for gives in doc.gives {
+        let answer = all.entry(gives.status.number().to_string()).or_insert_with(|| json!({ "description": "Done." }));
+        if !gives.kind.is_empty() {
+            let schema = gives.schema.map_or(json!({}), |schema| json!({ "schema": named(schema) }));
+            answer["content"][gives.kind] = schema;
+        }
+    }
+    let spoken = route.speech != Speech::Plain;
+    let schema = if spoken { named("RefusalInAnyDialect") } else { named("Refusal") };
+    let mut reasons: std::collections::BTreeMap<u16, BTreeSet<&'static str>> = Default::default();
+    for refusal in refusals(route, operation) {
+        reasons.entry(respond::number(&refusal)).or_default().insert(refusal.code());
+    }
+    for (status, codes) in reasons {
+        let codes: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
+        let content = json!({ "application/json": { "schema": schema } });
+        all.insert(status.to_string(), json!({ "description": codes.join(", "), "content": content }));
+    }
+    Value::Object(all)
+}
+
+/// Every way in which this operation may refuse.
+fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
+    let doc = &operation.doc;
+    let mut all = vec![Fault::refused("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
+    match doc.who {
+        Who::Anyone => {}
+        Who::User | Who::MaybeUser => {
+            let proxy = Refusal::Forbidden(Forbidden::UnknownProxy);
+            all.extend([Refusal::MissingUser, Refusal::Unauthorized, proxy]);
+        }
+        Who::Admin => all.push(Refusal::Unauthorized),
+    }
+    if doc.takes != Takes::Nothing {
+        all.extend([Refusal::TooLarge { limit_bytes: 0 }, Refusal::NotJsonType, Refusal::TooSlow]);
+    }
+    if route.path.contains('{') {
+        all.push(Refusal::NotFound);
+    }
+    all.extend(doc.refuses.iter().map(|refusal| refusal()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::same_as_file;
+
+    #[test]
+    fn the_committed_document_is_the_code_s() {
+        same_as_file("openapi/tickettock.yaml", &yaml(&document()));
+    }
+
+    #[test]
+    fn every_schema_that_is_named_exists() {
+        fn names(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::Object(map) => {
+                    found.extend(map.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                    map.values().for_each(|value| names(value, found));
+                }
+                Value::Array(list) => list.iter().for_each(|value| names(value, found)),
+                _ => {}
+            }
+        }
+        let document = document();
+        let mut found = Vec::new();
+        names(&document, &mut found);
+        assert!(found.len() > 20);
+        for name in found {
+            assert!(document.pointer(name.trim_start_matches('#')).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn operations_have_names_of_their_own() {
+        let mut ids = BTreeSet::new();
+        for route in table() {
+            for operation in &route.operations {
+                assert!(ids.insert(operation.doc.id), "{} stands there twice", operation.doc.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! An answer, ready to be sent.
+
+use std::collections::VecDeque;
+
+use futures_util::{Stream, StreamExt};
+use salvo::Response;
+use salvo::http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use salvo::http::{HeaderName, HeaderValue, ResBody, StatusCode};
+use salvo::hyper::body::Bytes;
+use serde::Serialize;
+
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const JSON: &str = "application/json; charset=utf-8";
+
+#[derive(Debug)]
+pub struct Reply {
+    status: StatusCode,
+    kind: &'static str,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: ReplyBody,
+}
+
+#[derive(Debug)]
+enum ReplyBody {
+    None,
+    Whole(Bytes),
+    Parts(VecDeque<Bytes>),
+    Flowing(ResBody),
+}
+
+impl Reply {
+    pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Reply {
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        Reply { status, kind: JSON, headers: Vec::new(), body: ReplyBody::Whole(body.into()) }
+    }
+
+    pub fn ok(body: &impl Serialize) -> Reply {
+        Reply::json(StatusCode::OK, body)
+    }
+
+    pub fn created(body: &impl Serialize) -> Reply {
+        Reply::json(StatusCode::CREATED, body)
+    }
+
+    /// Not ready, with the reasons: the one answer that is not an outcome.
+    pub fn not_ready(body: &impl Serialize) -> Reply {
+        Reply::json(StatusCode::SERVICE_UNAVAILABLE, body).with(RETRY_AFTER, HeaderValue::from_static("1"))
+    }
+
+    pub fn text(kind: &'static str, text: impl Into<Bytes>) -> Reply {
+        Reply { status: StatusCode::OK, kind, headers: Vec::new(), body: ReplyBody::Whole(text.into()) }
+    }
+
+    /// JSON that was written before.
+    pub fn written(text: impl Into<Bytes>) -> Reply {
+        Reply::text(JSON, text)
+    }
+
+    /// A body put together from parts that are shared with other readers.
+    pub fn parts(parts: VecDeque<Bytes>, gzipped: bool) -> Reply {
+        Reply::encoded(ReplyBody::Parts(parts), gzipped)
+    }
+
+    /// A body whose parts are made when their turn comes; its length is not known before.
+    pub fn flowing(parts: impl Stream<Item = Bytes> + Send + 'static, gzipped: bool) -> Reply {
+        let body = ResBody::stream(parts.map(Ok::<Bytes, std::convert::Infallible>));
+        Reply::encoded(ReplyBody::Flowing(body), gzipped)
+    }
+
+    fn encoded(body: ReplyBody, gzipped: bool) -> Reply {
+        let reply = Reply { status: StatusCode::OK, kind: JSON, headers: Vec::new(), body };
+        if gzipped { reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip")) } else { reply }
+    }
+
+    /// The caller has it already.
+    pub fn unchanged() -> Reply {
+        Reply { status: StatusCode::NOT_MODIFIED, kind: "", headers: Vec::new(), body: ReplyBody::None }
+    }
+
+    pub fn cached(self, etag: &str) -> Reply {
+        let etag = HeaderValue::from_str(etag).unwrap_or(HeaderValue::from_static("\"0\""));
+        self.with(ETAG, etag)
+            .with(CACHE_CONTROL, HeaderValue::from_static("max-age=1"))
+            .with(VARY, HeaderValue::from_static("Api-Version, Accept-Encoding"))
+    }
+
+    pub fn replayed(self, replayed: bool) -> Reply {
+        if replayed { self.with(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true")) } else { self }
+    }
+
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Reply {
+        self.headers.push((name, value));
+        self
+    }
+
+    pub fn write(self, response: &mut Response) {
+        response.status_code(self.status);
+        let headers = response.headers_mut();
+        if !self.kind.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
+            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        }
+        for (name, value) in self.headers {
+            headers.append(name, value);
+        }
+        match self.body {
+            ReplyBody::None => {}
+            ReplyBody::Whole(bytes) => *response.body_mut() = ResBody::Once(bytes),
+            ReplyBody::Parts(parts) => {
+                let length: usize = parts.iter().map(Bytes::len).sum();
+                headers.insert(CONTENT_LENGTH, length.into());
+                *response.body_mut() = ResBody::Chunks(parts);
+            }
+            ReplyBody::Flowing(body) => *response.body_mut() = body,
+        }
+    }
+
+    /// Status, headers and body as text, for snapshots.
+    #[cfg(test)]
+    pub fn described(&self) -> (u16, Vec<String>, String) {
+        let headers = self.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap_or("?")));
+        let body = match &self.body {
+            ReplyBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            ReplyBody::None | ReplyBody::Parts(_) | ReplyBody::Flowing(_) => String::new(),
+        };
+        (self.status.as_u16(), headers.collect(), body)
+    }
+}

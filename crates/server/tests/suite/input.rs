@@ -1,0 +1,125 @@
+//! Odd input over the wire: a clear answer that names what is wrong, never a 5xx.
+
+use crate::on_every_backing;
+use crate::support::client::BUYER;
+use crate::support::stand::{Backing, Stand};
+
+on_every_backing!(odd_headers, odd_bodies, odd_paths_and_queries, nothing_breaks_the_line);
+
+const FCFS: &str = "/api/v1/seats/reservation/fcfs";
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+async fn odd_headers(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let mut client = stand.client();
+    let long = "k".repeat(129);
+    for (headers, field) in [
+        (&[("X-User-Id", "a"), ("X-User-Id", "a")][..], "X-User-Id"),
+        (&[("X-User-Id", "a"), ("Api-Version", "1.1"), ("Api-Version", "1.0")][..], "Api-Version"),
+        (&[("X-User-Id", "a"), ("Idempotency-Key", "1"), ("X-Idempotency-Key", "2")][..], "Idempotency-Key"),
+        (&[("X-User-Id", "a"), ("Idempotency-Key", &long)][..], "Idempotency-Key"),
+        (&[("X-User-Id", "a"), ("Idempotency-Key", "\"\"")][..], "Idempotency-Key"),
+        (&[("X-User-Id", "a\tb")][..], "X-User-Id"),
+        (&[("X-User-Id", "a\u{202e}b")][..], "X-User-Id"),
+    ] {
+        let headers: Vec<_> = headers.iter().copied().chain([JSON]).collect();
+        let answer = client.send("POST", FCFS, &headers, BUYER).await;
+        assert_eq!((answer.status, answer.json()["field"].as_str()), (400, Some(field)), "{headers:?}");
+    }
+    for kind in ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json ; x=y"] {
+        let user = format!("u-{}", kind.len());
+        let answer = client.send("POST", FCFS, &[("X-User-Id", &user), ("Content-Type", kind)], BUYER).await;
+        assert_eq!(answer.status, 200, "{kind}");
+    }
+    for kind in ["", "text/json", "application/jsonx", "application", "application/x-www-form-urlencoded"] {
+        let answer = client.send("POST", FCFS, &[("X-User-Id", "x"), ("Content-Type", kind)], BUYER).await;
+        assert_eq!(answer.status, 415, "{kind}");
+    }
+    let twice = client.send("POST", FCFS, &[("X-User-Id", "x"), JSON, JSON], BUYER).await;
+    assert_eq!(twice.status, 415);
+    let quoted = [("X-User-Id", "q"), ("Idempotency-Key", "\"k\""), ("X-Idempotency-Key", "\"k\""), JSON];
+    assert_eq!(client.send("POST", FCFS, &quoted, BUYER).await.status, 200);
+}
+
+async fn odd_bodies(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let mut client = stand.client();
+    let deep = format!(r#"{{"x":{}1{},"userName":"A","phone":12}}"#, "[".repeat(7_000), "]".repeat(7_000));
+    let deeper = format!(r#"{{"userName":{}1{}}}"#, "[".repeat(7_000), "]".repeat(7_000));
+    let many = format!(r#"{{"userName":"A","phone":"010-1234-567{}"}}"#, "8".repeat(15_000));
+    for (body, field) in [
+        (r#"{"userName":"A","phone":1e309}"#, "phone"),
+        (r#"{"userName":9007199254740993,"phone":"010-1234-5678"}"#, "userName"),
+        (r#"{"userName":"A","phone":["010-1234-5678"]}"#, "phone"),
+        (r#"{"userName":{"a":1},"phone":"010-1234-5678"}"#, "userName"),
+        (r#"{"userName":"\ud800","phone":"010-1234-5678"}"#, "userName"),
+        (r#"{"userName":"a\u0000","phone":"010-1234-5678"}"#, "userName"),
+        (r#"{"userName":"a\u001b[31m","phone":"010-1234-5678"}"#, "userName"),
+        (r#"{"userName":"a\r\nSet-Cookie: x","phone":"010-1234-5678"}"#, "userName"),
+        (r#"{"phone":"010-1234-5678","userName":"A","phone":"010-1234-5679"}"#, "phone"),
+        (r#"{"userName":"A","phone":"010-1234-5678"} {}"#, "body"),
+        ("\u{feff}{}", "body"),
+        (&deep, "phone"),
+        (&deeper, "userName"),
+        (&many, "phone"),
+    ] {
+        let answer = client.post_as("u", FCFS, body).await;
+        let told = (answer.status, answer.json()["field"].as_str().map(str::to_owned));
+        assert_eq!(told, (400, Some(field.to_owned())), "{}", &body[..body.len().min(80)]);
+    }
+    let mut raw = b"POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: u\r\nContent-Type: application/json\r\n".to_vec();
+    raw.extend(b"Content-Length: 16\r\n\r\n{\"userName\":\"\xff\"}");
+    let broken = client.raw(&raw).await.unwrap();
+    assert_eq!((broken.status, broken.json()["field"].as_str()), (400, Some("body")));
+    let ignored = r#"{"userName":"A","phone":"010-1234-5678","seat":9,"status":true,"role":"admin","x":{"x":1e309}}"#;
+    let fine = client.post_as("u", FCFS, ignored).await;
+    assert_eq!(fine.seat(), Some(1), "unknown fields are ignored: {}", fine.text());
+}
+
+async fn odd_paths_and_queries(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let mut client = stand.client();
+    for id in ["0", "-1", "x", "1.0", "%31%00", "%FF", "99999999999999999999", "9223372036854775808", "１", "01", "+1"]
+    {
+        for path in
+            [format!("/api/v1/events/{id}"), format!("/api/v1/events/{id}/seats"), format!("/api/v1/seats/{id}")]
+        {
+            let answer = client.get(&path).await;
+            assert!(answer.status == 404 || (id == "１" && answer.status == 400), "{path}: {}", answer.status);
+        }
+        if id == "１" {
+            // Not a path at all: the connection may be gone.
+            client = stand.client();
+        }
+    }
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("limit=1001", "limit"),
+        ("limit=x", "limit"),
+        ("limit=1&limit=1", "limit"),
+        ("limit=%FF", "limit"),
+        ("limit=99999999999999999999", "limit"),
+        ("after=x", "after"),
+        ("after=%00", "after"),
+    ] {
+        let answer = client.get(&format!("/api/v1/events?{query}")).await;
+        assert_eq!((answer.status, answer.json()["field"].as_str()), (400, Some(field)), "{query}");
+    }
+    let long = format!("/api/v1/events?x={}", "y".repeat(7_000));
+    assert_eq!(client.get(&long).await.status, 200, "unknown parameters are ignored");
+}
+
+/// What a caller sends does not come back as a header or a line of its own.
+async fn nothing_breaks_the_line(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let mut client = stand.client();
+    let escape = client.send("GET", "/api/v1/seats/99", &[("X-Request-Id", "a\u{1b}[31m")], "").await;
+    assert_eq!((escape.status, escape.header("x-request-id")), (400, None), "not even a header");
+    let mut client = stand.client();
+    for id in ["a b", "é", ""] {
+        let answer = client.send("GET", "/api/v1/seats/99", &[("X-Request-Id", id)], "").await;
+        assert_ne!(answer.header("x-request-id"), Some(id));
+        assert!(answer.header("x-request-id").is_some_and(|own| own.len() == 32), "one of ours instead");
+        assert_eq!(answer.json()["traceId"].as_str(), answer.header("x-request-id"));
+    }
+}

@@ -1,0 +1,175 @@
+//! Prepared lists: encodings, 304, how far behind, halls and their layout, a million seats.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::on_every_backing;
+use crate::support::client::Answer;
+use crate::support::stand::{Backing, Stand};
+
+on_every_backing!(
+    encodings_and_304,
+    at_most_250_ms_behind,
+    halls_have_names_and_a_layout,
+    halls_that_are_wrong_are_named,
+    heavy_a_million_seats,
+);
+
+fn unpacked(answer: &Answer) -> Value {
+    assert_eq!(answer.header("content-encoding"), Some("gzip"));
+    let mut member = flate2::bufread::GzDecoder::new(&answer.body[..]);
+    let mut text = Vec::new();
+    member.read_to_end(&mut text).unwrap();
+    assert!(member.into_inner().is_empty(), "one member and nothing behind it");
+    serde_json::from_slice(&text).unwrap()
+}
+
+async fn encodings_and_304(backing: Backing) {
+    let stand = Stand::on(backing, &[("FCFS_SEATS", "2500")]).await;
+    let mut client = stand.client();
+    client.reserve(1, "a").await;
+    for version in ["1.1", "1.0", "2025-08-17"] {
+        let plain = client.send("GET", "/api/v1/seats", &[("Api-Version", version)], "").await;
+        assert_eq!(plain.header("content-encoding"), None);
+        let headers = [("Api-Version", version), ("Accept-Encoding", "br, gzip;q=0.9")];
+        let packed = client.send("GET", "/api/v1/seats", &headers, "").await;
+        assert_eq!(unpacked(&packed), plain.json(), "{version}");
+        assert!(packed.body.len() * 5 < plain.body.len(), "{} of {}", packed.body.len(), plain.body.len());
+        for answer in [&plain, &packed] {
+            assert_eq!(answer.header("vary"), Some("Api-Version, Accept-Encoding"));
+            assert_eq!((answer.header("cache-control"), answer.header("etag")), (Some("max-age=1"), Some("\"2.0\"")));
+        }
+        for known in ["\"2.0\"", "W/\"2.0\"", "\"1.0\", \"2.0\"", "*"] {
+            let headers = [("Api-Version", version), ("If-None-Match", known), ("Accept-Encoding", "gzip")];
+            let same = client.send("GET", "/api/v1/seats", &headers, "").await;
+            assert_eq!((same.status, same.body.len(), same.header("etag")), (304, 0, Some("\"2.0\"")), "{known}");
+        }
+    }
+    let head = client.send("GET", "/api/v1/seats", &[("If-None-Match", "\"1.0\"")], "").await;
+    assert_eq!(head.status, 200);
+}
+
+async fn at_most_250_ms_behind(backing: Backing) {
+    let stand = Stand::on(backing, &[("FCFS_SEATS", "3000")]).await;
+    let (mut buyer, mut reader) = (stand.client(), stand.client());
+    let sold = |list: &Value| list["seats"].as_array().unwrap().iter().filter(|s| s["status"] == true).count();
+    for i in 0..8 {
+        assert_eq!(buyer.reserve(1, &format!("u{i}")).await.status, 200);
+        let bought = Instant::now();
+        // Readers who come all the time see it in time; so does the first after a pause.
+        loop {
+            let asked = Instant::now();
+            let seen = sold(&reader.get("/api/v1/seats").await.json());
+            if seen == i + 1 {
+                break;
+            }
+            assert!(asked - bought < Duration::from_millis(250), "{seen} of {} after {:?}", i + 1, asked - bought);
+        }
+        let exact = buyer.get(&format!("/api/v1/seats/{}", i + 1)).await.json();
+        assert_eq!(exact["seat"]["status"], true);
+    }
+}
+
+async fn halls_have_names_and_a_layout(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let mut client = stand.client();
+    let hall = json!({ "sections": [
+        { "name": "1층", "rows": [{ "name": "A", "seats": 20 }, { "name": "12", "seats": 2 }] },
+        { "name": "2층", "rows": [{ "name": "A", "seats": 1 }] },
+    ] });
+    let made = stand.admin("POST", "events", &json!({ "name": "공연", "seats": hall })).await;
+    assert_eq!((made.status, &made.json()["event"]["seatCount"]), (201, &json!(23)));
+    let id = made.json()["event"]["id"].as_u64().unwrap();
+    let answer = client.reserve(id, "alice").await.json();
+    assert_eq!(answer["seat"], json!({ "id": 1, "name": "1층 A1", "status": true }));
+    let list = client.get(&format!("/api/v1/events/{id}/seats")).await.json();
+    let names: Vec<&str> = list["seats"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!((names.len(), names[19], names[20], names[22]), (23, "1층 A20", "1층 12-1", "2층 A1"));
+    let one = client.get(&format!("/api/v1/events/{id}/seats/22")).await.json();
+    assert_eq!(one["seat"]["name"], "1층 12-2");
+    let mine = client.get_as("alice", "/api/v1/reservations").await.json();
+    assert_eq!(mine["reservations"][0]["seat"]["name"], "1층 A1");
+    let layout = client.get(&format!("/api/v1/events/{id}/layout")).await;
+    let expected = json!({ "success": true, "layout": { "seatCount": 23, "sections": [
+        { "name": "1층", "firstSeat": 1, "seatCount": 22, "rows": [
+            { "name": "A", "firstSeat": 1, "seats": 20 }, { "name": "12", "firstSeat": 21, "seats": 2 }] },
+        { "name": "2층", "firstSeat": 23, "seatCount": 1, "rows": [{ "name": "A", "firstSeat": 23, "seats": 1 }] },
+    ] } });
+    assert_eq!(layout.json(), expected);
+    let plain = client.get("/api/v1/events/1/layout").await.json();
+    let row = json!([{ "name": "A", "firstSeat": 1, "seats": 9 }]);
+    assert_eq!(plain["layout"]["sections"], json!([{ "name": null, "firstSeat": 1, "seatCount": 9, "rows": row }]));
+    let stand = stand.restart().await;
+    let again = stand.client().get(&format!("/api/v1/events/{id}/layout")).await.json();
+    assert_eq!(again, expected, "it is kept");
+}
+
+async fn halls_that_are_wrong_are_named(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let rows = json!([{ "name": "A", "seats": 1 }, { "name": "B", "seats": 1 }, { "name": "C", "seats": 0 }]);
+    let body = json!({ "name": "x", "seats": { "sections": [{ "name": "s", "rows": rows }] } });
+    let answer = stand.admin("POST", "events", &body).await;
+    assert_eq!((answer.status, answer.reason().as_str()), (400, "validation"));
+    assert_eq!(answer.json()["field"], "seats.sections[0].rows[2].seats");
+    assert_eq!(answer.json()["message"], "seats.sections[0].rows[2].seats must be from 1 to 100000.");
+}
+
+/// Made in under two seconds, listed whole, and a sale in another event goes on meanwhile.
+async fn heavy_a_million_seats(backing: Backing) {
+    let stand = Stand::on(backing, &[("FCFS_SEATS", "100000")]).await;
+    let mut client = stand.client();
+    let rows: Vec<Value> = (0..1_000).map(|i| json!({ "name": format!("R{i}-"), "seats": 1_000 })).collect();
+    let hall = json!({ "sections": [{ "name": "1F", "rows": rows }] });
+    for seats in [json!(1_000_000), hall] {
+        let other = tokio::spawn({
+            let mut client = stand.client();
+            async move {
+                let mut slowest = Duration::ZERO;
+                for i in 0..200 {
+                    let began = Instant::now();
+                    client
+                        .reserve(1, &format!("{}", uuid::Uuid::new_v4()))
+                        .await
+                        .seat()
+                        .unwrap_or_else(|| panic!("{i}"));
+                    slowest = slowest.max(began.elapsed());
+                }
+                slowest
+            }
+        });
+        let began = Instant::now();
+        let made = stand.admin("POST", "events", &json!({ "name": "Large", "seats": seats })).await;
+        assert!(made.status == 201 && began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        let id = made.json()["event"]["id"].as_u64().unwrap();
+        assert_eq!(client.reserve(id, "alice").await.seat(), Some(1));
+        let path = format!("/api/v1/events/{id}/seats");
+        let began = Instant::now();
+        let packed = client.send("GET", &path, &[("Accept-Encoding", "gzip")], "").await;
+        let first = began.elapsed();
+        let list = unpacked(&packed);
+        assert_eq!(list["seats"].as_array().unwrap().len(), 1_000_000);
+        assert_eq!((&list["seats"][0]["status"], &list["seats"][1]["status"]), (&json!(true), &json!(false)));
+        drop(list);
+        assert_eq!(client.reserve(id, "bob").await.seat(), Some(2));
+        // From here on one page of a thousand is made again.
+        let began = Instant::now();
+        let etag = packed.header("etag").unwrap().to_owned();
+        let headers = [("Accept-Encoding", "gzip"), ("If-None-Match", etag.as_str())];
+        let next = loop {
+            let next = client.send("GET", &path, &headers, "").await;
+            if next.status == 200 {
+                break next;
+            }
+        };
+        let again = began.elapsed();
+        println!("a million seats: first list {first:?}, the next after a sale {again:?}, {} bytes", next.body.len());
+        assert!(
+            again < Duration::from_secs(1) && again < first * 2 + Duration::from_millis(300),
+            "{first:?} {again:?}"
+        );
+        let slowest = other.await.unwrap();
+        assert!(slowest < Duration::from_secs(2), "a sale elsewhere waited {slowest:?}");
+    }
+}

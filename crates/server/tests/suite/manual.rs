@@ -1,0 +1,121 @@
+//! The binary explains itself: settings, API, events through the running server; and the fuzzer
+//! that holds the server to its own document.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::process::{Process, binary};
+use crate::support::stand::{Backing, Stand};
+
+fn run(command: &mut Command) -> (bool, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.success(), text(output.stdout), text(output.stderr))
+}
+
+fn repository(file: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)
+}
+
+#[test]
+fn config_prints_the_committed_manual() {
+    let (good, text, _) = run(binary().arg("config"));
+    assert!(good);
+    assert_eq!(text, std::fs::read_to_string(repository("docs/configuration.md")).unwrap());
+    let (good, text, complaint) = run(binary().args(["config", "--app-port", "x"]).env("GATEWAY_KEY", "g".repeat(32)));
+    assert!(!good && complaint.contains("APP_PORT (flag)"), "{complaint}");
+    assert!(text.contains("- value: `x` (flag)") && text.contains("(hidden) (environment)"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.toml");
+    std::fs::write(&file, "fcfs_seats = 12\n").unwrap();
+    let (_, text, _) = run(binary().args(["config", "--config"]).arg(&file));
+    assert!(text.contains("- default: `9`\n- value: `12` (file)"), "{text}");
+}
+
+#[test]
+fn openapi_prints_the_committed_document() {
+    let (good, text, _) = run(binary().arg("openapi"));
+    assert!(good && text == std::fs::read_to_string(repository("openapi/tickettock.yaml")).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_documented_path_answers_and_the_page_is_complete() {
+    let stand = Stand::on(Backing::Embedded, &[]).await;
+    let mut client = stand.client();
+    let document = client.get("/openapi.json").await;
+    assert_eq!(document.header("content-type"), Some("application/json; charset=utf-8"));
+    let document = document.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let paths = document["paths"].as_object().unwrap();
+    assert!(paths.len() > 25);
+    for (path, item) in paths {
+        let path = path.replace("{eventId}", "1").replace("{seatId}", "1").replace("{reservationId}", "e1-9");
+        let path = path.replace("{file}", "swagger-ui.css");
+        let wrong = client.send("PUT", &path, &[], "").await;
+        assert_eq!(wrong.status, 405, "{path}");
+        let allowed = wrong.header("allow").unwrap().to_ascii_lowercase();
+        let documented: Vec<&str> = item.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(allowed.split(", ").collect::<Vec<_>>(), documented, "{path}");
+    }
+    let page = client.get("/docs").await;
+    let policy = page.header("content-security-policy").unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("http"), "{policy}");
+    let page = page.text();
+    for file in page.split(['"']).filter(|part| part.starts_with('/')) {
+        assert_eq!(client.get(file).await.status, 200, "{file}");
+    }
+    assert!(!page.contains("://"), "nothing from elsewhere");
+    assert_eq!(client.get("/docs/oauth2-redirect.html").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_through_the_running_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let url = format!("http://{}", process.address);
+    let event = |arguments: &[&str]| {
+        run(binary().arg("event").args(arguments).args(["--url", &url]).env("DATA_DIR", folder.path()))
+    };
+    let (good, text, complaint) = event(&["create", "--name", "Gala", "--seats", "500", "--max-per-user", "4"]);
+    assert!(good && text.contains("Gala") && text.contains("500"), "{text}{complaint}");
+    let hall = folder.path().join("hall.json");
+    std::fs::write(&hall, r#"{"sections":[{"name":"1층","rows":[{"name":"A","seats":20}]}]}"#).unwrap();
+    let opens = ["--opens-at", "2099-01-01T00:00:00Z"];
+    let hall = hall.to_str().unwrap();
+    let (good, text, complaint) = event(&["create", "--name", "Hall", "--hall", hall, opens[0], opens[1], "--json"]);
+    assert!(good, "{complaint}");
+    let made: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&made["event"]["seatCount"], &made["event"]["state"]), (&json!(20), &json!("scheduled")));
+    let (good, text, _) = event(&["list"]);
+    assert!(good && ["Event 1", "Gala", "Hall"].iter().all(|name| text.contains(name)), "{text}");
+    let (good, text, _) = event(&["show", "3"]);
+    assert!(good && text.contains("1층: 1 rows, 20 seats") && text.contains("opens at 2099"), "{text}");
+
+    let (good, _, complaint) = event(&["show", "99"]);
+    assert!(!good && complaint.contains("does not exist"), "{complaint}");
+    let (good, _, complaint) = event(&["create", "--name", "x", "--seats", "99999999"]);
+    assert!(!good && complaint.contains("seats must be from 0"), "{complaint}");
+    let stranger = run(binary().args(["event", "create", "--name", "x", "--seats", "1", "--url", &url]));
+    assert!(!stranger.0 && stranger.2.contains("ADMIN_TOKEN"), "{}", stranger.2);
+    let (good, _, complaint) = run(binary().args(["event", "list", "--url", "http://127.0.0.1:1"]));
+    assert!(!good && complaint.contains("no server answers"), "{complaint}");
+}
+
+/// schemathesis over `/openapi.json`: no 5xx, no status, type or shape that is not documented.
+/// `FUZZ_SECONDS` says for how long.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_fuzz_by_the_document() {
+    let seconds = std::env::var("FUZZ_SECONDS").unwrap_or("45".into());
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[("FCFS_SEATS", "2000"), ("RUST_LOG", "error")]).await;
+    let url = format!("http://{}", process.address);
+    let mut fuzzer = Command::new(repository("scripts/schemathesis.sh"));
+    fuzzer.args([&url, &seconds, &process.admin_token()]);
+    let (good, text, complaint) = tokio::task::spawn_blocking(move || run(&mut fuzzer)).await.unwrap();
+    assert!(good, "{text}\n{complaint}");
+    let tested = text.lines().find(|line| line.contains(" generated,")).unwrap_or_else(|| panic!("{text}"));
+    println!("{}", tested.trim());
+    let seats = process.client().get("/api/v1/seats").await;
+    assert_eq!(seats.status, 200, "and it still answers");
+}

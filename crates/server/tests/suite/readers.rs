@@ -1,0 +1,94 @@
+//! Readers of the list do not slow a sale down.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::support::process::Process;
+use crate::support::{Answer, Client};
+
+const SEATS: &str = "100000";
+/// Rounds without and with readers take turns; each kind sells ten thousand in all.
+const ROUND: u64 = 2_500;
+const PAIRS: u64 = 4;
+const BUYERS: u64 = 64;
+const READERS: usize = 4;
+
+/// Sells a round and gives the seconds that it took.
+async fn sell(process: &Process, round: u64) -> f64 {
+    let next = Arc::new(AtomicU64::new(0));
+    let began = Instant::now();
+    let mut buyers = Vec::new();
+    for _ in 0..BUYERS {
+        let (mut client, next) = (process.client(), next.clone());
+        buyers.push(tokio::spawn(async move {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= ROUND {
+                    return;
+                }
+                let answer = client.reserve(1, &format!("r{round}-{i}")).await;
+                assert!(answer.seat().is_some(), "{}", answer.text());
+            }
+        }));
+    }
+    for buyer in buyers {
+        buyer.await.unwrap();
+    }
+    began.elapsed().as_secs_f64()
+}
+
+/// Reads as a browser does: what it has is named, what is new comes compressed.
+async fn read(client: &mut Client, etag: &mut String) -> Answer {
+    let headers = [("Accept-Encoding", "gzip"), ("If-None-Match", etag.as_str())];
+    let answer = client.send("GET", "/api/v1/seats", &headers, "").await;
+    *etag = answer.header("etag").unwrap_or_default().to_owned();
+    answer
+}
+
+/// In one run, over all rounds of each kind. The readers never pause; buyers and readers are played by
+/// this process on the same cores, so what they cost is part of what is measured.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_readers_do_not_slow_the_sale() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[("FCFS_SEATS", SEATS)]).await;
+    let mut first = String::new();
+    read(&mut process.client(), &mut first).await;
+    let (mut without, mut with) = (0f64, 0f64);
+    let (mut reads, mut lists, mut bytes) = (0u64, 0u64, 0u64);
+    for pair in 0..PAIRS {
+        without += sell(&process, pair * 2).await;
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut readers = Vec::new();
+        for _ in 0..READERS {
+            let (mut client, stop, mut etag) = (process.client(), stop.clone(), String::new());
+            readers.push(tokio::spawn(async move {
+                let (mut reads, mut lists, mut bytes) = (0u64, 0u64, 0u64);
+                while !stop.load(Ordering::Relaxed) {
+                    let answer = read(&mut client, &mut etag).await;
+                    assert!(answer.status == 200 || answer.status == 304, "{}", answer.status);
+                    reads += 1;
+                    lists += u64::from(answer.status == 200);
+                    bytes += answer.body.len() as u64;
+                }
+                (reads, lists, bytes)
+            }));
+        }
+        with += sell(&process, pair * 2 + 1).await;
+        stop.store(true, Ordering::Relaxed);
+        for reader in readers {
+            let read = reader.await.unwrap();
+            (reads, lists, bytes) = (reads + read.0, lists + read.1, bytes + read.2);
+        }
+    }
+    let sold = (ROUND * PAIRS) as f64;
+    let (without, with) = (sold / without, sold / with);
+    let ratio = with / without;
+    println!(
+        "seats sold per second: {without:.0} without readers, {with:.0} with {READERS} readers; ratio {ratio:.2}; \
+         {reads} reads, {lists} whole lists, {} MiB",
+        bytes >> 20
+    );
+    assert!(lists > 10, "the readers read: {lists}");
+    assert!(ratio >= 0.8, "the sale ran at {ratio:.2} of its speed without readers");
+}

@@ -37,7 +37,7 @@ pub struct Proxy {
 }
 
 struct Shared {
-    to: SocketAddr,
+    to: Mutex<SocketAddr>,
     fault: watch::Sender<Fault>,
     cut: Mutex<Option<Cut>>,
     seen: AtomicU64,
@@ -49,7 +49,7 @@ impl Proxy {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("its address");
         let shared = Arc::new(Shared {
-            to: ([127, 0, 0, 1], port).into(),
+            to: Mutex::new(([127, 0, 0, 1], port).into()),
             fault: watch::Sender::new(Fault::None),
             cut: Mutex::default(),
             seen: AtomicU64::new(0),
@@ -65,6 +65,11 @@ impl Proxy {
 
     pub fn set(&self, fault: Fault) {
         self.shared.fault.send_replace(fault);
+    }
+
+    /// New connections go there: a failover behind one address.
+    pub fn redirect(&self, port: u16) {
+        *self.shared.to.lock().expect("no panic under it") = ([127, 0, 0, 1], port).into();
     }
 
     pub fn cut(&self, cut: Option<Cut>) {
@@ -88,7 +93,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn carry(caller: TcpStream, shared: Arc<Shared>) {
-    let Ok(service) = TcpStream::connect(shared.to).await else { return };
+    let to = *shared.to.lock().expect("no panic under it");
+    let Ok(service) = TcpStream::connect(to).await else { return };
     let _ = (caller.set_nodelay(true), service.set_nodelay(true));
     let (from_caller, to_caller) = caller.into_split();
     let (from_service, to_service) = service.into_split();

@@ -1,0 +1,8 @@
+//! FAULTS A and C on PostgreSQL and Redis: what happens to them, and what must not happen to buyers.
+
+mod boot;
+mod databases;
+mod doors;
+mod history;
+mod servers;
+mod waking;

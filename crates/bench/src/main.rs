@@ -2,6 +2,7 @@
 
 mod contenders;
 mod generator;
+mod ledger;
 
 use std::time::Duration;
 
@@ -9,6 +10,11 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("ceiling") => contenders::ceiling::serve(),
+        Some("ledger") => {
+            for size in [1, 32, 256] {
+                ledger::run(100_000u64.min(500 * size) / size, size);
+            }
+        }
         Some("load") => {
             let address = args[1].parse().expect("an address");
             let connections = args.get(2).map_or(256, |c| c.parse().expect("a number"));

@@ -5,7 +5,9 @@ mod config;
 mod event;
 mod line;
 mod openapi;
+mod rush;
 mod serve;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -17,13 +19,35 @@ pub fn run() -> ExitCode {
         Some(("config", given)) => config::run(given),
         Some(("event", given)) => event::run(given),
         Some(("openapi", given)) => openapi::run(given),
+        Some(("rush", given)) => return end(rush::run(given)),
+        Some(("verify", given)) => return end(verify::run(given)),
         _ => unreachable!("clap asks for a subcommand"),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("tickettock: {why}");
-            ExitCode::from(2)
-        }
+    end(result.map_err(Broken::Command))
+}
+
+/// How a command that proves something ended.
+type Ended = Result<(), Broken>;
+
+enum Broken {
+    /// The command could not be carried out.
+    Command(String),
+    /// It was, and what it was to prove is not so.
+    Proof(String),
+}
+
+impl<T: Into<String>> From<T> for Broken {
+    fn from(why: T) -> Self {
+        Broken::Command(why.into())
     }
+}
+
+fn end(ended: Ended) -> ExitCode {
+    let (why, code) = match ended {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Broken::Command(why)) => (why, 2),
+        Err(Broken::Proof(why)) => (why, 3),
+    };
+    eprintln!("tickettock: {why}");
+    ExitCode::from(code)
 }

@@ -12,6 +12,7 @@ pub mod http;
 pub mod load;
 pub mod names;
 pub mod reserve;
+pub mod rush;
 pub mod settings;
 pub mod telemetry;
 pub mod wiring;

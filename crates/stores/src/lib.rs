@@ -6,6 +6,7 @@
 pub mod conformance;
 pub mod door;
 pub mod ledger;
+pub mod verify;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -18,7 +18,9 @@ pub fn command() -> Command {
              tickettock serve --config tickettock.toml        settings from a file\n  \
              tickettock config                                every setting, its value and where it comes from\n  \
              tickettock event create --name Gala --seats 500  an event, made through the running server\n  \
-             tickettock openapi                               the API's description, as YAML",
+             tickettock openapi                               the API's description, as YAML\n  \
+             tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
+             tickettock verify                                every invariant of the ledger, one line each",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -28,6 +30,12 @@ pub fn command() -> Command {
         ))
         .subcommand(super::event::command())
         .subcommand(super::openapi::command())
+        .subcommand(super::rush::command())
+        .subcommand(with_settings_named(
+            Command::new("verify")
+                .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),
+            |name| matches!(name, "DATA_DIR" | "DATABASE_URL"),
+        ))
 }
 
 fn with_settings(command: Command) -> Command {

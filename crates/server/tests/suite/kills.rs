@@ -217,8 +217,8 @@ async fn heavy_a_million_seats_half_sold() {
     db.execute_batch(
         "BEGIN;
          WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 500000)
-         INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, number, buyer, phone)
-         SELECT 1, i, 'sold', 'early-' || i, 1, 1, i + 1, 1, i, 'Early', '+821012345678' FROM s;
+         INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, number, buyer, phone)
+         SELECT 1, i, 1000000, 'sold', 'early-' || i, 1, 1, i + 1, 1, i, 'Early', '+821012345678' FROM s;
          INSERT INTO history (event, n, what, seat, owner, number, at)
          SELECT 1, n, 'reserved', seat, owner, number, at FROM taken;
          UPDATE event SET sold = 500000, \"cursor\" = 500000, n = 500001 WHERE id = 1;

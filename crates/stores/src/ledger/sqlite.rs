@@ -9,6 +9,7 @@ mod queries;
 mod readers;
 mod rows;
 mod trouble;
+mod verify;
 mod writer;
 
 use std::fmt;
@@ -30,6 +31,7 @@ pub use self::folder::database_in;
 use self::folder::{Folder, NotOurs};
 use self::readers::Readers;
 use self::rows::Halls;
+pub use self::verify::verify;
 use self::writer::{Job, Writer};
 use super::{Answered, Batch, Committed, Fault, Ledger, Reservation, Snapshot};
 

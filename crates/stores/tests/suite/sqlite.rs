@@ -107,8 +107,8 @@ fn constraints_have_the_last_word() {
     db.execute_batch(event).unwrap();
     let sell = |seat: u32, owner: &str, unit: u32, limit: u32| {
         db.execute(
-            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
-             VALUES (1, ?1, 'sold', ?2, ?3, ?4, 1, 0)",
+            "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, ?1, 3, 'sold', ?2, ?3, ?4, 1, 0)",
             rusqlite::params![seat, owner, unit, limit],
         )
     };

@@ -18,6 +18,9 @@ use super::rows::{self, Halls};
 use super::{queries, trouble};
 use crate::ledger::{Batch, Committed};
 
+/// How a batch is run: together, or with care.
+pub type Run = fn(&Connection, &Halls, &Batch, Moment) -> Result<Option<Committed>>;
+
 /// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
 /// every command runs alone, so that only the guilty one fails.
 pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
@@ -47,11 +50,10 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
     Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event }))
 }
 
-/// All of `work` or none of it. A panic in a rule is an error like any other: the writer lives on.
-pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// All of `work` or none of it.
+fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     conn.prepare_cached("SAVEPOINT step")?.execute([])?;
-    let result = catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())));
+    let result = work();
     // Some errors end the whole transaction; then there is no savepoint to go back to.
     if result.is_err() && !conn.is_autocommit() {
         conn.prepare_cached("ROLLBACK TO step")?.execute([])?;
@@ -62,7 +64,13 @@ pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) 
     result
 }
 
-fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
+/// Runs a batch as it is. A panic in a rule is an error like any other: the writer lives on.
+pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
+    catch_unwind(AssertUnwindSafe(|| read_decide_write(conn, halls, batch, now)))
+        .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())))
+}
+
+fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
     let known = read(conn, batch)?;
     let Decision { answers, writes, after } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
@@ -122,11 +130,15 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
     }
     let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
     for sale in &writes.resold {
-        exactly_one(bind_sale(&mut resell, id, sale)?)?;
+        bind_sale(&mut resell, id, sale)?;
+        exactly_one(resell.raw_execute()?)?;
     }
     let mut sell = conn.prepare_cached(queries::SELL_SEAT)?;
+    let hall_seats = before.seat_count();
     for sale in &writes.sold {
         bind_sale(&mut sell, id, sale)?;
+        sell.raw_bind_parameter(11, hall_seats)?;
+        sell.raw_execute()?;
     }
     let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
     for entry in &writes.history {
@@ -174,20 +186,19 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
     ])?)
 }
 
-fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &Sale) -> Result<usize> {
+/// Parameters 1 to 10 of both statements that sell.
+fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &Sale) -> Result<()> {
     let owner = sale.owner.as_ref();
-    statement.execute(params![
-        id.0,
-        sale.seat.0,
-        owner.map(|o| o.user.as_str()),
-        owner.map(|o| o.unit),
-        owner.map(|o| o.limit),
-        sale.n as i64,
-        sale.at.0,
-        sale.number.map(|n| n.0 as i64),
-        sale.buyer_name.as_deref(),
-        sale.phone.as_deref(),
-    ])
+    statement.raw_bind_parameter(1, id.0)?;
+    statement.raw_bind_parameter(2, sale.seat.0)?;
+    statement.raw_bind_parameter(3, owner.map(|o| o.user.as_str()))?;
+    statement.raw_bind_parameter(4, owner.map(|o| o.unit))?;
+    statement.raw_bind_parameter(5, owner.map(|o| o.limit))?;
+    statement.raw_bind_parameter(6, sale.n as i64)?;
+    statement.raw_bind_parameter(7, sale.at.0)?;
+    statement.raw_bind_parameter(8, sale.number.map(|n| n.0 as i64))?;
+    statement.raw_bind_parameter(9, sale.buyer_name.as_deref())?;
+    statement.raw_bind_parameter(10, sale.phone.as_deref())
 }
 
 /// A guarded write that hit anything but its one row means that the rules and the rows disagree.

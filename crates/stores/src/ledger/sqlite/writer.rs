@@ -24,8 +24,34 @@ pub enum Job {
     Raise(EventId, Reply<u64>),
 }
 
-/// Tells the one who waits: its own result if the transaction is durable, else what went wrong.
-type Tell = Box<dyn FnOnce(Option<Fault>)>;
+/// What a job came to inside the transaction; told once that is durable.
+enum Finished {
+    Commit(Option<Committed>),
+    Create(Option<Event>),
+    Raise(Option<u64>),
+}
+
+impl Job {
+    fn tell(self, finished: Finished) {
+        fn send<T>(reply: Reply<T>, found: Option<T>) {
+            let _ = reply.send(found.ok_or(Fault::NoSuchEvent));
+        }
+        match (self, finished) {
+            (Job::Commit(_, reply), Finished::Commit(found)) => send(reply, found),
+            (Job::Create(_, _, reply), Finished::Create(found)) => send(reply, found),
+            (Job::Raise(_, reply), Finished::Raise(found)) => send(reply, found),
+            (job, _) => job.refuse(Fault::Broken("a job was answered as another".into())),
+        }
+    }
+
+    fn refuse(self, fault: Fault) {
+        match self {
+            Job::Commit(_, reply) => drop(reply.send(Err(fault))),
+            Job::Create(_, _, reply) => drop(reply.send(Err(fault))),
+            Job::Raise(_, reply) => drop(reply.send(Err(fault))),
+        }
+    }
+}
 
 const GROUP_MOST: usize = 64;
 /// The log is folded into the database after so many changed rows, or when nobody asks.
@@ -62,53 +88,62 @@ impl Writer {
         }
     }
 
+    /// All that waits, in one transaction. First without savepoints, because SQLite copies every
+    /// page it changes inside one; if a batch is refused for a reason that lasts, once more with a
+    /// savepoint each, so that only the guilty request fails. Nobody was told anything in between.
     fn group(&mut self, jobs: Vec<Job>) {
         if self.dead.load(Ordering::Acquire) {
             let fault = Fault::Unreachable("a flush failed earlier".into());
-            jobs.into_iter().for_each(|job| refuse(job, fault.clone()));
+            jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
             return;
         }
-        let now = self.clock.now();
-        let before = self.conn.total_changes();
-        if let Err(error) = self.conn.execute_batch("BEGIN IMMEDIATE") {
-            return self.failed(&error, jobs.into_iter().map(refusing).collect());
-        }
-        let mut tells: Vec<Tell> = Vec::with_capacity(jobs.len());
-        for job in jobs {
-            match self.perform(job, now) {
-                Ok(tell) => tells.push(tell),
-                Err((error, tell)) => {
-                    tells.push(tell);
-                    // The rest of this group is refused with it: nothing of it was begun.
-                    if self.conn.is_autocommit() || trouble::fatal(&error) {
-                        return self.failed(&error, tells);
-                    }
-                }
+        match self.transaction(&jobs, apply::together) {
+            Err(error) if trouble::lasting(&error) => {
+                tracing::warn!(%error, "a transaction was refused; its batches run one by one");
+                let alone = self.transaction(&jobs, apply::batch);
+                self.tell(jobs, alone);
             }
-        }
-        if before != self.conn.total_changes()
-            && let Err(error) = self.tidy(now)
-        {
-            return self.failed(&error, tells);
-        }
-        match self.conn.execute_batch("COMMIT") {
-            Ok(()) => {
-                self.unfolded_rows += self.conn.total_changes() - before;
-                tells.into_iter().for_each(|tell| tell(None));
-            }
-            Err(error) => self.failed(&error, tells),
+            result => self.tell(jobs, result),
         }
     }
 
-    /// Does one job inside the open transaction. An error that ended the transaction is passed up.
-    fn perform(&self, job: Job, now: Moment) -> std::result::Result<Tell, (rusqlite::Error, Tell)> {
-        match job {
-            Job::Commit(batch, reply) => finished(apply::batch(&self.conn, &self.halls, &batch, now), reply),
-            Job::Create(new, id, reply) => {
-                let work = || apply::create_event(&self.conn, &self.halls, &new, id, now);
-                finished(apply::within_savepoint(&self.conn, work), reply)
-            }
-            Job::Raise(event, reply) => finished(self.raise(event), reply),
+    fn transaction(&mut self, jobs: &[Job], run: apply::Run) -> Result<Vec<Finished>> {
+        let now = self.clock.now();
+        let before = self.conn.total_changes();
+        self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let result = self.inside(jobs, run, now, before);
+        if result.is_err() && !self.conn.is_autocommit() {
+            self.conn.execute_batch("ROLLBACK")?;
+        }
+        self.unfolded_rows += self.conn.total_changes() - before;
+        result
+    }
+
+    fn inside(&self, jobs: &[Job], run: apply::Run, now: Moment, before: u64) -> Result<Vec<Finished>> {
+        let mut finished = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            finished.push(self.perform(job, now, run)?);
+        }
+        if before != self.conn.total_changes() {
+            self.tidy(now)?;
+        }
+        self.conn.prepare_cached("COMMIT")?.execute([])?;
+        Ok(finished)
+    }
+
+    fn perform(&self, job: &Job, now: Moment, run: apply::Run) -> Result<Finished> {
+        let (conn, halls) = (&self.conn, &*self.halls);
+        Ok(match job {
+            Job::Commit(batch, _) => Finished::Commit(run(conn, halls, batch, now)?),
+            Job::Create(new, id, _) => Finished::Create(apply::create_event(conn, halls, new, *id, now)?),
+            Job::Raise(event, _) => Finished::Raise(self.raise(*event)?),
+        })
+    }
+
+    fn tell(&mut self, jobs: Vec<Job>, result: Result<Vec<Finished>>) {
+        match result {
+            Ok(finished) => jobs.into_iter().zip(finished).for_each(|(job, finished)| job.tell(finished)),
+            Err(error) => self.failed(&error, jobs),
         }
     }
 
@@ -124,17 +159,14 @@ impl Writer {
         Ok(())
     }
 
-    fn failed(&mut self, error: &rusqlite::Error, tells: Vec<Tell>) {
-        if !self.conn.is_autocommit() {
-            let _ = self.conn.execute_batch("ROLLBACK");
-        }
+    fn failed(&mut self, error: &rusqlite::Error, jobs: Vec<Job>) {
         let fault = trouble::fault(error);
         if trouble::fatal(error) {
             self.die(error);
         } else {
             tracing::error!(%error, "the transaction failed; nothing of it was done");
         }
-        tells.into_iter().for_each(|tell| tell(Some(fault.clone())));
+        jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
     }
 
     fn die(&self, error: &rusqlite::Error) {
@@ -158,43 +190,5 @@ impl Writer {
             Err(error) if trouble::fatal(&error) => self.die(&error),
             Err(error) => tracing::warn!(%error, "the log could not be folded"),
         }
-    }
-}
-
-fn finished<T: 'static>(
-    result: Result<Option<T>>,
-    reply: Reply<T>,
-) -> std::result::Result<Tell, (rusqlite::Error, Tell)> {
-    match result {
-        Ok(found) => Ok(Box::new(move |fault| {
-            let _ = reply.send(match fault {
-                Some(fault) => Err(fault),
-                None => found.ok_or(Fault::NoSuchEvent),
-            });
-        })),
-        Err(error) => {
-            let own = trouble::fault(&error);
-            let tell: Tell = Box::new(move |_| {
-                let _ = reply.send(Err(own));
-            });
-            Err((error, tell))
-        }
-    }
-}
-
-fn refuse(job: Job, fault: Fault) {
-    refusing(job)(Some(fault));
-}
-
-fn refusing(job: Job) -> Tell {
-    fn tell<T: 'static>(reply: Reply<T>) -> Tell {
-        Box::new(move |fault| {
-            let _ = reply.send(Err(fault.unwrap_or(Fault::Locked)));
-        })
-    }
-    match job {
-        Job::Commit(_, reply) => tell(reply),
-        Job::Create(_, _, reply) => tell(reply),
-        Job::Raise(_, reply) => tell(reply),
     }
 }

@@ -1,0 +1,72 @@
+//! Lets everybody come at their time. Arrivals do not wait for answers, so latencies are honest.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::buyer::Buyer;
+use super::plan::Plan;
+use super::shop::Shop;
+use super::tally::{Memory, Outcome};
+
+/// Figures that change while the crowd comes.
+#[derive(Default)]
+pub struct Live {
+    pub arrived: AtomicU64,
+    pub settled: AtomicU64,
+    pub reserved: AtomicU64,
+}
+
+/// The whole rush. `watch` is called about five times a second.
+pub async fn come(plan: Arc<Plan>, shop: Arc<Shop>, run: Arc<str>, watch: impl Fn(&Live)) -> Vec<Memory> {
+    let live = Arc::new(Live::default());
+    let memories = Arc::new(Mutex::new(Vec::new()));
+    let began = Instant::now();
+    let mut buyers = JoinSet::new();
+    let mut watched = began;
+    let arrivals = plan.arrivals();
+    for index in 0..arrivals {
+        let due = plan.due(index);
+        while began.elapsed() < due {
+            sleep((due - began.elapsed().min(due)).min(Duration::from_millis(200))).await;
+            look(&live, &mut watched, &watch);
+        }
+        live.arrived.fetch_add(1, Ordering::Relaxed);
+        let buyer = Buyer { plan: plan.clone(), shop: shop.clone(), run: run.clone(), began, index };
+        let (counts, memories) = (live.clone(), memories.clone());
+        buyers.spawn(async move {
+            let mine = buyer.buy().await;
+            counts.settled.fetch_add(1, Ordering::Relaxed);
+            let bought = mine.iter().any(|m| matches!(m.outcome, Outcome::Reserved { .. }));
+            counts.reserved.fetch_add(u64::from(bought), Ordering::Relaxed);
+            memories.lock().await.extend(mine);
+        });
+        look_now_and_then(index, &live, &mut watched, &watch);
+        while buyers.try_join_next().is_some() {}
+    }
+    while live.settled.load(Ordering::Relaxed) < arrivals && !buyers.is_empty() {
+        let _ = tokio::time::timeout(Duration::from_millis(200), buyers.join_next()).await;
+        look(&live, &mut watched, &watch);
+    }
+    while buyers.join_next().await.is_some() {}
+    watch(&live);
+    let mut memories = memories.lock().await;
+    std::mem::take(&mut *memories)
+}
+
+fn look_now_and_then(index: u64, live: &Live, watched: &mut Instant, watch: &impl Fn(&Live)) {
+    if index.is_multiple_of(256) {
+        look(live, watched, watch);
+    }
+}
+
+fn look(live: &Live, watched: &mut Instant, watch: &impl Fn(&Live)) {
+    if watched.elapsed() >= Duration::from_millis(200) {
+        *watched = Instant::now();
+        watch(live);
+    }
+}

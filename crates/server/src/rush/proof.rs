@@ -1,0 +1,216 @@
+//! What people were told, against what the server says.
+
+use std::collections::{HashMap, HashSet};
+
+use super::buyer::user;
+use super::shop::Shop;
+use super::tally::{Asked, Memory, Outcome};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// Seats that stand at the end and were acknowledged.
+    pub sold: u64,
+    pub sold_twice: u64,
+    /// Acknowledged, and not there.
+    pub lost: u64,
+    /// There, and nobody was told or left in doubt.
+    pub unexplained: u64,
+    /// Served out of order.
+    pub order_broken: u64,
+    /// Answers that are not in the contract.
+    pub not_in_contract: u64,
+    pub compared_with_server: bool,
+}
+
+impl Proof {
+    pub fn holds(&self) -> bool {
+        self.sold_twice + self.lost + self.unexplained + self.order_broken + self.not_in_contract == 0
+    }
+}
+
+/// A reservation as the server lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub id: String,
+    pub user: String,
+    pub seat: u64,
+}
+
+/// All reservations of the event, page by page.
+pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
+    let (mut all, mut after) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/api/v1/admin/events/{}/reservations?limit=1000{after}", shop.event);
+        let page = shop.get(&path, true).await?;
+        for one in page["reservations"].as_array().ok_or("the server listed no reservations")? {
+            all.push(Listed {
+                id: one["reservationId"].as_str().unwrap_or_default().to_owned(),
+                user: one["userId"].as_str().unwrap_or_default().to_owned(),
+                seat: one["seat"]["id"].as_u64().unwrap_or_default(),
+            });
+        }
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// What the crowd knows for certain, and what it is in doubt about.
+#[derive(Default)]
+struct Known<'a> {
+    /// Reservation id to its buyer and seat.
+    told: HashMap<&'a str, (u64, u64)>,
+    /// Given back, or perhaps given back: the answer was lost.
+    gone: HashSet<&'a str>,
+    /// Users who may have a seat that nobody told them of.
+    doubt: HashSet<u64>,
+}
+
+impl<'a> Known<'a> {
+    fn of(memories: &'a [Memory]) -> Known<'a> {
+        let mut known = Known::default();
+        for memory in memories {
+            match &memory.outcome {
+                Outcome::Reserved { seat, id, .. } => {
+                    known.told.insert(id, (memory.buyer, *seat));
+                }
+                Outcome::Cancelled { id } | Outcome::Unknown(Asked::Cancellation { id }) => {
+                    known.gone.insert(id);
+                }
+                Outcome::Unknown(Asked::Seat) | Outcome::Refused { status: 500.., .. } => {
+                    known.doubt.insert(memory.buyer);
+                }
+                Outcome::Refused { .. } => {}
+            }
+        }
+        known
+    }
+
+    /// Reservations that must stand: id, buyer, seat.
+    fn standing(&self) -> impl Iterator<Item = (&'a str, u64, u64)> {
+        let stands = self.told.iter().filter(|(id, _)| !self.gone.contains(**id));
+        stands.map(|(id, (buyer, seat))| (*id, *buyer, *seat))
+    }
+}
+
+pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof {
+    let known = Known::of(memories);
+    let mut proof = Proof { compared_with_server: listed.is_some(), ..Proof::default() };
+    let mut seats = HashSet::new();
+    for (_, _, seat) in known.standing() {
+        proof.sold += 1;
+        proof.sold_twice += u64::from(!seats.insert(seat));
+    }
+    if let Some(listed) = listed {
+        compare(&mut proof, run, &known, listed);
+    }
+    proof.not_in_contract = memories.iter().filter(|m| !in_contract(&m.outcome)).count() as u64;
+    proof.order_broken = order_broken(memories, known.gone.is_empty() && known.doubt.is_empty());
+    proof
+}
+
+fn in_contract(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Refused { status, reason, .. } => matches!(status, 409 | 429 | 503) && reason != "not in the contract",
+        Outcome::Reserved { .. } | Outcome::Cancelled { .. } | Outcome::Unknown(_) => true,
+    }
+}
+
+fn compare(proof: &mut Proof, run: &str, known: &Known<'_>, listed: &[Listed]) {
+    let by_id: HashMap<&str, &Listed> = listed.iter().map(|l| (l.id.as_str(), l)).collect();
+    for (id, buyer, seat) in known.standing() {
+        let there = by_id.get(id).is_some_and(|l| l.user == user(run, buyer) && l.seat == seat);
+        proof.lost += u64::from(!there);
+    }
+    let ours = format!("rush-{run}-");
+    let in_doubt: HashSet<String> = known.doubt.iter().map(|buyer| user(run, *buyer)).collect();
+    for reservation in listed.iter().filter(|l| l.user.starts_with(&ours)) {
+        let explained = known.told.contains_key(reservation.id.as_str()) || in_doubt.contains(&reservation.user);
+        proof.unexplained += u64::from(!explained);
+    }
+    let mut seats = HashSet::new();
+    proof.sold_twice += listed.iter().filter(|l| !seats.insert(l.seat)).count() as u64;
+}
+
+/// Requests that did not overlap must have rising numbers; and where no seat came back, nobody
+/// with a lower number may be `sold_out` when a higher one has a seat.
+fn order_broken(memories: &[Memory], nothing_came_back: bool) -> u64 {
+    let mut numbered: Vec<(&Memory, u64)> =
+        memories.iter().filter(|m| !replayed(m)).filter_map(|m| m.outcome.number().map(|n| (m, n))).collect();
+    let mut by_end: Vec<_> = numbered.clone();
+    by_end.sort_by_key(|(m, _)| m.ended);
+    numbered.sort_by_key(|(m, _)| m.sent);
+    let (mut broken, mut highest, mut ended) = (0, 0, by_end.into_iter().peekable());
+    for (memory, number) in &numbered {
+        while let Some((_, before)) = ended.next_if(|(m, _)| m.ended < memory.sent) {
+            highest = highest.max(before);
+        }
+        broken += u64::from(*number <= highest);
+    }
+    if nothing_came_back {
+        let sold = |m: &Memory| matches!(m.outcome, Outcome::Reserved { .. });
+        let last_sold = numbered.iter().filter(|(m, _)| sold(m)).map(|(_, n)| *n).max().unwrap_or(0);
+        let passed_over = |m: &Memory, n: u64| m.outcome.name() == "sold_out" && n < last_sold;
+        broken += numbered.iter().filter(|(m, n)| passed_over(m, *n)).count() as u64;
+    }
+    broken
+}
+
+/// A repeated answer carries the number of the first request.
+fn replayed(memory: &Memory) -> bool {
+    matches!(memory.outcome, Outcome::Reserved { replayed: true, .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn memory(buyer: u64, sent: u64, ended: u64, outcome: Outcome) -> Memory {
+        let ms = Duration::from_millis;
+        Memory { buyer, due: ms(sent), sent: ms(sent), ended: ms(ended), outcome }
+    }
+
+    fn reserved(seat: u64, number: u64) -> Outcome {
+        Outcome::Reserved { seat, id: format!("e1-{number}"), number: Some(number), replayed: false }
+    }
+
+    fn sold_out(number: u64) -> Outcome {
+        Outcome::Refused { reason: "sold_out".into(), status: 409, number: Some(number) }
+    }
+
+    fn row(buyer: u64, seat: u64, number: u64) -> Listed {
+        Listed { id: format!("e1-{number}"), user: user("r", buyer), seat }
+    }
+
+    #[test]
+    fn a_good_rush_holds() {
+        let memories =
+            [memory(1, 0, 10, reserved(1, 1)), memory(2, 5, 12, reserved(2, 2)), memory(3, 20, 30, sold_out(3))];
+        let proof = prove("r", &memories, Some(&[row(1, 1, 1), row(2, 2, 2)]));
+        assert!(proof.holds() && proof.sold == 2, "{proof:?}");
+    }
+
+    #[test]
+    fn each_fault_is_noticed() {
+        let two = [memory(1, 0, 10, reserved(1, 1)), memory(2, 5, 12, reserved(1, 2))];
+        assert_eq!(prove("r", &two, None).sold_twice, 1);
+        let one = [memory(1, 0, 10, reserved(1, 1))];
+        assert_eq!(prove("r", &one, Some(&[])).lost, 1);
+        assert_eq!(prove("r", &one, Some(&[row(1, 1, 1), row(2, 2, 2)])).unexplained, 1);
+        let swapped = [memory(1, 0, 10, reserved(1, 2)), memory(2, 20, 30, reserved(2, 1))];
+        assert_eq!(prove("r", &swapped, None).order_broken, 1);
+        let passed_over = [memory(1, 0, 30, sold_out(1)), memory(2, 0, 30, reserved(2, 2))];
+        assert_eq!(prove("r", &passed_over, None).order_broken, 1);
+        let odd = Outcome::Refused { reason: "internal_error".into(), status: 500, number: None };
+        assert_eq!(prove("r", &[memory(1, 0, 1, odd)], None).not_in_contract, 1);
+    }
+
+    #[test]
+    fn doubt_explains_what_nobody_was_told() {
+        let memories = [memory(1, 0, 10, Outcome::Unknown(Asked::Seat))];
+        assert!(prove("r", &memories, Some(&[row(1, 1, 1)])).holds());
+    }
+}

@@ -1,0 +1,96 @@
+//! The server as the crowd sees it: paths, connections, and the little the crowd needs from admin.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::plan::{Plan, Sale};
+use crate::load::connection::Connection;
+use crate::load::target::Target;
+
+/// Connections that are open and idle. Newest first, so that few are used when few suffice.
+pub struct Shop {
+    pub target: Target,
+    pub event: i64,
+    pub seats: u64,
+    admin_token: Option<String>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Shop {
+    /// Finds the sale, or makes one.
+    pub async fn visit(plan: &Plan) -> Result<Shop, String> {
+        let mut shop = Shop {
+            target: plan.target.clone(),
+            event: 0,
+            seats: 0,
+            admin_token: plan.admin_token.clone(),
+            idle: Mutex::default(),
+        };
+        let event = match plan.sale {
+            Sale::Event(id) => shop.get(&format!("/api/v1/events/{id}"), false).await?,
+            Sale::Make { seats } => {
+                let body = json!({ "name": "Rush", "seats": seats });
+                shop.admin("POST", "/api/v1/admin/events", &body.to_string()).await?
+            }
+        };
+        let event = &event["event"];
+        shop.event = event["id"].as_i64().ok_or("the server showed no event")?;
+        shop.seats = event["remainingSeats"].as_u64().ok_or("the server showed no seats")?;
+        Ok(shop)
+    }
+
+    pub fn has_admin(&self) -> bool {
+        self.admin_token.is_some()
+    }
+
+    /// A connection for this buyer: an idle one, or a new one from an address of its own.
+    pub async fn connect(&self, buyer: u64) -> std::io::Result<Connection> {
+        let idle = self.idle.lock().unwrap_or_else(|p| p.into_inner()).pop();
+        match idle {
+            Some(connection) => Ok(connection),
+            None if self.target.is_loopback() && self.target.address.is_ipv4() => {
+                Connection::open_from(self.target.address, loopback(buyer)).await
+            }
+            None => Connection::open(self.target.address).await,
+        }
+    }
+
+    pub fn put_back(&self, connection: Connection) {
+        self.idle.lock().unwrap_or_else(|p| p.into_inner()).push(connection);
+    }
+
+    pub async fn admin(&self, method: &str, path: &str, body: &str) -> Result<Value, String> {
+        let token = self.admin_token.as_ref().ok_or("this needs ADMIN_TOKEN, or the token in the data folder")?;
+        let token = format!("Bearer {token}");
+        self.ask(&self.target.request(method, path, &[("Authorization", &token)], body)).await
+    }
+
+    pub async fn get(&self, path: &str, as_admin: bool) -> Result<Value, String> {
+        if as_admin {
+            self.admin("GET", path, "").await
+        } else {
+            self.ask(&self.target.request("GET", path, &[], "")).await
+        }
+    }
+
+    async fn ask(&self, request: &[u8]) -> Result<Value, String> {
+        let reach = |e: std::io::Error| format!("{} cannot be reached: {e}", self.target);
+        let mut connection = self.connect(0).await.map_err(reach)?;
+        let answer = connection.ask(request).await.map_err(reach)?;
+        let body: Value = serde_json::from_slice(answer.body).map_err(|e| format!("{}: {e}", self.target))?;
+        if answer.status >= 400 {
+            return Err(format!("{} says {}: {}", self.target, answer.status, body["message"]));
+        }
+        self.put_back(connection);
+        Ok(body)
+    }
+}
+
+/// One of the many addresses of 127.0.0.0/8.
+fn loopback(buyer: u64) -> IpAddr {
+    let mixed = (buyer.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u32;
+    let host = (mixed % 0x00FF_FFFD) + 1;
+    IpAddr::V4(Ipv4Addr::from(0x7F00_0000 | host))
+}

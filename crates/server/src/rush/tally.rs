@@ -1,0 +1,111 @@
+//! What the crowd remembers, and the figures made of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// One request and how it ended, as its buyer saw it. Times are since the start of the rush.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub buyer: u64,
+    /// When it was due: a late generator counts against the server, never for it.
+    pub due: Duration,
+    pub sent: Duration,
+    pub ended: Duration,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Reserved {
+        seat: u64,
+        id: String,
+        number: Option<u64>,
+        replayed: bool,
+    },
+    Cancelled {
+        id: String,
+    },
+    /// Refused with this reason and status.
+    Refused {
+        reason: String,
+        status: u16,
+        number: Option<u64>,
+    },
+    /// The connection broke, or was broken by the buyer: what happened is not known.
+    Unknown(Asked),
+}
+
+/// What was asked and never answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Seat,
+    Cancellation { id: String },
+}
+
+impl Outcome {
+    pub fn name(&self) -> &str {
+        match self {
+            Outcome::Reserved { .. } => "reserved",
+            Outcome::Cancelled { .. } => "cancelled",
+            Outcome::Refused { reason, .. } => reason,
+            Outcome::Unknown(_) => "no answer",
+        }
+    }
+
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Outcome::Reserved { number, .. } | Outcome::Refused { number, .. } => *number,
+            Outcome::Cancelled { .. } | Outcome::Unknown(_) => None,
+        }
+    }
+}
+
+pub struct Figures {
+    pub offered: u64,
+    pub answered: u64,
+    pub took: Duration,
+    pub outcomes: BTreeMap<String, u64>,
+    /// Microseconds from when a request was due to its answer.
+    pub times: Histogram<u64>,
+    /// Per second of the rush: answered, and the 99th percentile in microseconds.
+    pub seconds: Vec<(u64, u64)>,
+}
+
+pub fn histogram() -> Histogram<u64> {
+    // Bounds are constants that the library accepts.
+    Histogram::new_with_bounds(1, 600_000_000, 3).unwrap_or_else(|_| unreachable!("sound bounds"))
+}
+
+impl Figures {
+    pub fn of(memories: &[Memory], offered: u64) -> Figures {
+        let mut outcomes = BTreeMap::new();
+        let mut times = histogram();
+        let mut by_second: BTreeMap<u64, Histogram<u64>> = BTreeMap::new();
+        let (mut answered, mut took) = (0, Duration::ZERO);
+        for memory in memories {
+            *outcomes.entry(memory.outcome.name().to_owned()).or_insert(0) += 1;
+            took = took.max(memory.ended);
+            if matches!(memory.outcome, Outcome::Unknown(_)) {
+                continue;
+            }
+            answered += 1;
+            let micros = memory.ended.saturating_sub(memory.due).as_micros() as u64;
+            times.saturating_record(micros);
+            by_second.entry(memory.ended.as_secs()).or_insert_with(histogram).saturating_record(micros);
+        }
+        let last = by_second.keys().next_back().map_or(0, |s| s + 1);
+        let second = |s| by_second.get(&s).map_or((0, 0), |h| (h.len(), h.value_at_quantile(0.99)));
+        Figures { offered, answered, took, outcomes, times, seconds: (0..last).map(second).collect() }
+    }
+
+    pub fn count(&self, outcome: &str) -> u64 {
+        self.outcomes.get(outcome).copied().unwrap_or(0)
+    }
+
+    /// Milliseconds at a quantile.
+    pub fn ms(&self, quantile: f64) -> f64 {
+        self.times.value_at_quantile(quantile) as f64 / 1000.0
+    }
+}

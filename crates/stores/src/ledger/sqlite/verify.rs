@@ -1,0 +1,42 @@
+//! The invariants, asked of a SQLite file; also of one that a server is using.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::{NotOpened, database_in, readers};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST};
+
+/// Every invariant with what breaks it, in one snapshot.
+pub fn verify(folder: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
+    let database = database_in(folder);
+    if !database.exists() {
+        return Err(NotOpened(format!("there is no ledger in {}", folder.display())));
+    }
+    let conn = readers::open(&database)?;
+    let moment = conn.unchecked_transaction()?;
+    let looked = moment.query_row(LOOKED, [], |row| {
+        let count = |i| row.get::<_, i64>(i).map(|n| n as u64);
+        Ok(Looked { events: count(0)?, reservations: count(1)?, history: count(2)? })
+    });
+    let mut findings = vec![Finding { name: "the file is whole", broken: integrity(&moment)? }];
+    for invariant in INVARIANTS {
+        findings.push(Finding { name: invariant.name, broken: sentences(&moment, invariant.sql) });
+    }
+    Ok((looked.unwrap_or_default(), findings))
+}
+
+/// What cannot be read is broken too.
+fn sentences(conn: &Connection, sql: &str) -> Vec<String> {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = conn.prepare(sql)?;
+        let rows = statement.query_map([], |row| row.get(0))?;
+        rows.take(SHOWN_MOST).collect()
+    };
+    read().unwrap_or_else(|error| vec![error.to_string()])
+}
+
+fn integrity(conn: &Connection) -> Result<Vec<String>, NotOpened> {
+    let said = sentences(conn, "PRAGMA integrity_check(5)");
+    Ok(if said == ["ok"] { Vec::new() } else { said })
+}

@@ -1,0 +1,47 @@
+//! The invariants of a ledger, each as a question whose answer must be empty. Asked in one
+//! snapshot, so that a sale may go on; grouped in the order of keys, so that memory stays flat.
+
+/// One thing that must be true of the rows, whatever happened.
+pub struct Invariant {
+    pub name: &'static str,
+    /// Rows of one text column, each a sentence about what is broken.
+    pub sql: &'static str,
+}
+
+pub const INVARIANTS: &[Invariant] = &[
+    Invariant { name: "every seat has one owner", sql: include_str!("verify/one_owner.sql") },
+    Invariant { name: "sold + free = total in every event", sql: include_str!("verify/stock.sql") },
+    Invariant { name: "no user is beyond the limit", sql: include_str!("verify/limits.sql") },
+    Invariant { name: "history has no gap", sql: include_str!("verify/gaps.sql") },
+    Invariant { name: "every reservation is in the history", sql: include_str!("verify/recorded.sql") },
+    Invariant { name: "the history explains every seat", sql: include_str!("verify/explained.sql") },
+    Invariant { name: "arrival numbers are unique", sql: include_str!("verify/numbers.sql") },
+];
+
+/// How many sentences are shown of one broken invariant.
+pub const SHOWN_MOST: usize = 5;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub name: &'static str,
+    /// Empty: it holds.
+    pub broken: Vec<String>,
+}
+
+impl Finding {
+    pub fn holds(&self) -> bool {
+        self.broken.is_empty()
+    }
+}
+
+/// What was looked at, for the sentence that says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    pub events: u64,
+    pub reservations: u64,
+    pub history: u64,
+}
+
+pub const LOOKED: &str = "SELECT (SELECT count(*) FROM event),
+       (SELECT count(*) FROM taken WHERE kind = 'sold'),
+       (SELECT count(*) FROM history)";

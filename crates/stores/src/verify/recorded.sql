@@ -1,0 +1,8 @@
+-- A standing sale names the history row that made it, and that row tells of the same seat and owner.
+SELECT 'event ' || CAST(t.event AS TEXT) || ' seat ' || CAST(t.seat AS TEXT) || ' was sold by number '
+       || CAST(t.n AS TEXT) || ', which the history does not tell'
+FROM taken t
+LEFT JOIN history h ON h.event = t.event AND h.n = t.n AND h.seat = t.seat AND h.what = 'reserved'
+    AND coalesce(h.owner, '') = coalesce(t.owner, '')
+WHERE t.kind = 'sold' AND h.n IS NULL
+LIMIT 5

@@ -31,6 +31,7 @@ const SALE: &[fn() -> Refusal] = &[
     || Refusal::Contention,
     || Refusal::KeyMismatch,
     || Refusal::DoorUnreachable,
+    || Refusal::DoorFailed,
     || Refusal::NoNumber,
 ];
 

@@ -72,7 +72,7 @@ cp -a "$folder/pg-empty" "$folder/pg"
 # Without fsync: these die by kill, not by power loss, and the system keeps what they wrote.
 (as_postgres "$bin/postgres" -D "$folder/pg" -p "$PG_PORT" -c listen_addresses=127.0.0.1 \
     -c unix_socket_directories= -c fsync=off -c full_page_writes=off -c max_connections=300 \
-    -c shared_buffers=128MB -c log_min_messages=warning) >"$folder/postgres.log" 2>&1 &
+    -c shared_buffers=128MB -c max_wal_size=128MB -c min_wal_size=32MB -c log_min_messages=warning) >"$folder/postgres.log" 2>&1 &
 postgres=$!
 
 redis() {

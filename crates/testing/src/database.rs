@@ -44,7 +44,7 @@ impl Database {
         if template != "template1" {
             make_template(&client, &server, template).await;
         }
-        client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.expect("an old clone goes");
+        drop_orphans(&client).await;
         client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await.expect("a clone");
         Database { url: at(&server, &name), name }
     }
@@ -52,6 +52,18 @@ impl Database {
     /// A connection beside the ledger's own.
     pub async fn connect(&self) -> Client {
         connect(&self.url).await
+    }
+}
+
+/// Clones are named after the process that made them: those of processes that ended can go.
+async fn drop_orphans(client: &Client) {
+    let clones = client.query("SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'", &[]).await;
+    for row in clones.expect("the list of databases") {
+        let name: &str = row.get(0);
+        let made_by = name.split('_').nth(1).unwrap_or_default();
+        if !std::path::Path::new("/proc").join(made_by).exists() {
+            client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.expect("an old clone goes");
+        }
     }
 }
 

@@ -185,13 +185,13 @@ fn deciding(refusal: &Refusal) -> Advice {
             "the door cannot be reached",
             "Try again in a moment.",
             "Ask again after `Retry-After`.",
-            "See `/readyz`: Redis is down or cannot be reached.",
+            "See `/readyz`: Redis is down, or must not be used as it is.",
         ),
         Refusal::DoorFailed => advice(
             "a script of the door failed",
             "Try again in a moment.",
             "Ask again after `Retry-After`.",
-            "See `/readyz`: Redis is full, busy or wrongly set up.",
+            "See the log: Redis is full or busy.",
         ),
         Refusal::NoNumber => advice(
             "no arrival number could be had",

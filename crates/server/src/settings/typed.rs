@@ -74,15 +74,15 @@ impl Settings {
         if read.text("AUTH_MODE") != "header" {
             return Err(read.bad("AUTH_MODE", "header"));
         }
+        settings.anonymous = match read.text("FCFS_ANONYMOUS") {
+            "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
+            _ => read.switch("FCFS_ANONYMOUS")?,
+        };
         if settings.admin_token.is_none() && settings.stores != Stores::Embedded {
             return Err(BadSetting(
                 "ADMIN_TOKEN is unset: with DATABASE_URL it is required, the same on every server".into(),
             ));
         }
-        settings.anonymous = match read.text("FCFS_ANONYMOUS") {
-            "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
-            _ => read.switch("FCFS_ANONYMOUS")?,
-        };
         settings.safe_to_listen()?;
         Ok(settings)
     }

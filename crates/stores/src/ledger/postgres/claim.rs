@@ -2,10 +2,11 @@
 //! session that does nothing else; when that session breaks, nothing is decided until it is had
 //! again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tokio::task::AbortHandle;
 use tokio_postgres::Client;
 
 use super::address::Address;
@@ -21,6 +22,16 @@ const ANSWER: Duration = Duration::from_secs(2);
 pub struct Claim {
     taken: AtomicBool,
     lost: Arc<AtomicBool>,
+    keeping: OnceLock<AbortHandle>,
+}
+
+/// The session ends with the ledger, so that the next one may have the claim.
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(keeping) = self.keeping.get() {
+            keeping.abort();
+        }
+    }
 }
 
 type OnChange = Box<dyn Fn(bool) + Send + Sync>;
@@ -36,7 +47,8 @@ impl Claim {
         }
         let session = claim(address).await?;
         self.taken.store(true, Ordering::Release);
-        tokio::spawn(keep(self.lost.clone(), address.clone(), session, on_change));
+        let keeping = tokio::spawn(keep(self.lost.clone(), address.clone(), session, on_change));
+        let _ = self.keeping.set(keeping.abort_handle());
         Ok(())
     }
 }

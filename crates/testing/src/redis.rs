@@ -70,13 +70,18 @@ impl OwnRedis {
 
     /// One command, by hand.
     pub fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
-        let mut connection = self.client().get_connection().expect("a connection");
-        let mut command = redis::cmd(words[0]);
-        for word in &words[1..] {
-            command.arg(*word);
-        }
-        command.query(&mut connection).unwrap_or_else(|e| panic!("{words:?}: {e}"))
+        ask(&self.client(), words)
     }
+}
+
+/// One command, by hand.
+pub fn ask<T: redis::FromRedisValue>(client: &redis::Client, words: &[&str]) -> T {
+    let mut connection = client.get_connection().expect("a connection");
+    let mut command = redis::cmd(words[0]);
+    for word in &words[1..] {
+        command.arg(*word);
+    }
+    command.query(&mut connection).unwrap_or_else(|e| panic!("{words:?}: {e}"))
 }
 
 impl Drop for OwnRedis {

@@ -46,7 +46,11 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<File>) {
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && !NOT_SOURCE.contains(&name.as_str()) {
+        // In a second work tree `.git` is a file.
+        if NOT_SOURCE.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             collect(&entry.path(), &format!("{prefix}{name}/"), found);
         } else if kind.is_file() {
             // Pictures are not text, and an editor's file may be gone by now: neither is source.

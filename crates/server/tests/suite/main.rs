@@ -3,6 +3,7 @@
 mod answers;
 mod crowd;
 mod dialects;
+mod faults;
 mod input;
 mod keys;
 mod kills;

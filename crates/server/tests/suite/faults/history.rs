@@ -51,7 +51,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 impl Load {
     /// `clients` at these addresses, each with a buyer after another, at most `most` in all.
     pub fn start(addresses: &[SocketAddr], event: u64, clients: usize, most: usize) -> Load {
-        let (stop, done, next) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (stop, done, next) =
+            (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let addresses = Arc::new(addresses.to_vec());
         let buyer = |client: usize| {
             let (stop, done, next, addresses) = (stop.clone(), done.clone(), next.clone(), addresses.clone());
@@ -150,6 +151,11 @@ fn definite(answer: &Answer) -> Option<End> {
 
 /// Every definite answer against what stands. How many were sold.
 pub async fn core_ok(database_url: &str, event: u64, all: &[Bought]) -> Result<usize, String> {
+    core_ok_after(database_url, event, all, 0).await
+}
+
+/// The same where so many were sold and cancelled before.
+pub async fn core_ok_after(database_url: &str, event: u64, all: &[Bought], cancelled: usize) -> Result<usize, String> {
     let ledger = database::ledger(database_url, Default::default());
     ledger.prepare().await.map_err(|e| e.to_string())?;
     let id = EventId(event as i64);
@@ -188,7 +194,7 @@ pub async fn core_ok(database_url: &str, event: u64, all: &[Bought]) -> Result<u
     let gap = history.iter().enumerate().find(|(i, entry)| entry.n != *i as u64 + 1);
     ensure!(gap.is_none() && row.counts.n == history.len() as u64, "the history has a gap: {gap:?}");
     let reserved = history.iter().filter(|e| e.what == Happened::Reserved).count();
-    ensure!(reserved == standing.len(), "{reserved} sales in the history, {} stand", standing.len());
+    ensure!(reserved == standing.len() + cancelled, "{reserved} sales in the history, {} stand", standing.len());
     Ok(standing.len())
 }
 

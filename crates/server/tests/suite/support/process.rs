@@ -36,6 +36,16 @@ impl Process {
         with: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Process {
         let began = Instant::now();
+        let mut process = Process::begin(data, settings, with);
+        while process.client().get("/readyz").await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+        process.ready_after = began.elapsed();
+        process
+    }
+
+    /// As soon as it listens, ready or not.
+    pub fn begin(data: &Path, settings: &[(&str, &str)], with: impl FnOnce(&mut Command) -> &mut Command) -> Process {
         let mut command = binary();
         command.arg("serve").env("DATA_DIR", data).env("APP_PORT", "0").env("RUST_LOG", "warn");
         command.envs(settings.iter().copied()).stdout(Stdio::piped());
@@ -45,12 +55,7 @@ impl Process {
         let address = first.rsplit("http://").next().unwrap().trim().parse().expect(&first);
         // Read on, so that the pipe never fills.
         std::thread::spawn(move || lines.for_each(drop));
-        let mut process = Process { child, address, ready_after: Duration::ZERO, data: data.to_owned() };
-        while process.client().get("/readyz").await.status != 200 {
-            tokio::task::yield_now().await;
-        }
-        process.ready_after = began.elapsed();
-        process
+        Process { child, address, ready_after: Duration::ZERO, data: data.to_owned() }
     }
 
     pub fn client(&self) -> Client {

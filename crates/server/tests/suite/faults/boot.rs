@@ -1,0 +1,78 @@
+//! C12: whatever is away when a server starts, it starts, says what is missing, and heals itself.
+//! And what does not go together says why and stops.
+
+use std::time::{Duration, Instant};
+
+use testing::database::Database;
+use testing::postgres::OwnPostgres;
+use testing::redis::OwnRedis;
+
+use crate::support::process::{Process, binary};
+
+const TOKEN: (&str, &str) = ("ADMIN_TOKEN", "the-token-of-the-tests");
+
+async fn ready_within(process: &Process, most: Duration) {
+    let began = Instant::now();
+    while process.client().get("/readyz").await.status != 200 {
+        assert!(began.elapsed() < most, "not ready: {}", process.client().get("/readyz").await.text());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_boot_order() {
+    let folder = tempfile::tempdir().unwrap();
+    for (postgres_away, redis_away) in [(false, true), (true, false), (true, true)] {
+        let (mut postgres, mut redis) = (OwnPostgres::start().await, OwnRedis::start());
+        if postgres_away {
+            postgres.kill();
+        }
+        if redis_away {
+            redis.kill();
+        }
+        let (database_url, redis_url) = (postgres.url(), redis.url());
+        let settings = [("DATABASE_URL", database_url.as_str()), ("REDIS_URL", redis_url.as_str()), TOKEN];
+        let process = Process::begin(folder.path(), &settings, |command| command);
+        assert_eq!(process.client().get("/livez").await.status, 200);
+        let ready = process.client().get("/readyz").await;
+        assert_eq!(ready.status, 503);
+        let missing = ready.json()["missing"].to_string();
+        assert_eq!(missing.contains("ledger"), postgres_away, "{missing}");
+        assert_eq!(missing.contains("door"), redis_away, "{missing}");
+        let refused = process.client().reserve(1, "early").await;
+        assert_eq!((refused.status, refused.reason().as_str()), (503, "service_unavailable"), "{}", refused.text());
+        if postgres_away {
+            postgres.begin().await;
+        }
+        if redis_away {
+            redis.begin();
+        }
+        ready_within(&process, Duration::from_secs(5)).await;
+        assert_eq!(process.client().reserve(1, "early").await.seat(), Some(1));
+    }
+}
+
+/// Starts the binary and gives what it says when it ends by itself.
+fn refused(settings: &[(&str, &str)]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = binary();
+    command.arg("serve").env("DATA_DIR", folder.path()).env("APP_PORT", "0").envs(settings.iter().copied());
+    let output = command.output().unwrap();
+    assert!(!output.status.success(), "it started with {settings:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_go_together_stops_and_says_why() {
+    let database = Database::fresh().await;
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [("DATABASE_URL", database.url.as_str()), TOKEN];
+    let first = Process::start(folder.path(), &settings).await;
+    let words = refused(&settings);
+    assert!(words.contains("another tickettock") && words.contains("REDIS_URL"), "{words}");
+    assert_eq!(first.client().reserve(1, "a").await.seat(), Some(1), "the first one goes on");
+    let words = refused(&[("REDIS_URL", "redis://127.0.0.1:1")]);
+    assert!(words.contains("DATABASE_URL"), "{words}");
+    let words = refused(&[("DATABASE_URL", &database.url)]);
+    assert!(words.contains("ADMIN_TOKEN"), "{words}");
+}

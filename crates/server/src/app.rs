@@ -21,6 +21,8 @@ pub struct App {
     pub boards: Boards,
     pub metrics: Arc<Metrics>,
     pub names: Names,
+    /// Event 1 is there; until then the stores may be, but nothing is for sale.
+    begun: AtomicBool,
     draining: AtomicBool,
 }
 
@@ -36,8 +38,18 @@ impl App {
             door,
             metrics,
             names: Names::random(),
+            begun: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         })
+    }
+
+    /// From now on `/readyz` may say yes.
+    pub fn begin(&self) {
+        self.begun.store(true, Ordering::Release);
+    }
+
+    pub fn begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire)
     }
 
     /// From now on `/readyz` says no; what was accepted is still answered.

@@ -77,12 +77,17 @@ pub async fn assemble(settings: Settings, parts: Parts) -> Result<Arc<App>, Stri
 /// Event 1 is there from the first start on.
 pub async fn first_event(app: &App) -> Result<(), Fault> {
     if app.ledger.event(FIRST_EVENT).await?.is_some() {
+        app.begin();
         return Ok(());
     }
     let hall = Hall::Count(app.settings.seats);
     let new = NewEvent { name: "Event 1".into(), hall, max_per_user: 1, opens_at: None };
     match app.ledger.create_event(new, Some(FIRST_EVENT)).await {
-        Ok(_) | Err(Fault::NoSuchEvent) => Ok(()),
+        // Another server was quicker.
+        Ok(_) | Err(Fault::NoSuchEvent) => {
+            app.begin();
+            Ok(())
+        }
         Err(fault) => Err(fault),
     }
 }

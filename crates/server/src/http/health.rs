@@ -24,6 +24,9 @@ pub async fn ready(app: Arc<App>, _: Asked) -> Handled {
     if let Err(fault) = app.door.ready().await {
         missing.push(fault.to_string());
     }
+    if missing.is_empty() && !app.begun() {
+        missing.push("the first event is being made".to_owned());
+    }
     if missing.is_empty() {
         return Ok(Reply::ok(&json!({ "success": true })));
     }

@@ -13,6 +13,7 @@ use stores::ensure;
 use stores::ledger::{Fault, Ledger};
 use tokio::sync::Barrier;
 
+use crate::support::stand::Backing;
 use crate::support::{Answer, Stand};
 
 type Verdict = Result<(), String>;
@@ -152,6 +153,15 @@ async fn two_hundred_for_two_hundred() {
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_twenty_rounds_of_two_thousand_for_five_hundred() {
     let stand = Arc::new(Stand::embedded(&[]).await);
+    for round in 0..20 {
+        sell(&stand, 500, 2_000, 64).await.unwrap_or_else(|words| panic!("round {round}: {words}"));
+    }
+}
+
+/// FAULTS A1 and A8 on PostgreSQL and Redis.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_twenty_rounds_on_postgres_and_redis() {
+    let stand = Arc::new(Stand::on(Backing::Redis, &[]).await);
     for round in 0..20 {
         sell(&stand, 500, 2_000, 64).await.unwrap_or_else(|words| panic!("round {round}: {words}"));
     }

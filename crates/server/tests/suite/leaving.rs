@@ -8,12 +8,30 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::support::client::BUYER;
+use crate::support::stand::Backing;
 use crate::support::{Dice, Stand};
 
 /// FAULTS C8: 5,000 POSTs, each closed by the client after 0 to 50 ms.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_five_thousand_hang_up() {
-    let stand = Arc::new(Stand::embedded(&[]).await);
+    five_thousand_hang_up(Stand::embedded(&[]).await).await;
+}
+
+/// The same on PostgreSQL and Redis: no transaction stays open, no connection is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_five_thousand_hang_up_at_scale() {
+    let stand = five_thousand_hang_up(Stand::on(Backing::Redis, &[]).await).await;
+    let side = stand.ground.database().connect().await;
+    let sessions = "SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%')
+                    FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tickettock'";
+    let row = side.query_one(sessions, &[]).await.unwrap();
+    let (connections, open): (i64, i64) = (row.get(0), row.get(1));
+    assert_eq!(open, 0, "transactions were left open");
+    assert!((1..=8).contains(&connections), "{connections} connections in a pool of 8");
+}
+
+async fn five_thousand_hang_up(stand: Stand) -> Arc<Stand> {
+    let stand = Arc::new(stand);
     let event = stand.event(5_000, 1).await;
     let mut dice = Dice::new(8);
     let mut running = Vec::new();
@@ -56,4 +74,5 @@ async fn heavy_five_thousand_hang_up() {
         let answer = client.reserve(event, &format!("u{lane}-99")).await;
         assert!(answer.json()["scope"].is_null(), "a mark was left behind: {}", answer.text());
     }
+    stand
 }

@@ -56,7 +56,7 @@ async fn heavy_the_outcome_of_commit_is_not_known() {
         let through = database.url.replace(&port.to_string(), &wire.port().to_string());
         let stand = Stand::at(Arc::new(Ground::at(&through, &redis.url())), &[]).await;
         let event = stand.event(100_000, 1).await;
-        wire.cut(Some(Cut { word: b"COMMIT", every: 20, forwarded_after }));
+        wire.cut(Some(Cut { word: b"COMMIT\0", every: 20, forwarded_after }));
         let load = Load::start(&[stand.address], event, 6, 1_200);
         let all = load.finish().await;
         wire.cut(None);

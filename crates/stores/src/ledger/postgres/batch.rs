@@ -160,7 +160,8 @@ async fn one_by_one(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<T
     session.dirty();
     let (row, now) = {
         let begin = session.batch_execute("BEGIN");
-        let lock = async { session.query_opt(&reads.lock, &[&batch.event.0]).await };
+        let lock_statement = planted::lock(ledger, &session, &reads).await?;
+        let lock = async { session.query_opt(&lock_statement, &[&batch.event.0]).await };
         let now = session.query_one(&reads.now, &[]);
         let ((), row, now) = within(try_join3(begin, lock, now)).await??;
         (row, now)

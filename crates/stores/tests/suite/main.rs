@@ -1,6 +1,7 @@
 //! The conformance suite over every store we ship, and over stores that are broken on purpose.
 
 mod agreement;
+mod doors;
 mod planted;
 mod postgres;
 mod redis;

@@ -4,6 +4,7 @@
 mod let_in;
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
@@ -186,13 +187,24 @@ impl Lane {
     /// Batch after batch until nobody waits.
     async fn run(self: Arc<Self>) {
         while let Some(batch) = self.next_batch().await {
-            if batch.is_empty() {
-                continue;
+            let requests = batch.len();
+            // A panic takes the batch with it, whose callers see their channel closed; the lane
+            // serves the next.
+            if AssertUnwindSafe(self.serve(batch)).catch_unwind().await.is_err() {
+                tracing::error!(event = %self.event, requests, "serving a batch panicked");
+                let mut queue = self.lock();
+                queue.depth = queue.depth.saturating_sub(requests);
             }
-            match self.commit(batch).await {
-                (batch, Ok(committed)) => self.respond(batch, committed).await,
-                (batch, Err(outcome)) => self.give_up(batch, outcome).await,
-            }
+        }
+    }
+
+    async fn serve(&self, batch: Vec<Waiting>) {
+        if batch.is_empty() {
+            return;
+        }
+        match self.commit(batch).await {
+            (batch, Ok(committed)) => self.respond(batch, committed).await,
+            (batch, Err(outcome)) => self.give_up(batch, outcome).await,
         }
     }
 

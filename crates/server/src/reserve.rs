@@ -75,10 +75,9 @@ async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Re
     let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
     match timeout(DEADLINE + GRACE, answer).await {
         Ok(Ok(Ended { answer, number })) => Ok(Told { answer, hall, number }),
-        // Not answered in time, or its task is gone: whether it happened is not known here.
-        Ok(Err(_)) | Err(_) => {
-            let answer = Outcome::from(Refusal::LedgerUnreachable).into();
-            Ok(Told { answer, hall, number: None })
-        }
+        // Nobody will answer any more: the batch it was in has panicked.
+        Ok(Err(_)) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
+        // Not answered in time: whether it happened is not known here.
+        Err(_) => Ok(Told { answer: Outcome::from(Refusal::LedgerUnreachable).into(), hall, number: None }),
     }
 }

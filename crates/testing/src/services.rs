@@ -81,6 +81,7 @@ fn join(root: &Path, folder: &Path, users: &File) -> HashMap<String, String> {
     }
 }
 
+#[expect(clippy::zombie_processes, reason = "it outlives the test on purpose: the services belong to the run")]
 fn spawn(root: &Path, folder: &Path) {
     let _ = fs::remove_file(folder.join("env"));
     let log = File::create(folder.join("services.log")).expect("a log");

@@ -45,9 +45,9 @@ impl Lane {
 
     /// Asks the door; where nobody knows the generation of the numbers, raises it first.
     async fn arrive(&self, group: &[Waiting]) -> Result<Vec<Arrived>, Refusal> {
-        let arrivals: Vec<Arrival> = group.iter().filter_map(|w| w.arrival.clone()).collect();
+        let arrivals = || -> Vec<Arrival> { group.iter().filter_map(|w| w.arrival.clone()).collect() };
         let Shared { ledger, door, .. } = &*self.shared;
-        let mut arrived = door.arrive(self.event, arrivals.clone()).await.map_err(closed)?;
+        let mut arrived = door.arrive(self.event, arrivals()).await.map_err(closed)?;
         for _ in 0..OPENINGS {
             if !arrived.contains(&Arrived::NoNumber) {
                 break;
@@ -55,7 +55,7 @@ impl Lane {
             let generation = ledger.raise_generation(self.event).await.map_err(|fault| refusal(&fault))?;
             door.open(self.event, generation).await.map_err(closed)?;
             tracing::info!(event = %self.event, generation, "numbers begin anew");
-            arrived = door.arrive(self.event, arrivals.clone()).await.map_err(closed)?;
+            arrived = door.arrive(self.event, arrivals()).await.map_err(closed)?;
         }
         Ok(arrived)
     }

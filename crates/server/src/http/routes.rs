@@ -27,14 +27,14 @@ pub fn table() -> Vec<Route> {
         at("/api/v1/events/{eventId}").on(GET, events::one, doc::EVENT),
         at("/api/v1/events/{eventId}/layout").on(GET, seats::layout, doc::LAYOUT),
         spoken("/api/v1/events/{eventId}/seats").on(GET, seats::list, doc::SEATS),
-        spoken("/api/v1/events/{eventId}/seats/reservation/fcfs").on(POST, fcfs::post, doc::RESERVE),
+        spoken("/api/v1/events/{eventId}/seats/reservation/fcfs").on(POST, fcfs::post, doc::RESERVE).limiting_itself(),
         spoken("/api/v1/events/{eventId}/seats/{seatId}").on(GET, seats::one, doc::SEAT),
         // the same for event 1
         spoken("/api/v1/seats").on(GET, seats::list, doc::FIRST_SEATS),
-        spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE),
-        spoken_1_0("/api/v1/seats/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_1_0),
+        spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE).limiting_itself(),
+        spoken_1_0("/api/v1/seats/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_1_0).limiting_itself(),
         spoken("/api/v1/seats/{seatId}").on(GET, seats::one, doc::FIRST_SEAT),
-        spoken("/fcfs/join").on(POST, fcfs::post, doc::JOIN),
+        spoken("/fcfs/join").on(POST, fcfs::post, doc::JOIN).limiting_itself(),
         // what a buyer has
         at("/api/v1/reservations").on(GET, reservations::mine, doc::MINE),
         at("/api/v1/reservations/{reservationId}").on(GET, reservations::one, doc::RESERVATION).on(

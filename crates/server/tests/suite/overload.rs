@@ -1,6 +1,8 @@
 //! Too many, too slow, shutting down: always an answer, and quickly.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use stores::conformance::bent::Bent;
@@ -150,4 +152,23 @@ async fn stopping_answers_what_was_accepted() {
     stand.stopped().await;
     assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
     assert!(TcpStream::connect(stand.address).await.is_err(), "nobody listens any more");
+}
+
+/// A panic on the path is an answer too, and the next request is served.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_is_answered_500_and_the_lane_lives_on() {
+    let first = AtomicBool::new(true);
+    let stand = Stand::bent(&[], |good| {
+        Arc::new(Bent::new(good, move |good, batch| {
+            assert!(!first.swap(false, SeqCst), "planted");
+            good.commit(batch)
+        }))
+    })
+    .await;
+    let mut client = stand.client();
+    let answer = client.reserve(1, "alice").await;
+    assert_eq!((answer.status, answer.reason().as_str()), (500, "internal_error"));
+    assert!(answer.json()["traceId"].is_string());
+    assert_eq!(client.reserve(1, "bob").await.seat(), Some(1));
+    assert_eq!(stand.app.lanes.depth(), 0);
 }

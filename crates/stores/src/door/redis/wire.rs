@@ -27,8 +27,8 @@ enum Wire {
 }
 
 enum Way {
-    One(Client),
-    Many(ClusterClient),
+    One(Box<Client>),
+    Many(Box<ClusterClient>),
 }
 
 #[derive(Clone)]
@@ -58,9 +58,10 @@ impl Wires {
         let way = if cluster {
             let nodes: Vec<&str> = url.split(',').map(str::trim).collect();
             let builder = ClusterClient::builder(nodes).connection_timeout(STEP).response_timeout(STEP);
-            Way::Many(builder.retries(3).min_retry_wait(10).max_retry_wait(50).build().map_err(words)?)
+            let cluster = builder.retries(3).min_retry_wait(10).max_retry_wait(50).build().map_err(words)?;
+            Way::Many(Box::new(cluster))
         } else {
-            Way::One(Client::open(url).map_err(words)?)
+            Way::One(Box::new(Client::open(url).map_err(words)?))
         };
         Ok(Wires { way, state: Arc::default() })
     }

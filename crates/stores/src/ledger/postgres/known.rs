@@ -44,11 +44,12 @@ impl Reads {
             needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
         let numbers: Vec<i64> = needs.sales.iter().map(|n| *n as i64).collect();
         let wanted = needs.free_seats as i64;
-        let holdings = (!users.is_empty()).then(|| async { session.query(&self.holdings, &[&event.0, &users]).await });
+        let holdings =
+            (!users.is_empty()).then_some(async { session.query(&self.holdings, &[&event.0, &users]).await });
         let answers =
-            (!keys.is_empty()).then(|| async { session.query(&self.answers, &[&event.0, &key_users, &keys]).await });
-        let sales = (!numbers.is_empty()).then(|| async { session.query(&self.sales, &[&event.0, &numbers]).await });
-        let free = (wanted > 0).then(|| async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
+            (!keys.is_empty()).then_some(async { session.query(&self.answers, &[&event.0, &key_users, &keys]).await });
+        let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
+        let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
         let (holdings, answers, sales, free) =
             try_join4(rows_of(holdings), rows_of(answers), rows_of(sales), rows_of(free)).await?;
         Ok(Raw { holdings, answers, sales, free })

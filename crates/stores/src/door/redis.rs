@@ -194,11 +194,12 @@ impl Door for RedisDoor {
     fn ready(&self) -> Working<Result<(), DoorFault>> {
         self.run(|inner| async move {
             let mut connected = inner.wires.get().await?;
-            let look = connected.look().await;
-            if look.is_err() {
-                inner.wires.forget(&connected).await;
+            if connected.look().await.is_ok() {
+                return Ok(());
             }
-            look.map(|_| ())
+            // An old connection may just have found out that it is broken: a new one knows.
+            inner.wires.forget(&connected).await;
+            inner.wires.get().await.map(|_| ())
         })
     }
 }

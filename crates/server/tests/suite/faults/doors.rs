@@ -184,8 +184,13 @@ async fn redis_out_of_memory_or_evicting() {
     // A new connection, as after any fault: it is looked at before it is used.
     wire.set(Fault::Reset);
     wire.set(Fault::None);
-    let ready = stand.client().get("/readyz").await;
-    assert!(ready.status == 503 && ready.text().contains("allkeys-lru"), "{}", ready.text());
+    let began = Instant::now();
+    let mut ready = stand.client().get("/readyz").await;
+    while !ready.text().contains("allkeys-lru") {
+        assert!(began.elapsed() < Duration::from_secs(2), "{}", ready.text());
+        ready = stand.client().get("/readyz").await;
+    }
+    assert_eq!(ready.status, 503);
     let refused = stand.client().reserve(event, "c").await;
     assert_eq!((refused.status, refused.reason().as_str()), (503, "service_unavailable"), "{}", refused.text());
     redis.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);

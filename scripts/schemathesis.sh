@@ -28,6 +28,11 @@ if [ ! -x "$venv/bin/schemathesis" ]; then
     mv "$venv.new" "$venv"
 fi
 
+# It keeps a cache in the folder it runs in.
+venv=$PWD/$venv
+mkdir -p target/fuzz
+cd target/fuzz
+
 # One check is left out: "valid data is accepted". A key that was used before or a sale that is not
 # open is refused whatever the form of the request; the document cannot say so.
 exec timeout --kill-after=10 $((seconds + 90)) "$venv/bin/python" -m schemathesis.cli run "$url/openapi.json" \

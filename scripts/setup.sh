@@ -20,7 +20,8 @@ test)
         echo "(Ready-made: https://nexte.st/docs/installation)" >&2
         cargo install cargo-nextest --locked
     fi
-    # Services that tests start for themselves are installed here.
+    # PostgreSQL and Redis: tests start private ones for themselves.
+    scripts/install-services.sh
     ;;
 lint)
     cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt

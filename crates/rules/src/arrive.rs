@@ -78,12 +78,18 @@ impl Arrivals {
         }
     }
 
+    /// Not so many numbers are left in this generation.
+    pub fn spent(&self, wanted: usize) -> bool {
+        self.counter + wanted as u64 >= NUMBERS_PER_GENERATION
+    }
+
     pub fn arrive(&mut self, arrival: &Arrival, budget: Budget, now: Moment) -> Arrived {
         if let Some(retry_after) = self.spend(arrival.address, budget, now) {
             return Arrived::AddressSpent { retry_after };
         }
         if let Some(user) = arrival.user.as_ref().filter(|_| !arrival.keyed) {
-            if self.marks.get(user).is_some_and(|mark| mark.end > now) {
+            // One's own mark is no obstacle: a call whose answer was lost is made again.
+            if self.marks.get(user).is_some_and(|mark| mark.end > now && mark.name != arrival.name) {
                 return Arrived::AlreadyAsking { retry_after: ASK_AGAIN_S };
             }
             self.marks.insert(user.clone(), Mark { name: arrival.name, end: now.plus_ms(MARK_MS) });

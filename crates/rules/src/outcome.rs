@@ -148,6 +148,8 @@ pub enum Refusal {
     Overloaded,
     LedgerUnreachable,
     DoorUnreachable,
+    /// The door is there, and could not do what it was asked.
+    DoorFailed,
     NoNumber,
     Internal,
 }
@@ -229,8 +231,8 @@ impl Refusal {
             Refusal::HeldOut { .. } => "held_out",
             Refusal::InUse => "in_use",
             Refusal::Contention => "contention",
-            Refusal::Overloaded | Refusal::LedgerUnreachable => "service_unavailable",
-            Refusal::DoorUnreachable => "redis_error",
+            Refusal::Overloaded | Refusal::LedgerUnreachable | Refusal::DoorUnreachable => "service_unavailable",
+            Refusal::DoorFailed => "redis_error",
             Refusal::NoNumber => "sequence_unavailable",
             Refusal::Internal => "internal_error",
         }
@@ -271,6 +273,7 @@ impl Refusal {
             | Refusal::Overloaded
             | Refusal::LedgerUnreachable
             | Refusal::DoorUnreachable
+            | Refusal::DoorFailed
             | Refusal::NoNumber => Again::After(1),
         }
     }

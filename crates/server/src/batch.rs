@@ -1,27 +1,29 @@
 //! One batch after another per event. What arrived while the last batch ran is the next batch;
 //! no timers. Everything here runs outside the handlers, and every queue has an end.
 
+mod let_in;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use rules::arrive::{Arrival, Arrived};
+use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
 use rules::event::Event;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
-use stores::door::{Door, Release};
+use stores::door::{Door, Left, Release};
 use stores::ledger::{BATCH_MOST, Batch, Committed, Fault, Ledger};
 use tokio::sync::oneshot;
 
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 
-/// The door is asked for at most so many at once.
-const ARRIVALS_MOST: usize = 128;
+/// Answers wait at most so long for the door to be told what is left.
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// The lanes of all events that somebody asked for.
 pub struct Lanes {
@@ -174,76 +176,6 @@ impl Lane {
         Ok(answer)
     }
 
-    /// One call of the door at a time, so that numbers and places in the queue have one order. A
-    /// door in the process answers at the first poll, and needs no task.
-    fn let_in_now(self: &Arc<Self>) {
-        let mut letting_in = Box::pin(self.clone().let_in());
-        if letting_in.as_mut().now_or_never().is_none() {
-            tokio::spawn(letting_in);
-        }
-    }
-
-    async fn let_in(self: Arc<Self>) {
-        loop {
-            let group: Vec<Waiting> = {
-                let mut queue = self.lock();
-                if queue.arriving.is_empty() {
-                    queue.letting_in = false;
-                    return;
-                }
-                let most = queue.arriving.len().min(ARRIVALS_MOST);
-                queue.arriving.drain(..most).collect()
-            };
-            let arrived = self.arrive(&group).await;
-            self.enqueue(group, arrived);
-        }
-    }
-
-    /// Asks the door; where nobody knows the generation of the numbers, raises it first.
-    async fn arrive(&self, group: &[Waiting]) -> Result<Vec<Arrived>, Refusal> {
-        let arrivals: Vec<Arrival> = group.iter().filter_map(|w| w.arrival.clone()).collect();
-        let Shared { ledger, door, .. } = &*self.shared;
-        let unreachable = |fault: stores::door::DoorFault| {
-            tracing::error!(%fault, "the door failed");
-            Refusal::DoorUnreachable
-        };
-        let arrived = door.arrive(self.event, arrivals.clone()).await.map_err(unreachable)?;
-        if !arrived.contains(&Arrived::NoNumber) {
-            return Ok(arrived);
-        }
-        let generation = ledger.raise_generation(self.event).await.map_err(|fault| refusal(&fault))?;
-        door.open(self.event, generation).await.map_err(unreachable)?;
-        tracing::info!(event = %self.event, generation, "numbers begin anew");
-        door.arrive(self.event, arrivals).await.map_err(unreachable)
-    }
-
-    fn enqueue(self: &Arc<Self>, group: Vec<Waiting>, arrived: Result<Vec<Arrived>, Refusal>) {
-        let arrived = match arrived {
-            Ok(arrived) => arrived,
-            Err(refusal) => return self.refuse(group, &refusal.into()),
-        };
-        let mut refused = Vec::new();
-        let mut queue = self.lock();
-        for (mut waiting, arrived) in group.into_iter().zip(arrived) {
-            let refusal = match arrived {
-                Arrived::Number(number) => {
-                    waiting.command.number = Some(number);
-                    queue.pending.push_back(waiting);
-                    continue;
-                }
-                Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },
-                Arrived::AlreadyAsking { retry_after } => Refusal::AlreadyAsking { retry_after },
-                Arrived::NoNumber => Refusal::NoNumber,
-            };
-            refused.push((waiting, refusal));
-        }
-        queue.depth -= refused.len();
-        self.start(queue);
-        for (waiting, refusal) in refused {
-            waiting.end(refusal.into());
-        }
-    }
-
     fn start(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
         if !queue.pending.is_empty() && !std::mem::replace(&mut queue.running, true) {
             drop(queue);
@@ -283,8 +215,8 @@ impl Lane {
         Some(batch)
     }
 
-    /// Decides and commits in the ledger. A lock that cannot be had is tried for again, with
-    /// jitter, by those whose deadline has not passed.
+    /// Decides and commits in the ledger. A lock that cannot be had and trouble that passes are tried
+    /// again, with jitter, by those whose deadline has not passed.
     async fn commit(&self, mut batch: Vec<Waiting>) -> (Vec<Waiting>, Result<Committed, Outcome>) {
         let Shared { ledger, metrics, terms, max_retries, .. } = &*self.shared;
         let mut tries = 0;
@@ -296,15 +228,15 @@ impl Lane {
             metrics.commit_took(began.elapsed());
             match result {
                 Ok(committed) => return (batch, Ok(committed)),
-                Err(Fault::Locked) if tries < *max_retries => {
+                Err(fault @ (Fault::Locked | Fault::Passing(_))) if tries < *max_retries => {
                     tries += 1;
                     tokio::time::sleep(pause(tries)).await;
                     let now = Instant::now();
                     let (rest, late): (Vec<_>, Vec<_>) = batch.into_iter().partition(|w| w.deadline > now);
-                    self.give_up(late, Refusal::Contention.into()).await;
+                    self.give_up(late, refusal(&fault).into()).await;
                     batch = rest;
                     if batch.is_empty() {
-                        return (batch, Err(Refusal::Contention.into()));
+                        return (batch, Err(refusal(&fault).into()));
                     }
                 }
                 Err(fault) => {
@@ -336,17 +268,33 @@ impl Lane {
         }
     }
 
-    /// Before the answers leave: those who are answered may ask again.
+    /// Before the answers leave: those who are answered may ask again, and the door knows what is
+    /// left. A door that is slow about it is told in the background.
     async fn publish(&self, batch: &[Waiting], after: Option<&Event>) {
         let ended: Vec<Release> = batch.iter().filter_map(Waiting::mark).collect();
-        if !ended.is_empty()
-            && let Err(fault) = self.shared.door.release(self.event, ended).await
-        {
-            tracing::warn!(%fault, "marks were not taken away; they end by themselves");
+        let left = after.map(|event| self.left(event));
+        if left.is_none() && ended.is_empty() {
+            return;
         }
-        if let Some(event) = after {
-            self.shared.metrics.remaining(event);
+        let mut settling = self.shared.door.settle(self.event, left, ended);
+        let settled = match (&mut settling).now_or_never() {
+            Some(settled) => Some(settled),
+            None => {
+                let task = tokio::spawn(settling);
+                tokio::time::timeout(SETTLE, task).await.ok().and_then(Result::ok)
+            }
+        };
+        match settled {
+            Some(Ok(())) => {}
+            Some(Err(fault)) => tracing::warn!(%fault, "the door was not told; marks end by themselves"),
+            None => tracing::debug!("the door is slow to be told what is left"),
         }
+    }
+
+    fn left(&self, event: &Event) -> Left {
+        self.shared.metrics.remaining(event);
+        let state = event.state_at(self.shared.ledger.now());
+        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end: None, state }
     }
 }
 
@@ -361,7 +309,7 @@ fn pause(tries: u32) -> Duration {
 pub fn refusal(fault: &Fault) -> Refusal {
     match fault {
         Fault::Locked => Refusal::Contention,
-        Fault::Unreachable(_) => Refusal::LedgerUnreachable,
+        Fault::Passing(_) | Fault::Unreachable(_) => Refusal::LedgerUnreachable,
         Fault::NoSuchEvent => Refusal::NotFound,
         Fault::Broken(_) => Refusal::Internal,
     }

@@ -1,6 +1,7 @@
 //! Settings: flags over environment over file over default. One table names them all; the command
 //! line, the file, the environment and the manual are made from it.
 
+mod stores;
 mod table;
 mod typed;
 
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+pub use self::stores::{Redis, Stores};
 pub use self::table::{SETTINGS, Setting};
 pub use self::typed::{LogFormat, Settings};
 

@@ -1,5 +1,7 @@
 //! Puts a server together from its settings, and runs it.
 
+pub mod scaled;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +24,7 @@ use stores::ledger::{Fault, Ledger};
 use crate::app::App;
 use crate::clock::EmbeddedClock;
 use crate::http::routes::routes;
-use crate::settings::Settings;
+use crate::settings::{Settings, Stores};
 
 /// How long `/readyz` says no before connections are refused: time for a balancer to notice.
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
@@ -32,7 +34,15 @@ const DRAIN_TIME: Duration = Duration::from_secs(8);
 /// The process ends with this when the disk can no longer be trusted (`EX_IOERR`).
 const DISK_FAILED: i32 = 74;
 
-/// Everything of one server, on the embedded ledger and door.
+/// Everything of one server, on the stores that its settings choose.
+pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
+    match settings.stores {
+        Stores::Embedded => embedded(settings).await,
+        Stores::Postgres { .. } => scaled::start(settings).await,
+    }
+}
+
+/// On the embedded ledger and door.
 pub async fn embedded(settings: Settings) -> Result<Arc<App>, String> {
     let parts = open_embedded(&settings, |newest| Arc::new(EmbeddedClock::starting(newest)))?;
     assemble(settings, parts).await

@@ -2,20 +2,32 @@
 //! so all of it may be lost at any moment.
 
 pub mod local;
+pub mod redis;
 
 use std::fmt;
 
 use rules::arrive::{Arrival, Arrived};
+use rules::event::State;
 use rules::ids::{EventId, RequestName, User};
+use rules::time::Moment;
 
 use crate::Working;
 
+/// Broken machinery. A refusal is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DoorFault(pub String);
+pub enum DoorFault {
+    /// It is not there, does not answer, or must not be used as it is.
+    Unreachable(String),
+    /// It is there, and could not do what it was asked.
+    Failed(String),
+}
 
 impl fmt::Display for DoorFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the door cannot be used: {}", self.0)
+        match self {
+            DoorFault::Unreachable(why) => write!(f, "the door cannot be used: {why}"),
+            DoorFault::Failed(why) => write!(f, "the door failed: {why}"),
+        }
     }
 }
 
@@ -28,6 +40,21 @@ pub struct Release {
     pub name: RequestName,
 }
 
+/// What the last batch left: a hint for the gateway and the line, never the truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Number of the newest history row. A lower one never overwrites a higher.
+    pub n: u64,
+    pub free: u32,
+    pub held: u32,
+    /// When the first hold ends; what is left is not known beyond it.
+    pub first_end: Option<Moment>,
+    pub state: State,
+}
+
+/// How long that says something.
+pub const LEFT_FRESH_MS: i64 = 1_000;
+
 pub trait Door: Send + Sync + 'static {
     /// Lets requests in, in this order; one answer each. Without a known generation every answer
     /// is `NoNumber`: the caller raises it in the ledger, calls `open`, and asks again.
@@ -36,8 +63,17 @@ pub trait Door: Send + Sync + 'static {
     /// Numbers of this generation may be given. A lower one than the door knows is ignored.
     fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>>;
 
-    /// These requests have ended, so their users may ask again.
-    fn release(&self, event: EventId, ended: Vec<Release>) -> Working<Result<(), DoorFault>>;
+    /// After a batch: this is left, and these requests have ended, so their users may ask again.
+    /// Whoever watches the event is told of the change.
+    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>>;
+
+    /// These requests have ended.
+    fn release(&self, event: EventId, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+        self.settle(event, None, ended)
+    }
+
+    /// What the last batch left, if that still says something.
+    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>>;
 
     fn ready(&self) -> Working<Result<(), DoorFault>>;
 }

@@ -1,6 +1,7 @@
 //! The ledger port: the only truth. Its one verb for change is `commit`, because that is where
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
+pub mod postgres;
 pub mod sqlite;
 
 use std::fmt;
@@ -39,6 +40,8 @@ pub struct Committed {
 pub enum Fault {
     /// The subject's lock could not be had in time; nothing was done.
     Locked,
+    /// It did not work this time; nothing was done, and trying again may help.
+    Passing(String),
     /// The ledger cannot be reached or cannot write; nothing is known to be done.
     Unreachable(String),
     NoSuchEvent,
@@ -50,6 +53,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Locked => f.write_str("the subject's lock could not be had"),
+            Fault::Passing(why) => write!(f, "the ledger was disturbed: {why}"),
             Fault::Unreachable(why) => write!(f, "the ledger cannot be used: {why}"),
             Fault::NoSuchEvent => f.write_str("no such event"),
             Fault::Broken(why) => write!(f, "the ledger is damaged or refuses: {why}"),

@@ -19,7 +19,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
         tracing::warn!("ALLOW_TRUSTED_HEADER=1: {} is believed from any address", settings.user_header);
     }
     let token_file = settings.admin_token.is_none().then(|| wiring::admin_token_file(&settings.data_dir));
-    let app = wiring::embedded(settings).await?;
+    let app = wiring::start(settings).await?;
     let listening = wiring::listen(app).await?;
     println!("Tickettock listens on http://{}", listening.address);
     if let Some(file) = token_file {

@@ -27,7 +27,7 @@ pub struct Asked {
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const X_IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
-const KEY_CHARS: usize = 128;
+pub const KEY_CHARS: usize = 128;
 
 impl Asked {
     pub fn user(&self, app: &App) -> Result<User, Refusal> {

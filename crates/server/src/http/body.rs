@@ -61,9 +61,13 @@ fn says_json(asked: &Asked) -> bool {
     kind.eq_ignore_ascii_case("application/json")
 }
 
-/// A text field that must be there: trimmed, printable, bounded.
+/// A text field that must be there: bounded as it was sent, trimmed, printable.
 pub fn text(field: &'static str, value: Option<&str>, most: usize) -> Result<Box<str>, Refusal> {
-    let value = value.ok_or_else(|| Fault::refused(field, Problem::Missing))?.trim();
+    let value = value.ok_or_else(|| Fault::refused(field, Problem::Missing))?;
+    if value.len() > most && value.chars().count() > most {
+        return Err(Fault::refused(field, Problem::Length { most }));
+    }
+    let value = value.trim();
     if value.is_empty() {
         return Err(Fault::refused(field, Problem::Missing));
     }

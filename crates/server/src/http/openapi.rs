@@ -6,9 +6,11 @@ mod yaml;
 
 use std::collections::BTreeSet;
 
+use rules::ids::USER_CHARS;
 use rules::outcome::{Fault, Forbidden, Problem, Refusal};
 use serde_json::{Map, Value, json};
 
+use super::asked::KEY_CHARS;
 use super::endpoint::{Operation, Route};
 use super::respond::{self, Dialect, Speech, Success};
 use super::routes::table;
@@ -94,7 +96,10 @@ fn describe(route: &Route, operation: &Operation) -> Value {
         Takes::Json(schema) => Some((schema, true)),
         Takes::MaybeJson(schema) => Some((schema, false)),
     } {
-        let content = json!({ "application/json": { "schema": named(schema) } });
+        let mut content = json!({ "application/json": { "schema": named(schema) } });
+        if let Some(example) = schemas::example(schema) {
+            content["application/json"]["example"] = example;
+        }
         described.insert("requestBody".into(), json!({ "required": required, "content": content }));
     }
     if doc.who == Who::Admin {
@@ -119,14 +124,18 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
         all.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
     }
     let header = |name: &str, required: bool, schema: Value, description: &str| json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": description });
-    let id = json!({ "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$" });
+    let text = |least: usize, most: usize| json!({ "type": "string", "minLength": least, "maxLength": most });
     let doc = &operation.doc;
     if matches!(doc.who, Who::User | Who::MaybeUser) {
         let about = "Who asks (FCFS_USER_HEADER). Dialect 2025-08-17 may do without on the short paths.";
-        all.push(header("X-User-Id", doc.who == Who::User, id.clone(), about));
+        // An empty header names nobody, which the oldest dialect may be.
+        let required = doc.who == Who::User;
+        all.push(header("X-User-Id", required, text(usize::from(required), USER_CHARS), about));
     }
     if doc.who != Who::Admin && !operation.method.is_safe() {
-        all.push(header("Idempotency-Key", false, id, "The same key again gets the first answer again."));
+        // Two more for the quotes that it may stand in.
+        let about = "The same key again gets the first answer again.";
+        all.push(header("Idempotency-Key", false, text(1, KEY_CHARS + 2), about));
     }
     let about = match route.speech {
         Speech::Plain => "Checked, and changes nothing here.".to_owned(),

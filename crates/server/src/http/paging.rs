@@ -1,5 +1,6 @@
 //! Keyset pages: `limit`, `after`, and in the answer `next`. A page never shifts under a reader.
 
+use rules::ids::whole;
 use rules::outcome::{Fault, Problem, Refusal};
 
 use super::asked::Asked;
@@ -14,13 +15,13 @@ pub struct Paging {
 
 impl Paging {
     pub fn asked(asked: &Asked) -> Result<Paging, Refusal> {
-        let limit =
-            match asked.query("limit")? {
-                None => LIMIT,
-                Some(text) => text.parse().ok().filter(|limit| (1..=LIMIT_MOST).contains(limit)).ok_or_else(|| {
-                    Fault::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 })
-                })?,
-            };
+        let limit = match asked.query("limit")? {
+            None => LIMIT,
+            Some(text) => whole(&text)
+                .and_then(|n| usize::try_from(n).ok())
+                .filter(|limit| (1..=LIMIT_MOST).contains(limit))
+                .ok_or_else(|| Fault::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 }))?,
+        };
         Ok(Paging { limit, after: asked.query("after")? })
     }
 

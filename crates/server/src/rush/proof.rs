@@ -72,10 +72,14 @@ impl<'a> Known<'a> {
         let mut known = Known::default();
         for memory in memories {
             match &memory.outcome {
-                Outcome::Reserved { seat, id, .. } => drop(known.told.insert(id, (memory.buyer, *seat))),
-                Outcome::Cancelled { id } | Outcome::Unknown(Asked::Cancellation { id }) => drop(known.gone.insert(id)),
+                Outcome::Reserved { seat, id, .. } => {
+                    known.told.insert(id, (memory.buyer, *seat));
+                }
+                Outcome::Cancelled { id } | Outcome::Unknown(Asked::Cancellation { id }) => {
+                    known.gone.insert(id);
+                }
                 Outcome::Unknown(Asked::Seat) | Outcome::Refused { status: 500.., .. } => {
-                    drop(known.doubt.insert(memory.buyer))
+                    known.doubt.insert(memory.buyer);
                 }
                 Outcome::Refused { .. } => {}
             }

@@ -35,6 +35,24 @@ pub const SETTINGS: &[Setting] = &[
         "./tickettock-data",
         "Folder of the embedded ledger, and of the admin token made at first start.",
     ),
+    secret(
+        "DATABASE_URL",
+        "Ledger: postgres://user:password@host:port/database (sslmode=disable, prefer, require or verify-full). \
+         Unset: SQLite in DATA_DIR.",
+    ),
+    setting("DB_POOL", "8", "Connections to PostgreSQL at most."),
+    secret(
+        "REDIS_URL",
+        "Door: redis://:password@host:port, or rediss:// with TLS; needs DATABASE_URL. Unset: in the process, one server only.",
+    ),
+    setting("REDIS_HOST", "", "Host of Redis, in place of REDIS_URL."),
+    setting("REDIS_PORT", "6379", "Port of Redis, with REDIS_HOST."),
+    secret("REDIS_PASSWORD", "Password of Redis, with REDIS_HOST."),
+    setting(
+        "REDIS_CLUSTER",
+        "0",
+        "1: REDIS_URL is a Redis Cluster; several nodes may be given with commas between them.",
+    ),
     setting("FCFS_SEATS", "9", "Seats of event 1, which is made at first start."),
     setting("FCFS_USER_HEADER", "X-User-Id", "Header that names the user in AUTH_MODE=header."),
     setting(
@@ -55,7 +73,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("AUTH_MODE", "header", "header: FCFS_USER_HEADER is believed, from loopback or with GATEWAY_KEY."),
     secret(
         "ADMIN_TOKEN",
-        "Bearer token of the admin paths, at least 16 characters. Unset: one is made at first start.",
+        "Bearer token of the admin paths, at least 16 characters. Unset, with SQLite: one is made at first start.",
     ),
     secret("GATEWAY_KEY", "Secret that the gateway shows, at least 32 characters."),
     setting(

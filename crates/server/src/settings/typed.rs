@@ -8,6 +8,7 @@ use rules::arrive::Budget;
 use rules::command::Terms;
 use salvo::http::HeaderName;
 
+use super::stores::Stores;
 use super::{BadSetting, Values};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub struct Settings {
     pub app_host: IpAddr,
     pub app_port: u16,
     pub data_dir: PathBuf,
+    pub stores: Stores,
     pub seats: u32,
     pub user_header: HeaderName,
     pub budget: Budget,
@@ -47,6 +49,7 @@ impl Settings {
             app_host: read.parsed("APP_HOST", "an IP address such as 127.0.0.1 or ::1")?,
             app_port: read.parsed("APP_PORT", "a port from 0 to 65535")?,
             data_dir: read.path("DATA_DIR")?,
+            stores: Stores::understand(&read)?,
             seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
             budget: Budget {
@@ -75,6 +78,11 @@ impl Settings {
             "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
             _ => read.switch("FCFS_ANONYMOUS")?,
         };
+        if settings.admin_token.is_none() && settings.stores != Stores::Embedded {
+            return Err(BadSetting(
+                "ADMIN_TOKEN is unset: with DATABASE_URL it is required, the same on every server".into(),
+            ));
+        }
         settings.safe_to_listen()?;
         Ok(settings)
     }
@@ -92,16 +100,16 @@ impl Settings {
     }
 }
 
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     values: &'a Values,
 }
 
 impl Reading<'_> {
-    fn text(&self, name: &str) -> &str {
+    pub(super) fn text(&self, name: &str) -> &str {
         &self.values.get(name).text
     }
 
-    fn bad(&self, name: &str, expected: &str) -> BadSetting {
+    pub(super) fn bad(&self, name: &str, expected: &str) -> BadSetting {
         let value = self.values.get(name);
         let secret = super::SETTINGS.iter().any(|s| s.name == name && s.secret);
         let shown = if secret { "hidden".to_owned() } else { format!("{:?}", value.text) };
@@ -112,13 +120,13 @@ impl Reading<'_> {
         self.text(name).trim().parse().map_err(|_| self.bad(name, expected))
     }
 
-    fn within(&self, name: &str, least: i64, most: i64) -> Result<i64, BadSetting> {
+    pub(super) fn within(&self, name: &str, least: i64, most: i64) -> Result<i64, BadSetting> {
         let expected = || self.bad(name, &format!("a whole number from {least} to {most}"));
         let number: i64 = self.text(name).trim().parse().map_err(|_| expected())?;
         if (least..=most).contains(&number) { Ok(number) } else { Err(expected()) }
     }
 
-    fn switch(&self, name: &str) -> Result<bool, BadSetting> {
+    pub(super) fn switch(&self, name: &str) -> Result<bool, BadSetting> {
         match self.text(name).trim() {
             "0" | "false" => Ok(false),
             "1" | "true" => Ok(true),

@@ -92,3 +92,36 @@ async fn heavy_readers_do_not_slow_the_sale() {
     assert!(lists > 10, "the readers read: {lists}");
     assert!(ratio >= 0.8, "the sale ran at {ratio:.2} of its speed without readers");
 }
+
+/// Resident memory of the process, in MiB.
+fn resident(process: &Process) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+/// A million seats in both writings and both encodings, all of them kept, after changes too.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_lists_of_a_million_fit_in_150_mib() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[("FCFS_SEATS", "1000000")]).await;
+    let mut client = process.client();
+    let before = resident(&process);
+    let mut sizes = Vec::new();
+    for round in 0..5 {
+        for version in ["1.1", "1.0"] {
+            for encoding in ["identity", "gzip"] {
+                let headers = [("Api-Version", version), ("Accept-Encoding", encoding)];
+                let answer = client.send("GET", "/api/v1/seats", &headers, "").await;
+                assert_eq!(answer.status, 200);
+                if round == 0 {
+                    sizes.push(answer.body.len() >> 10);
+                }
+            }
+        }
+        assert!(client.reserve(1, &format!("u{round}")).await.seat().is_some());
+    }
+    let after = resident(&process);
+    println!("a million seats: {before} MiB before, {after} MiB with every list; KiB per list {sizes:?}");
+    assert!(after - before < 150, "{before} to {after} MiB");
+}

@@ -1,5 +1,8 @@
 //! The conformance suite over every store we ship, and over stores that are broken on purpose.
 
+mod agreement;
+mod postgres;
+mod redis;
 mod sqlite;
 
 use stores::conformance::{CHAPTERS, Stand};

@@ -31,6 +31,7 @@ const SALE: &[fn() -> Refusal] = &[
     || Refusal::Contention,
     || Refusal::KeyMismatch,
     || Refusal::DoorUnreachable,
+    || Refusal::DoorFailed,
     || Refusal::NoNumber,
 ];
 
@@ -55,23 +56,28 @@ pub const LAYOUT: Doc = read(
 pub const SEATS: Doc =
     read("listSeats", "seats", "Every seat, at most 250 ms behind. ETag, gzip.", &[ok("SeatsInAnyDialect"), UNCHANGED]);
 pub const SEAT: Doc = read("getSeat", "seats", "One seat, exact.", &[ok("SeatInAnyDialect")]);
-pub const RESERVE: Doc =
-    reserve("reserve", "The lowest free seat of the event, first come, first served.", Who::User, Takes::Json("Buyer"));
+pub const RESERVE: Doc = reserve(
+    "reserve",
+    "The lowest free seat of the event, first come, first served.",
+    Who::User,
+    Takes::MaybeJson("BuyerInAnyDialect"),
+);
 pub const FIRST_SEATS: Doc = Doc { id: "listSeatsOfFirstEvent", ..SEATS };
 pub const FIRST_SEAT: Doc = Doc { id: "getSeatOfFirstEvent", ..SEAT };
 pub const FIRST_RESERVE: Doc = reserve(
     "reserveInFirstEvent",
     "The lowest free seat of event 1, first come, first served.",
     Who::MaybeUser,
-    Takes::MaybeJson("Buyer"),
+    Takes::MaybeJson("BuyerInAnyDialect"),
 );
 pub const FIRST_RESERVE_1_0: Doc = reserve(
     "reserveInFirstEvent10",
     "The same; speaks dialect 1.0 unless told otherwise.",
     Who::MaybeUser,
-    Takes::MaybeJson("Buyer"),
+    Takes::MaybeJson("BuyerInAnyDialect"),
 );
-pub const JOIN: Doc = reserve("join", "The same under a shorter path.", Who::MaybeUser, Takes::MaybeJson("Buyer"));
+pub const JOIN: Doc =
+    reserve("join", "The same under a shorter path.", Who::MaybeUser, Takes::MaybeJson("BuyerInAnyDialect"));
 
 pub const MINE: Doc = Doc {
     who: Who::User,

@@ -9,10 +9,23 @@ use crate::http::buyer::BUYER_NAME_CHARS;
 
 pub fn all() -> Value {
     let mut all = Map::new();
-    for (name, schema) in asked().into_iter().chain(answered()).chain(refused()).chain(old_dialects()) {
+    for (name, schema) in asked().into_iter().chain(buyers()).chain(answered()).chain(refused()).chain(old_dialects()) {
         all.insert(name.into(), schema);
     }
     Value::Object(all)
+}
+
+/// What to try first; also the way by which the fuzzer reaches a sale.
+pub fn example(schema: &str) -> Option<Value> {
+    match schema {
+        "BuyerInAnyDialect" => Some(json!({ "userName": "Alice", "phone": "010-1234-5678" })),
+        "NewEvent" => {
+            let rows = json!([{ "name": "A", "seats": 20 }, { "name": "B", "seats": 24 }]);
+            Some(json!({ "name": "Gala", "seats": { "sections": [{ "name": "1층", "rows": rows }] } }))
+        }
+        "Amendment" => Some(json!({ "maxPerUser": 4 })),
+        _ => None,
+    }
 }
 
 /// An object whose fields are all there.
@@ -39,41 +52,49 @@ fn page(name: &str, entry: &str) -> Value {
 
 const MOMENT: &str = "An RFC 3339 time in UTC.";
 
+/// Printable: what that means beyond the length is said in words, a pattern would refuse more.
+fn text(most: usize) -> Value {
+    let about = "Printable characters of any script; no control characters.";
+    json!({ "type": "string", "minLength": 1, "maxLength": most, "description": about })
+}
+
+/// Null and absent are the same.
+fn maybe(mut schema: Value) -> Value {
+    schema["type"] = json!([schema["type"].clone(), "null"]);
+    schema
+}
+
 fn asked() -> Vec<(&'static str, Value)> {
-    let text =
-        |most: usize| json!({ "type": "string", "minLength": 1, "maxLength": most, "pattern": "^[A-Za-z0-9]+$" });
-    let phone = json!({ "type": "string", "pattern": "^010-[0-9]{4}-[0-9]{4}$", "description": "E.164, or a usual form of DEFAULT_REGION." });
-    let name = json!({ "type": "string", "minLength": 1, "maxLength": BUYER_NAME_CHARS, "pattern": "^[A-Za-z0-9]+$" });
-    let seats = json!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": SEATS_PER_EVENT }, named("Hall")] });
-    let most = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PER_USER });
+    let count = |least: u32, most: u32| json!({ "type": "integer", "minimum": least, "maximum": most });
+    let seats = json!({ "oneOf": [count(0, SEATS_PER_EVENT), named("Hall")] });
+    let most = maybe(count(1, MAX_PER_USER));
     let opens = json!({ "type": ["string", "null"], "format": "date-time", "description": MOMENT });
-    let row = object(
-        json!({ "name": text(PLACE_NAME_CHARS), "seats": { "type": "integer", "minimum": 1, "maximum": SEATS_PER_ROW } }),
-    );
+    let row = object(json!({ "name": text(PLACE_NAME_CHARS), "seats": count(1, SEATS_PER_ROW) }));
     let rows = json!({ "type": "array", "minItems": 1, "maxItems": ROWS_MOST, "items": row });
     let section = object(json!({ "name": text(PLACE_NAME_CHARS), "rows": rows }));
     let sections = json!({ "type": "array", "minItems": 1, "maxItems": SECTIONS_MOST, "items": section });
-    let mut buyer = object(json!({ "userName": name, "phone": phone }));
-    buyer["description"] = "Dialect 1.0 asks for the phone only; in 2025-08-17 both may be left out.".into();
+    let name = text(EVENT_NAME_CHARS);
+    let made = json!({ "name": name, "seats": seats, "maxPerUser": most, "opensAt": opens });
+    let amended = json!({ "name": maybe(name), "maxPerUser": most, "opensAt": opens, "seats": { "type": "null" } });
     vec![
-        ("Buyer", buyer),
         ("Hall", object(json!({ "sections": sections }))),
-        (
-            "NewEvent",
-            json!({
-                "type": "object",
-                "required": ["name", "seats"],
-                "properties": { "name": text(EVENT_NAME_CHARS), "seats": seats, "maxPerUser": most, "opensAt": opens },
-            }),
-        ),
-        (
-            "Amendment",
-            json!({
-                "type": "object",
-                "properties": { "name": text(EVENT_NAME_CHARS), "maxPerUser": most, "opensAt": opens, "seats": false },
-            }),
-        ),
+        ("NewEvent", json!({ "type": "object", "required": ["name", "seats"], "properties": made })),
+        ("Amendment", json!({ "type": "object", "properties": amended })),
     ]
+}
+
+/// Dialects ask for different fields, and what a dialect does not know it ignores.
+fn buyers() -> Vec<(&'static str, Value)> {
+    let about = "E.164, or a usual form of DEFAULT_REGION.";
+    let phone = json!({ "type": "string", "description": about, "examples": ["010-1234-5678", "+821012345678"] });
+    let mut oldest = json!({ "type": "object", "properties": { "phone": maybe(phone.clone()) } });
+    oldest["description"] = "Dialect 2025-08-17: the phone may be left out, and so may the body.".into();
+    let mut old = object(json!({ "phone": phone }));
+    old["description"] = "Dialect 1.0.".into();
+    let mut buyer = object(json!({ "userName": text(BUYER_NAME_CHARS), "phone": phone }));
+    buyer["description"] = "Dialect 1.1.".into();
+    let any: Vec<Value> = ["Buyer", "Buyer10", "Buyer20250817"].map(named).into();
+    vec![("Buyer", buyer), ("Buyer10", old), ("Buyer20250817", oldest), ("BuyerInAnyDialect", json!({ "anyOf": any }))]
 }
 
 fn answered() -> Vec<(&'static str, Value)> {

@@ -182,10 +182,16 @@ fn deciding(refusal: &Refusal) -> Advice {
             "See `/readyz` and the log.",
         ),
         Refusal::DoorUnreachable => advice(
+            "the door cannot be reached",
+            "Try again in a moment.",
+            "Ask again after `Retry-After`.",
+            "See `/readyz`: Redis is down, or must not be used as it is.",
+        ),
+        Refusal::DoorFailed => advice(
             "a script of the door failed",
             "Try again in a moment.",
             "Ask again after `Retry-After`.",
-            "See `/readyz`: Redis is down, full or busy.",
+            "See the log: Redis is full or busy.",
         ),
         Refusal::NoNumber => advice(
             "no arrival number could be had",

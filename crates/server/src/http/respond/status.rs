@@ -29,9 +29,11 @@ pub fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::Contention => StatusCode::CONFLICT,
         Refusal::KeyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Overloaded | Refusal::LedgerUnreachable | Refusal::DoorUnreachable | Refusal::NoNumber => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Refusal::Overloaded
+        | Refusal::LedgerUnreachable
+        | Refusal::DoorUnreachable
+        | Refusal::DoorFailed
+        | Refusal::NoNumber => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -10,8 +10,11 @@ use serde_json::{Value, json};
 use server::app::App;
 use server::clock::EmbeddedClock;
 use server::settings::{Settings, Values};
+use server::wiring::scaled::{Outside, Scaled};
 use server::wiring::{self, Parts};
 use stores::ledger::Ledger;
+use testing::database::Database;
+use testing::redis::{Cluster, TestRedis};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -22,16 +25,28 @@ use super::{Answer, Client};
 pub enum Backing {
     /// SQLite, door in the process.
     Embedded,
+    /// PostgreSQL, door in the process.
+    Postgres,
+    /// PostgreSQL and Redis.
+    Redis,
+    /// PostgreSQL and a Redis Cluster of three nodes.
+    Cluster,
 }
 
 /// Runs a test of answers on every backing: `on_every_backing!(name, other, ...)`.
 #[macro_export]
 macro_rules! on_every_backing {
     ($($test:ident),+ $(,)?) => {
-        mod embedded {
+        $crate::on_every_backing!(@one embedded Embedded $($test)+);
+        $crate::on_every_backing!(@one postgres Postgres $($test)+);
+        $crate::on_every_backing!(@one redis Redis $($test)+);
+        $crate::on_every_backing!(@one cluster Cluster $($test)+);
+    };
+    (@one $module:ident $backing:ident $($test:ident)+) => {
+        mod $module {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $test() {
-                super::$test($crate::support::stand::Backing::Embedded).await;
+                super::$test($crate::support::stand::Backing::$backing).await;
             })+
         }
     };
@@ -49,21 +64,84 @@ impl Clock for MovedClock {
     }
 }
 
+/// What a stand keeps on; several servers may share it, and it outlives a restart.
+pub struct Ground {
+    backing: Backing,
+    folder: tempfile::TempDir,
+    database: Option<Database>,
+    _redis: Option<TestRedis>,
+    _cluster: Option<Cluster>,
+    /// Where the stores are.
+    settings: Vec<(String, String)>,
+}
+
+/// With PostgreSQL the token is a setting; for all stands of a test the same one.
+const TOKEN: &str = "the-token-of-the-tests";
+
+impl Ground {
+    pub async fn new(backing: Backing) -> Ground {
+        let database = if backing == Backing::Embedded { None } else { Some(Database::fresh().await) };
+        let redis = (backing == Backing::Redis).then(TestRedis::start);
+        let cluster = (backing == Backing::Cluster).then(Cluster::take);
+        let mut settings = Vec::new();
+        let mut set = |name: &str, value: String| settings.push((name.to_owned(), value));
+        if let Some(database) = &database {
+            set("DATABASE_URL", database.url.clone());
+            set("ADMIN_TOKEN", TOKEN.into());
+        }
+        if let Some(redis) = &redis {
+            set("REDIS_URL", redis.url());
+        }
+        if let Some(cluster) = &cluster {
+            set("REDIS_URL", cluster.url.clone());
+            set("REDIS_CLUSTER", "1".into());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        Ground { backing, folder, database, _redis: redis, _cluster: cluster, settings }
+    }
+
+    /// PostgreSQL and Redis at these addresses, such as those of a proxy.
+    pub fn at(database: &str, redis: &str) -> Ground {
+        let pairs = [("DATABASE_URL", database), ("REDIS_URL", redis), ("ADMIN_TOKEN", TOKEN)];
+        let settings = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let folder = tempfile::tempdir().unwrap();
+        Ground { backing: Backing::Redis, folder, database: None, _redis: None, _cluster: None, settings }
+    }
+
+    pub fn database(&self) -> &Database {
+        self.database.as_ref().expect("a stand on PostgreSQL")
+    }
+
+    /// For a process of its own on the same stores.
+    pub fn settings(&self) -> Vec<(&str, &str)> {
+        self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+}
+
 pub struct Stand {
     pub app: Arc<App>,
     pub address: SocketAddr,
     added_ms: Arc<AtomicI64>,
+    moved: Moved,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     serving: tokio::sync::Mutex<Option<JoinHandle<()>>>,
     settings: Vec<(String, String)>,
-    folder: Option<tempfile::TempDir>,
+    /// Dropped last.
+    pub ground: Arc<Ground>,
 }
+
+/// Tells the stores how far time was moved.
+type Moved = Box<dyn Fn(i64) + Send + Sync>;
 
 impl Stand {
     pub async fn on(backing: Backing, settings: &[(&str, &str)]) -> Stand {
-        match backing {
-            Backing::Embedded => Stand::embedded(settings).await,
-        }
+        Stand::at(Arc::new(Ground::new(backing).await), settings).await
+    }
+
+    /// One more server on the same ground.
+    pub async fn at(ground: Arc<Ground>, settings: &[(&str, &str)]) -> Stand {
+        let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        Stand::start(ground, settings, Arc::default(), |ledger| ledger).await
     }
 
     pub async fn embedded(settings: &[(&str, &str)]) -> Stand {
@@ -73,22 +151,30 @@ impl Stand {
     /// An embedded server whose ledger is bent by the test.
     pub async fn bent(settings: &[(&str, &str)], bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>) -> Stand {
         let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        let folder = tempfile::tempdir().unwrap();
-        Stand::start(folder, settings, Arc::default(), bend).await
+        let ground = Arc::new(Ground::new(Backing::Embedded).await);
+        Stand::start(ground, settings, Arc::default(), bend).await
     }
 
     async fn start(
-        folder: tempfile::TempDir,
+        ground: Arc<Ground>,
         given: Vec<(String, String)>,
         added_ms: Arc<AtomicI64>,
         bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>,
     ) -> Stand {
-        let settings = understand(&given, folder.path());
-        let moved = added_ms.clone();
+        let both: Vec<_> = given.iter().chain(&ground.settings).cloned().collect();
+        let settings = understand(&both, ground.folder.path());
+        let added = added_ms.clone();
         let make_clock = |newest: Moment| {
-            Arc::new(MovedClock { base: EmbeddedClock::starting(newest), added_ms: moved }) as Arc<dyn Clock>
+            Arc::new(MovedClock { base: EmbeddedClock::starting(newest), added_ms: added }) as Arc<dyn Clock>
         };
-        let Parts { ledger, door } = wiring::open_embedded(&settings, make_clock).unwrap();
+        let (Parts { ledger, door }, moved): (_, Moved) = match ground.backing {
+            Backing::Embedded => (wiring::open_embedded(&settings, make_clock).unwrap(), Box::new(|_| {})),
+            _ => {
+                let scaled = Scaled::new(&settings, make_clock(Moment(0))).unwrap();
+                scaled.prepare().await.unwrap();
+                (scaled.parts(), Box::new(move |ms| move_clocks(&scaled, ms)))
+            }
+        };
         let app = wiring::assemble(settings, Parts { ledger: bend(ledger), door }).await.unwrap();
         let listening = wiring::listen(app.clone()).await.unwrap();
         let address = listening.address;
@@ -100,10 +186,11 @@ impl Stand {
             app,
             address,
             added_ms,
+            moved,
             stop: Mutex::new(Some(stop)),
             serving: tokio::sync::Mutex::new(Some(serving)),
             settings: given,
-            folder: Some(folder),
+            ground,
         }
     }
 
@@ -113,7 +200,8 @@ impl Stand {
 
     /// Moves the ledger's and the door's time.
     pub fn advance_ms(&self, ms: i64) {
-        self.added_ms.fetch_add(ms, Ordering::SeqCst);
+        let total = self.added_ms.fetch_add(ms, Ordering::SeqCst) + ms;
+        (self.moved)(total);
     }
 
     /// As SIGTERM does.
@@ -147,14 +235,21 @@ impl Stand {
     pub async fn restart(mut self) -> Stand {
         self.ask_to_stop();
         self.stopped().await;
-        let folder = self.folder.take().unwrap();
+        let ground = self.ground.clone();
         let (given, added_ms) = (std::mem::take(&mut self.settings), self.added_ms.clone());
         let app = Arc::downgrade(&self.app);
         drop(self);
-        while app.strong_count() > 0 || !unlocked(folder.path()) {
+        while ground.backing == Backing::Embedded && (app.strong_count() > 0 || !unlocked(ground.folder.path())) {
             tokio::task::yield_now().await;
         }
-        Stand::start(folder, given, added_ms, |ledger| ledger).await
+        Stand::start(ground, given, added_ms, |ledger| ledger).await
+    }
+}
+
+fn move_clocks(scaled: &Scaled, added_ms: i64) {
+    scaled.ledger.move_clock(added_ms);
+    if let Outside::Redis(door) = &scaled.door {
+        door.move_clock(added_ms);
     }
 }
 

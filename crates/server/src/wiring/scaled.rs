@@ -1,0 +1,123 @@
+//! A server on PostgreSQL, alone with its own door or one of many with Redis. Either may be away when
+//! the process starts: it listens, says what is missing, and heals itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rules::time::Clock;
+use stores::door::Door;
+use stores::door::local::LocalDoor;
+use stores::door::redis::{self, RedisDoor};
+use stores::ledger::postgres::{self, NotPrepared, PostgresLedger};
+
+use super::{Parts, admin_token, first_event};
+use crate::app::App;
+use crate::clock::EmbeddedClock;
+use crate::settings::{Settings, Stores};
+
+/// How often it is tried again what was not there.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// The process ends with this when its database is another's, or of another version.
+const UNFIT: i32 = 2;
+
+/// The adapters of one server, known by their own names.
+pub struct Scaled {
+    pub ledger: Arc<PostgresLedger>,
+    pub door: Outside,
+}
+
+#[derive(Clone)]
+pub enum Outside {
+    Local(Arc<LocalDoor>),
+    Redis(Arc<RedisDoor>),
+}
+
+impl Scaled {
+    /// Connects to nothing yet. `clock` is the local door's.
+    pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Scaled, String> {
+        let Stores::Postgres { url, pool, redis } = &settings.stores else {
+            return Err("DATABASE_URL is unset".into());
+        };
+        let place = postgres::Place {
+            url: url.clone(),
+            pool: *pool,
+            key_ttl_ms: settings.terms.key_ttl_ms,
+            clock: clock.clone(),
+            planted: postgres::Bug::default(),
+        };
+        let ledger = Arc::new(PostgresLedger::new(&place).map_err(|why| format!("DATABASE_URL: {why}"))?);
+        let door = match redis {
+            None => Outside::Local(Arc::new(LocalDoor::new(clock, settings.budget))),
+            Some(at) => {
+                let (url, cluster) = (at.url.clone(), at.cluster);
+                let place = redis::Place { url, cluster, budget: settings.budget, ledger: ledger.id() };
+                Outside::Redis(Arc::new(RedisDoor::new(place).map_err(|why| format!("REDIS_URL: {why}"))?))
+            }
+        };
+        Ok(Scaled { ledger, door })
+    }
+
+    pub fn parts(&self) -> Parts {
+        let door: Arc<dyn Door> = match &self.door {
+            Outside::Local(door) => door.clone(),
+            Outside::Redis(door) => door.clone(),
+        };
+        Parts { ledger: self.ledger.clone(), door }
+    }
+
+    /// Tables, and with a door in the process the claim to be the only server.
+    pub async fn prepare(&self) -> Result<(), NotPrepared> {
+        self.ledger.prepare().await?;
+        let Outside::Local(door) = &self.door else { return Ok(()) };
+        let door = door.clone();
+        let changed = move |ours: bool| {
+            if !ours {
+                // Its reason was logged where it was found.
+                std::process::exit(UNFIT);
+            }
+            // Another server may have given numbers meanwhile: a new generation.
+            door.close();
+        };
+        self.ledger.claim(changed).await
+    }
+}
+
+/// The whole server. What cannot be reached yet is tried again in the background; what will not get
+/// better by waiting is an error.
+pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
+    let clock = Arc::new(EmbeddedClock::starting(rules::time::Moment(0)));
+    let scaled = Scaled::new(&settings, clock)?;
+    let token = admin_token(&settings).map_err(|e| e.to_string())?;
+    let Parts { ledger, door } = scaled.parts();
+    let app = App::new(settings, token, ledger, door);
+    match prepare(&scaled, &app).await {
+        Ok(()) => Ok(app),
+        Err(NotPrepared::Unfit(why)) => Err(why),
+        Err(NotPrepared::Unreachable(why)) => {
+            tracing::warn!(why, "PostgreSQL is not there yet");
+            tokio::spawn(prepare_later(scaled, app.clone()));
+            Ok(app)
+        }
+    }
+}
+
+async fn prepare(scaled: &Scaled, app: &App) -> Result<(), NotPrepared> {
+    scaled.prepare().await?;
+    first_event(app).await.map_err(|fault| NotPrepared::Unreachable(fault.to_string()))
+}
+
+async fn prepare_later(scaled: Scaled, app: Arc<App>) {
+    loop {
+        tokio::time::sleep(AGAIN).await;
+        match prepare(&scaled, &app).await {
+            Ok(()) => return tracing::info!("PostgreSQL is there"),
+            Err(NotPrepared::Unreachable(why)) => tracing::debug!(why, "PostgreSQL is not there yet"),
+            Err(NotPrepared::Unfit(why)) => {
+                tracing::error!(why, "this server cannot go on");
+                eprintln!("tickettock: {why}");
+                std::process::exit(UNFIT);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The door in Redis, for any number of servers: single or Cluster. Everything that must happen in
+//! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
+
+mod keys;
+mod scripts;
+mod trouble;
+mod wire;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
+use rules::event::State;
+use rules::ids::{EventId, Number};
+use rules::time::Moment;
+
+use self::scripts::Scripts;
+use self::wire::Wires;
+use super::{Door, DoorFault, Left, Release};
+use crate::Working;
+
+/// Scripts take at most so many requests a call: Redis does nothing else meanwhile.
+const CALL_MOST: usize = 128;
+
+pub struct RedisDoor(Arc<Inner>);
+
+struct Inner {
+    wires: Wires,
+    scripts: Scripts,
+    budget: Budget,
+    /// Known once the ledger was reached; no number is given before.
+    ledger: Arc<OnceLock<String>>,
+    clock_offset_ms: AtomicI64,
+}
+
+/// What the door is given from outside.
+#[derive(Clone)]
+pub struct Place {
+    /// `redis://` or `rediss://`; several nodes of a cluster with commas between them.
+    pub url: String,
+    pub cluster: bool,
+    pub budget: Budget,
+    /// Whose door it is.
+    pub ledger: Arc<OnceLock<String>>,
+}
+
+impl RedisDoor {
+    /// Connects to nothing yet: Redis may come later than this process.
+    pub fn new(place: Place) -> Result<RedisDoor, String> {
+        Ok(RedisDoor(Arc::new(Inner {
+            wires: Wires::new(&place.url, place.cluster)?,
+            scripts: Scripts::new(),
+            budget: place.budget,
+            ledger: place.ledger,
+            clock_offset_ms: AtomicI64::new(0),
+        })))
+    }
+
+    /// Moves this door's clock, for tests.
+    pub fn move_clock(&self, offset_ms: i64) {
+        self.0.clock_offset_ms.store(offset_ms, Ordering::Release);
+    }
+
+    fn run<T, W>(&self, work: impl FnOnce(Arc<Inner>) -> W) -> Working<Result<T, DoorFault>>
+    where
+        W: Future<Output = Result<T, DoorFault>> + Send + 'static,
+    {
+        Box::pin(work(self.0.clone()))
+    }
+}
+
+impl Inner {
+    fn offset_ms(&self) -> i64 {
+        self.clock_offset_ms.load(Ordering::Acquire)
+    }
+
+    fn ledger(&self) -> Option<&str> {
+        self.ledger.get().map(String::as_str)
+    }
+
+    async fn arrive(&self, event: EventId, arrivals: &[Arrival]) -> Result<Vec<Arrived>, DoorFault> {
+        let Some(ledger) = self.ledger() else { return Ok(vec![Arrived::NoNumber; arrivals.len()]) };
+        let mut connected = self.wires.get().await?;
+        let door = keys::door(event);
+        let mut script = self.scripts.arrive.prepare_invoke();
+        script.key(&door).key(keys::sequence(event));
+        script.arg(ledger).arg(&*connected.run_id).arg(self.offset_ms());
+        script.arg(MARK_MS).arg(self.budget.limit).arg(self.budget.window_ms);
+        for arrival in arrivals {
+            let marked = arrival.user.as_ref().filter(|_| !arrival.keyed);
+            script.key(marked.map_or(door.clone(), |user| keys::user(event, user)));
+            script.key(keys::address(event, &arrival.address));
+            script.arg(marked.map_or(String::new(), |_| keys::name(arrival.name)));
+        }
+        let said: Vec<u64> = self.wires.run(&mut connected, &script).await?;
+        let arrived: Vec<Arrived> = said.chunks(2).map(understand).collect();
+        if arrived.len() == arrivals.len() { Ok(arrived) } else { Err(odd("arrive", &said)) }
+    }
+
+    async fn settle(&self, event: EventId, left: Option<&Left>, ended: &[Release]) -> Result<(), DoorFault> {
+        let mut connected = self.wires.get().await?;
+        let mut script = self.scripts.settle.prepare_invoke();
+        script.key(keys::left(event)).arg(self.offset_ms());
+        match left {
+            Some(left) => {
+                let first_end = left.first_end.map_or(String::new(), |end| end.0.to_string());
+                script.arg(left.n).arg(left.free).arg(left.held).arg(first_end).arg(left.state.as_str());
+            }
+            None => {
+                script.arg("").arg("").arg("").arg("").arg("");
+            }
+        }
+        script.arg(keys::live(event));
+        for mark in ended {
+            script.key(keys::user(event, &mark.user)).arg(keys::name(mark.name));
+        }
+        let _: u64 = self.wires.run(&mut connected, &script).await?;
+        Ok(())
+    }
+
+    async fn left(&self, event: EventId) -> Result<Option<Left>, DoorFault> {
+        let mut connected = self.wires.get().await?;
+        let mut script = self.scripts.left.prepare_invoke();
+        script.key(keys::left(event)).arg(self.offset_ms());
+        let said: Vec<String> = self.wires.run(&mut connected, &script).await?;
+        let [n, free, held, first_end, state] = &said[..] else { return Ok(None) };
+        let number = |text: &String| text.parse::<u64>().map_err(|_| odd("left", &said));
+        Ok(Some(Left {
+            n: number(n)?,
+            free: number(free)? as u32,
+            held: number(held)? as u32,
+            first_end: first_end.parse().ok().map(Moment),
+            state: State::named(state).ok_or_else(|| odd("left", &said))?,
+        }))
+    }
+}
+
+fn understand(said: &[u64]) -> Arrived {
+    match *said {
+        [1, number] => Arrived::Number(Number(number)),
+        [2, retry_after] => Arrived::AddressSpent { retry_after },
+        [3, retry_after] => Arrived::AlreadyAsking { retry_after },
+        _ => Arrived::NoNumber,
+    }
+}
+
+fn odd(script: &str, said: &impl std::fmt::Debug) -> DoorFault {
+    DoorFault::Failed(format!("{script} answered {said:?}"))
+}
+
+impl Door for RedisDoor {
+    fn arrive(&self, event: EventId, arrivals: Vec<Arrival>) -> Working<Result<Vec<Arrived>, DoorFault>> {
+        self.run(|inner| async move {
+            let mut arrived = Vec::with_capacity(arrivals.len());
+            for some in arrivals.chunks(CALL_MOST) {
+                arrived.extend(inner.arrive(event, some).await?);
+            }
+            Ok(arrived)
+        })
+    }
+
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move {
+            let Some(ledger) = inner.ledger() else {
+                return Err(DoorFault::Failed("the ledger is not known yet".into()));
+            };
+            let mut connected = inner.wires.get().await?;
+            let mut script = inner.scripts.open.prepare_invoke();
+            script.key(keys::door(event)).key(keys::sequence(event)).key(keys::left(event));
+            script.arg(ledger).arg(&*connected.run_id).arg(generation);
+            let holds: u64 = inner.wires.run(&mut connected, &script).await?;
+            if holds > generation {
+                tracing::info!(%event, generation, holds, "a higher generation holds");
+            }
+            Ok(())
+        })
+    }
+
+    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move {
+            let (first, rest) = ended.split_at(ended.len().min(CALL_MOST));
+            inner.settle(event, left.as_ref(), first).await?;
+            for some in rest.chunks(CALL_MOST) {
+                inner.settle(event, None, some).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
+        self.run(move |inner| async move { inner.left(event).await })
+    }
+
+    fn ready(&self) -> Working<Result<(), DoorFault>> {
+        self.run(|inner| async move {
+            let mut connected = inner.wires.get().await?;
+            let look = connected.look().await;
+            if look.is_err() {
+                inner.wires.forget(&connected).await;
+            }
+            look.map(|_| ())
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Every key in Redis, on one screen. All of one event share its hash tag, so that each script
+//! touches one slot. Nothing here is needed to know who bought what: all of it may be lost.
+//!
+//! | key                       | type            | what                                                 |
+//! |---------------------------|-----------------|------------------------------------------------------|
+//! | `fcfs:seq:{e:1}`          | integer         | arrival numbers of the generation                    |
+//! | `door:{e:1}`              | hash            | `ledger`, `generation`, `run_id` it was written on   |
+//! | `dup:user:{e:1}:<user>`   | string          | `<name> <end ms>`: a request of this user is running |
+//! | `dup:ip:{e:1}:<address>`  | hash            | `count`, `end`: budget of an address                 |
+//! | `left:{e:1}`              | hash            | `n free held first_end state at`: a hint             |
+//! | `live:{e:1}`              | sharded channel | changes                                              |
+//!
+//! TTLs are longer than what they belong to, and only collect garbage: ends are in the values.
+
+use rules::ids::{Address, EventId, RequestName, User};
+
+pub fn sequence(event: EventId) -> String {
+    format!("fcfs:seq:{{e:{event}}}")
+}
+
+pub fn door(event: EventId) -> String {
+    format!("door:{{e:{event}}}")
+}
+
+pub fn user(event: EventId, user: &User) -> String {
+    format!("dup:user:{{e:{event}}}:{}", user.as_str())
+}
+
+pub fn address(event: EventId, address: &Address) -> String {
+    match address {
+        Address::V4([a, b, c, d]) => format!("dup:ip:{{e:{event}}}:{a}.{b}.{c}.{d}"),
+        // By /64, as four groups of hexadecimal digits.
+        Address::V6(o) => {
+            let group = |i: usize| u16::from_be_bytes([o[i], o[i + 1]]);
+            format!("dup:ip:{{e:{event}}}:{:x}:{:x}:{:x}:{:x}", group(0), group(2), group(4), group(6))
+        }
+    }
+}
+
+pub fn left(event: EventId) -> String {
+    format!("left:{{e:{event}}}")
+}
+
+pub fn live(event: EventId) -> String {
+    format!("live:{{e:{event}}}")
+}
+
+/// How a request's name is written in a mark.
+pub fn name(name: RequestName) -> String {
+    format!("{:032x}", name.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_is_the_first_pair_of_braces_whatever_a_user_is_called() {
+        let event = EventId(7);
+        let rude = user(event, &User::stored("}{x}"));
+        for key in [sequence(event), door(event), rude, left(event), live(event)] {
+            let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
+            assert_eq!(tag, Some("e:7"), "{key}");
+        }
+        let v6 = address(event, &Address::V6([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1]));
+        assert_eq!(v6, "dup:ip:{e:7}:2001:db8:0:1");
+        assert_eq!(address(event, &Address::V4([10, 0, 0, 1])), "dup:ip:{e:7}:10.0.0.1");
+    }
+}

@@ -1,0 +1,87 @@
+-- Lets requests in, in this order: budget of the address, already asking, number.
+--
+-- keys   1  door:{e:1}                 2  fcfs:seq:{e:1}
+--        and for each request, in turn: dup:user:{e:1}:<user>, dup:ip:{e:1}:<address>
+--        (a request that is not marked names door:{e:1} in place of its user)
+-- args   1  ledger id                  2  run_id of this Redis as the caller read it when it connected;
+--                                         empty: looked up here (a cluster's client does not see which node answers)
+--        3  offset of the clock in ms (0 outside tests)
+--        4  how long a mark lives in ms
+--        5  requests per address and window; 0: no budget       6  that window in ms
+--        7.. for each request its name; empty: not marked (nobody, or with an idempotency key)
+-- reply  two integers for each request:
+--        1 <number>   2 <seconds>: the address's budget is spent   3 <seconds>: this user is already asking
+--        0 0: no number may be given here; then nothing at all was done
+--
+-- example  EVALSHA <sha> 4 door:{e:1} fcfs:seq:{e:1} dup:user:{e:1}:alice dup:ip:{e:1}:10.0.0.1 \
+--            4b1c... 9f2e... 0 5000 0 5000 00ff01  ->  1 1
+--
+-- At most 128 requests a call. Running it twice with the same names does no harm but to the budget:
+-- one's own mark is no obstacle.
+
+local GENERATION = 1000000000
+local GARBAGE_MS = 60000
+
+local count = #ARGV - 6
+local known = redis.call('HMGET', KEYS[1], 'ledger', 'generation', 'run_id')
+local run_id = ARGV[2]
+if run_id == '' then
+    run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+end
+
+local function nobody()
+    local reply = {}
+    for i = 1, count * 2 do reply[i] = 0 end
+    return reply
+end
+
+-- Another ledger's door, a memory that was lost, or one that came from somewhere else: its counter
+-- may have been given out already.
+if known[1] ~= ARGV[1] or known[3] ~= run_id or not known[2] then return nobody() end
+local given = tonumber(redis.call('GET', KEYS[2]) or '0')
+if given + count >= GENERATION then return nobody() end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[3])
+local mark_ms, limit, window_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local base = tonumber(known[2]) * GENERATION
+
+-- Every request counts, and nothing is given back.
+local function spent(key)
+    if limit == 0 then return nil end
+    local budget = redis.call('HMGET', key, 'count', 'end')
+    local used, ends = tonumber(budget[1] or '0'), tonumber(budget[2] or '0')
+    if ends <= now then
+        used, ends = 0, now + window_ms
+        redis.call('PEXPIRE', key, window_ms + GARBAGE_MS)
+    end
+    used = used + 1
+    redis.call('HSET', key, 'count', used, 'end', string.format('%d', ends))
+    if not budget[1] then redis.call('PEXPIRE', key, window_ms + GARBAGE_MS) end
+    if used > limit then return math.max(1, math.ceil((ends - now) / 1000)) end
+    return nil
+end
+
+local function asking(key, name)
+    local mark = redis.call('GET', key)
+    if not mark then return false end
+    local owner, ends = string.match(mark, '^(%S+) (%-?%d+)$')
+    return owner ~= name and tonumber(ends) > now
+end
+
+local reply = {}
+for i = 1, count do
+    local user_key, address_key, name = KEYS[1 + 2 * i], KEYS[2 + 2 * i], ARGV[6 + i]
+    local wait = spent(address_key)
+    if wait then
+        reply[2 * i - 1], reply[2 * i] = 2, wait
+    elseif name ~= '' and asking(user_key, name) then
+        reply[2 * i - 1], reply[2 * i] = 3, 1
+    else
+        if name ~= '' then
+            redis.call('SET', user_key, name .. ' ' .. string.format('%d', now + mark_ms), 'PX', mark_ms + GARBAGE_MS)
+        end
+        reply[2 * i - 1], reply[2 * i] = 1, base + redis.call('INCR', KEYS[2])
+    end
+end
+return reply

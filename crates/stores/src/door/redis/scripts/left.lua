@@ -1,0 +1,18 @@
+-- What the last batch left, while that says something: not past the first end of a hold, and not
+-- older than a second.
+--
+-- keys   1  left:{e:1}
+-- args   1  offset of the clock in ms (0 outside tests)
+-- reply  n, free, held, first end in ms or empty, state; nothing at all: ask the ledger
+--
+-- example  EVALSHA <sha> 1 left:{e:1} 0  ->  17 3 0 '' open
+
+local FRESH_MS = 1000
+
+local left = redis.call('HMGET', KEYS[1], 'n', 'free', 'held', 'first_end', 'state', 'at')
+if not left[1] or not left[6] then return {} end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+local first_end = tonumber(left[4])
+if now - tonumber(left[6]) >= FRESH_MS or (first_end and first_end <= now) then return {} end
+return { left[1], left[2], left[3], left[4], left[5] }

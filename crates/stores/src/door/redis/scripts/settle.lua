@@ -1,0 +1,41 @@
+-- After a batch, before its answers leave: these requests have ended, and this is what is left.
+--
+-- keys   1  left:{e:1}     2..  dup:user:{e:1}:<user>, one for each mark
+-- args   1  offset of the clock in ms (0 outside tests)
+--        2  n, the number of the newest history row; empty: nothing is said about what is left
+--        3  free   4  held   5  first end of a hold in ms; empty: none   6  state of the event
+--        7  channel live:{e:1}
+--        8.. the name of the request that set each mark
+-- reply  how many marks were taken away
+--
+-- example  EVALSHA <sha> 2 left:{e:1} dup:user:{e:1}:alice 0 17 3 0 '' open live:{e:1} 00ff01  ->  1
+--
+-- A mark goes by name: one that was set since by another request stays. A lower n never overwrites
+-- a higher: a server that slept has nothing to say.
+
+local DAY_MS = 86400000
+
+local ended = 0
+for i = 2, #KEYS do
+    local mark = redis.call('GET', KEYS[i])
+    if mark and string.match(mark, '^(%S+)') == ARGV[6 + i] then
+        redis.call('DEL', KEYS[i])
+        ended = ended + 1
+    end
+end
+
+if ARGV[2] ~= '' then
+    local n, known = tonumber(ARGV[2]), tonumber(redis.call('HGET', KEYS[1], 'n') or '-1')
+    if n >= known then
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+        redis.call('HSET', KEYS[1], 'n', ARGV[2], 'free', ARGV[3], 'held', ARGV[4], 'first_end', ARGV[5],
+            'state', ARGV[6], 'at', string.format('%d', now))
+        redis.call('PEXPIRE', KEYS[1], DAY_MS)
+    end
+    if n > known then
+        redis.call('SPUBLISH', ARGV[7], string.format('{"n":%s,"free":%s,"held":%s,"state":"%s"}',
+            ARGV[2], ARGV[3], ARGV[4], ARGV[6]))
+    end
+end
+return ended

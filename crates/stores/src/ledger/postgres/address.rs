@@ -1,0 +1,165 @@
+//! Where the database is, from `DATABASE_URL`, and how the way to it is encrypted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tokio_postgres::Config;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+#[derive(Clone)]
+pub struct Address {
+    pub config: Config,
+    pub tls: MakeRustlsConnect,
+}
+
+impl Address {
+    /// `sslmode` as libpq has it, of which the driver knows only the first three: disable, prefer,
+    /// require (encrypted, but to whomever), verify-full (to that host; `sslrootcert` or the
+    /// system's authorities).
+    pub fn read(url: &str) -> Result<Address, String> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err("expected postgres://user:password@host:port/database".into());
+        }
+        let (mode, authority, rest) = take_tls(url);
+        let mut config: Config = rest.parse().map_err(|e| super::trouble::words(&e))?;
+        let verify = match (mode.as_deref(), &authority) {
+            (Some("disable"), _) => {
+                config.ssl_mode(SslMode::Disable);
+                false
+            }
+            (None | Some("prefer"), _) => {
+                config.ssl_mode(SslMode::Prefer);
+                false
+            }
+            (Some("require"), None) => {
+                config.ssl_mode(SslMode::Require);
+                false
+            }
+            (Some("require" | "verify-full"), _) => {
+                config.ssl_mode(SslMode::Require);
+                true
+            }
+            (Some(other), _) => {
+                return Err(format!("sslmode is {other:?}: expected disable, prefer, require or verify-full"));
+            }
+        };
+        config
+            .target_session_attrs(TargetSessionAttrs::ReadWrite)
+            .connect_timeout(Duration::from_secs(2))
+            .keepalives_idle(Duration::from_secs(10))
+            .tcp_user_timeout(Duration::from_secs(5));
+        if config.get_application_name().is_none() {
+            config.application_name("tickettock");
+        }
+        let tls = if verify { verifying(authority.as_deref())? } else { believing()? };
+        Ok(Address { config, tls: MakeRustlsConnect::new(tls) })
+    }
+}
+
+/// Takes `sslmode` and `sslrootcert` out of the URL.
+fn take_tls(url: &str) -> (Option<String>, Option<String>, String) {
+    let Some((base, query)) = url.split_once('?') else { return (None, None, url.to_owned()) };
+    let (mut mode, mut authority, mut rest) = (None, None, Vec::new());
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("sslmode", value)) => mode = Some(value.to_owned()),
+            Some(("sslrootcert", value)) => authority = Some(value.replace("%2F", "/").replace("%2f", "/")),
+            _ => rest.push(pair),
+        }
+    }
+    let rest = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+    (mode, authority, rest)
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn verifying(authority: Option<&str>) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    match authority {
+        Some(file) => {
+            let read = CertificateDer::pem_file_iter(file).map_err(|e| format!("sslrootcert {file}: {e}"))?;
+            for certificate in read {
+                let certificate = certificate.map_err(|e| format!("sslrootcert {file}: {e}"))?;
+                roots.add(certificate).map_err(|e| format!("sslrootcert {file}: {e}"))?;
+            }
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    if roots.is_empty() {
+        return Err("sslmode=verify-full: there is no authority to verify with; name one with sslrootcert".into());
+    }
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    Ok(builder.map_err(|e| e.to_string())?.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Encrypts, and takes the other end's word for who it is: what `prefer` and `require` mean.
+fn believing() -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|e| e.to_string())?;
+    let anybody = Arc::new(Anybody(provider()));
+    Ok(builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth())
+}
+
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sslmode_as_libpq_has_it() {
+        let mode = |query: &str| Address::read(&format!("postgres://u@h/db{query}")).map(|a| a.config.get_ssl_mode());
+        assert_eq!(mode(""), Ok(SslMode::Prefer));
+        assert_eq!(mode("?sslmode=disable"), Ok(SslMode::Disable));
+        assert_eq!(mode("?sslmode=require&connect_timeout=1"), Ok(SslMode::Require));
+        assert!(mode("?sslmode=verify-full&sslrootcert=/no/such/file").unwrap_err().contains("/no/such/file"));
+        assert!(mode("?sslmode=allow").unwrap_err().contains("verify-full"));
+        assert!(Address::read("mysql://h/db").is_err());
+    }
+}

@@ -1,0 +1,217 @@
+//! One batch: BEGIN, the lock and every read in one round trip; decide; every write and COMMIT in
+//! a second one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use futures_util::future::{try_join, try_join3, try_join4};
+use rules::command::{Action, Command};
+use rules::decide::{self, Answer, Decision, Known};
+use rules::event::Event;
+use rules::outcome::{Outcome, Refusal};
+use rules::seats::Hall;
+use rules::time::Moment;
+use tokio_postgres::Row;
+
+use super::known::Reads;
+use super::resolve::{self, Unknown};
+use super::session::{Session, within};
+use super::trouble::Trouble;
+use super::writes::{Page, Writer};
+use super::{Inner, planted, rows};
+use crate::ledger::{Batch, Committed, Fault};
+
+/// How one attempt ended.
+enum Tried {
+    Done(Committed),
+    NoSuchEvent,
+    /// COMMIT was sent, and nobody said how it ended.
+    Unknown(Unknown),
+}
+
+pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
+    let Some(hall) = ledger.hall(batch.event).await.map_err(Trouble::fault)? else { return Err(Fault::NoSuchEvent) };
+    let only_wanted = batch.commands.iter().all(|command| matches!(command.action, Action::Reserve(_)));
+    if only_wanted && ledger.nothing_left(batch.event) {
+        let refused = refuse(ledger, batch, &hall).await.map_err(Trouble::fault)?;
+        if let Some(refused) = refused {
+            return Ok(refused);
+        }
+    }
+    let tried = match together(ledger, batch, &hall).await {
+        Err(Trouble::Lasting(why)) => {
+            tracing::warn!(event = %batch.event, why, "a batch was refused; its requests run one by one");
+            one_by_one(ledger, batch, &hall).await
+        }
+        other => other,
+    };
+    let committed = match tried.map_err(Trouble::fault)? {
+        Tried::Done(committed) => committed,
+        Tried::NoSuchEvent => return Err(Fault::NoSuchEvent),
+        Tried::Unknown(unknown) => resolve::resolve(ledger, batch.event, unknown).await?,
+    };
+    ledger.learn(&committed.event);
+    Ok(committed)
+}
+
+/// Without a lock: one snapshot, and if the rules would write nothing on it, its answers stand.
+/// Anything free: none, and the lock is taken.
+async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Option<Committed>, Trouble> {
+    let mut session = ledger.sessions.get().await?;
+    let reads = Reads::prepare(&session).await?;
+    session.dirty();
+    let begin = session.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    let event = async { session.query_opt(&reads.event, &[&batch.event.0]).await };
+    let known = reads.known(&session, batch.event, &batch.commands);
+    let end = session.batch_execute("COMMIT");
+    let ((), event, raw, ()) = within(try_join4(begin, event, known, end)).await??;
+    session.clean();
+    let Some(row) = event else { return Ok(None) };
+    let (event, newest) = rows::event(&row, hall.clone())?;
+    let now = Moment(row.try_get(11)?).max(newest);
+    let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    ledger.learn(&event);
+    Ok(writes.is_empty().then_some(Committed { answers, event: after }))
+}
+
+async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tried, Trouble> {
+    let mut session = ledger.sessions.get().await?;
+    let reads = Reads::prepare(&session).await?;
+    let writer = Writer::prepare(&session).await?;
+    session.dirty();
+    let (row, now, raw) = {
+        let lock_statement = planted::lock(ledger, &session, &reads).await?;
+        let begin = session.batch_execute("BEGIN");
+        let lock = async { session.query_opt(&lock_statement, &[&batch.event.0]).await };
+        let now = session.query_one(&reads.now, &[]);
+        let known = reads.known(&session, batch.event, &batch.commands);
+        let ((), row, now, raw) = within(try_join4(begin, lock, now, known)).await??;
+        (row, now, raw)
+    };
+    let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
+    let (event, now) = locked(ledger, &row, &now, hall)?;
+    let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    let Some(first) = writes.history.first().map(|entry| entry.n) else {
+        return ended(session, Tried::Done(Committed { answers, event: after })).await;
+    };
+    let id = uuid::Uuid::new_v4().to_string();
+    let page = Page { before: &event, after: &after, writes: &writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: &id };
+    #[cfg(feature = "planted")]
+    if ledger.planted == planted::Bug::AnswerBeforeCommit {
+        planted::write_later(session, writer, (event, after.clone()), writes, now, id);
+        return Ok(Tried::Done(Committed { answers, event: after }));
+    }
+    let written = within(try_join(writer.write(&session, &page), session.batch_execute("COMMIT"))).await;
+    let committed = Committed { answers, event: after };
+    finish(session, written.map(|result| result.map(|_| ())), committed, first, id)
+}
+
+/// What the answer to COMMIT, or its absence, says.
+fn finish(
+    mut session: Session,
+    written: Result<Result<(), tokio_postgres::Error>, Trouble>,
+    committed: Committed,
+    first: u64,
+    id: String,
+) -> Result<Tried, Trouble> {
+    match written {
+        Ok(Ok(())) => {
+            session.clean();
+            Ok(Tried::Done(committed))
+        }
+        Ok(Err(error)) if Trouble::certain(&error) => Err(error.into()),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the connection broke at COMMIT");
+            Ok(Tried::Unknown(Unknown { committed, first, id }))
+        }
+        Err(_) => {
+            tracing::warn!("COMMIT was not answered in time");
+            Ok(Tried::Unknown(Unknown { committed, first, id }))
+        }
+    }
+}
+
+/// Nothing was written: the transaction only has to let go of its lock.
+async fn ended(mut session: Session, tried: Tried) -> Result<Tried, Trouble> {
+    within(session.batch_execute("COMMIT")).await??;
+    session.clean();
+    Ok(tried)
+}
+
+fn locked(ledger: &Inner, row: &Row, now: &Row, hall: &Arc<Hall>) -> Result<(Event, Moment), Trouble> {
+    let (event, newest) = rows::event(row, hall.clone())?;
+    let now = Moment(now.try_get(0)?);
+    ledger.clock.saw(now);
+    // A new primary's clock may be behind: what happened later is not older.
+    Ok((event, now.max(newest)))
+}
+
+/// A panic in a rule is an error like any other.
+fn decided(event: &Event, known: Known, commands: &[Command], batch: &Batch, now: Moment) -> Result<Decision, Trouble> {
+    catch_unwind(AssertUnwindSafe(|| decide::decide(event, known, commands, &batch.terms, now)))
+        .map_err(|_| Trouble::Lasting("a rule panicked".into()))
+}
+
+/// Every command in a savepoint of its own, so that only the guilty one fails.
+async fn one_by_one(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tried, Trouble> {
+    let mut session = ledger.sessions.get().await?;
+    let reads = Reads::prepare(&session).await?;
+    let writer = Writer::prepare(&session).await?;
+    session.dirty();
+    let (row, now) = {
+        let begin = session.batch_execute("BEGIN");
+        let lock = async { session.query_opt(&reads.lock, &[&batch.event.0]).await };
+        let now = session.query_one(&reads.now, &[]);
+        let ((), row, now) = within(try_join3(begin, lock, now)).await??;
+        (row, now)
+    };
+    let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
+    let (mut event, now) = locked(ledger, &row, &now, hall)?;
+    let id = uuid::Uuid::new_v4().to_string();
+    let mut first = None;
+    let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    for i in decide::order(&batch.commands) {
+        let command = std::slice::from_ref(&batch.commands[i]);
+        within(session.batch_execute("SAVEPOINT request")).await??;
+        let alone = alone(ledger, &session, &reads, &writer, &event, command, batch, now, &id).await;
+        match alone {
+            Ok(Decision { answers: mut answer, writes, after }) => {
+                within(session.batch_execute("RELEASE request")).await??;
+                first = first.or(writes.history.first().map(|entry| entry.n));
+                event = after;
+                answers[i] = answer.pop().unwrap_or(answers[i].clone());
+            }
+            Err(Trouble::Lasting(why)) => {
+                tracing::error!(event = %batch.event, why, "a request was refused by the database");
+                within(session.batch_execute("ROLLBACK TO request")).await??;
+            }
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    let committed = Committed { answers, event };
+    let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
+    let written = within(session.batch_execute("COMMIT")).await;
+    finish(session, written, committed, first, id)
+}
+
+#[expect(clippy::too_many_arguments, reason = "one request of a batch, with everything that the batch has")]
+async fn alone(
+    ledger: &Inner,
+    session: &Session,
+    reads: &Reads,
+    writer: &Writer,
+    event: &Event,
+    command: &[Command],
+    batch: &Batch,
+    now: Moment,
+    id: &str,
+) -> Result<Decision, Trouble> {
+    let raw = within(reads.known(session, batch.event, command)).await??;
+    let decision = decided(event, raw.understand()?, command, batch, now)?;
+    if !decision.writes.is_empty() {
+        let Decision { writes, after, .. } = &decision;
+        let page = Page { before: event, after, writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: id };
+        within(writer.write(session, &page)).await??;
+    }
+    Ok(decision)
+}

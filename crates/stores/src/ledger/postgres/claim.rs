@@ -1,0 +1,94 @@
+//! With a door in the process, a database has one server. The claim is an advisory lock of a
+//! session that does nothing else; when that session breaks, nothing is decided until it is had
+//! again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+use tokio_postgres::Client;
+
+use super::address::Address;
+use super::prepare::{LOCK_FAMILY, LOCK_ONLY_SERVER, NotPrepared, connect};
+
+/// A session of ours that just died may hold the lock for a moment longer.
+const TRIES: u32 = 20;
+const BETWEEN: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(500);
+const ANSWER: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Default)]
+pub struct Claim {
+    taken: AtomicBool,
+    lost: Arc<AtomicBool>,
+    keeping: OnceLock<AbortHandle>,
+}
+
+/// The session ends with the ledger, so that the next one may have the claim.
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(keeping) = self.keeping.get() {
+            keeping.abort();
+        }
+    }
+}
+
+type OnChange = Box<dyn Fn(bool) + Send + Sync>;
+
+impl Claim {
+    pub fn lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    pub async fn take(&self, address: &Address, on_change: OnChange) -> Result<(), NotPrepared> {
+        if self.taken.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let session = claim(address).await?;
+        self.taken.store(true, Ordering::Release);
+        let keeping = tokio::spawn(keep(self.lost.clone(), address.clone(), session, on_change));
+        let _ = self.keeping.set(keeping.abort_handle());
+        Ok(())
+    }
+}
+
+async fn claim(address: &Address) -> Result<Client, NotPrepared> {
+    let client = connect(address).await?;
+    for _ in 0..TRIES {
+        let row = client.query_one("SELECT pg_try_advisory_lock($1, $2)", &[&LOCK_FAMILY, &LOCK_ONLY_SERVER]).await?;
+        if row.get(0) {
+            return Ok(client);
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+    Err(NotPrepared::Unfit(
+        "another tickettock is using this database, and without REDIS_URL there can be only one: \
+         the door is in the process. Stop the other one, or give all of them the same REDIS_URL"
+            .into(),
+    ))
+}
+
+async fn keep(lost: Arc<AtomicBool>, address: Address, mut session: Client, on_change: OnChange) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let alive = tokio::time::timeout(ANSWER, session.simple_query("")).await;
+        if matches!(alive, Ok(Ok(_))) {
+            continue;
+        }
+        lost.store(true, Ordering::Release);
+        tracing::warn!("the claim to be the only server broke; it is being renewed");
+        session = loop {
+            match claim(&address).await {
+                Ok(session) => break session,
+                Err(NotPrepared::Unfit(why)) => {
+                    tracing::error!(why, "the claim is another's");
+                    return on_change(false);
+                }
+                Err(NotPrepared::Unreachable(_)) => tokio::time::sleep(LOOK).await,
+            }
+        };
+        on_change(true);
+        lost.store(false, Ordering::Release);
+    }
+}

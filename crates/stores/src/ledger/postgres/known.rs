@@ -1,0 +1,84 @@
+//! What must be read to decide a batch, sent together and awaited together.
+
+use futures_util::future::{OptionFuture, try_join4};
+use rules::command::Command;
+use rules::decide::{Known, needs};
+use rules::ids::{EventId, User};
+use tokio_postgres::{Error, Row, Statement};
+
+use super::queries;
+use super::rows;
+use super::session::Session;
+use super::trouble::Trouble;
+
+/// The statements of a batch, prepared before any of them is sent: nothing may come between the
+/// parts of a pipeline.
+pub struct Reads {
+    pub lock: Statement,
+    pub event: Statement,
+    pub now: Statement,
+    holdings: Statement,
+    answers: Statement,
+    sales: Statement,
+    free_seats: Statement,
+}
+
+impl Reads {
+    pub async fn prepare(session: &Session) -> Result<Reads, Trouble> {
+        Ok(Reads {
+            lock: session.prepared(queries::LOCK_EVENT).await?,
+            event: session.prepared(queries::EVENT).await?,
+            now: session.prepared(queries::NOW).await?,
+            holdings: session.prepared(queries::HOLDINGS).await?,
+            answers: session.prepared(queries::ANSWERS).await?,
+            sales: session.prepared(queries::SALES).await?,
+            free_seats: session.prepared(queries::FREE_SEATS).await?,
+        })
+    }
+
+    /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
+    pub async fn known(&self, session: &Session, event: EventId, commands: &[Command]) -> Result<Raw, Error> {
+        let needs = needs(commands);
+        let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
+        let (key_users, keys): (Vec<&str>, Vec<&str>) =
+            needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
+        let numbers: Vec<i64> = needs.sales.iter().map(|n| *n as i64).collect();
+        let wanted = needs.free_seats as i64;
+        let holdings = (!users.is_empty()).then(|| async { session.query(&self.holdings, &[&event.0, &users]).await });
+        let answers =
+            (!keys.is_empty()).then(|| async { session.query(&self.answers, &[&event.0, &key_users, &keys]).await });
+        let sales = (!numbers.is_empty()).then(|| async { session.query(&self.sales, &[&event.0, &numbers]).await });
+        let free = (wanted > 0).then(|| async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
+        let (holdings, answers, sales, free) =
+            try_join4(rows_of(holdings), rows_of(answers), rows_of(sales), rows_of(free)).await?;
+        Ok(Raw { holdings, answers, sales, free })
+    }
+}
+
+async fn rows_of(query: Option<impl Future<Output = Result<Vec<Row>, Error>>>) -> Result<Vec<Row>, Error> {
+    OptionFuture::from(query).await.unwrap_or(Ok(Vec::new()))
+}
+
+/// Rows as they came.
+pub struct Raw {
+    holdings: Vec<Row>,
+    answers: Vec<Row>,
+    sales: Vec<Row>,
+    free: Vec<Row>,
+}
+
+impl Raw {
+    pub fn understand(&self) -> Result<Known, Trouble> {
+        let mut known = Known {
+            holdings: rows::holdings(&self.holdings)?,
+            answers: rows::answers(&self.answers)?,
+            free: rows::seats(&self.free)?,
+            ..Known::default()
+        };
+        for row in &self.sales {
+            let sale = rows::sale(row)?;
+            known.sales.insert(sale.n, sale);
+        }
+        Ok(known)
+    }
+}

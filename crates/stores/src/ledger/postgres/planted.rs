@@ -1,0 +1,84 @@
+//! Bugs put in on purpose, so that the suite can show that it would find them. Without the feature
+//! `planted`, which only tests ask for, nothing of this is in the binary.
+
+use tokio_postgres::Statement;
+
+use super::Inner;
+use super::known::Reads;
+use super::session::Session;
+use super::trouble::Trouble;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bug {
+    #[default]
+    None,
+    /// Answers leave before COMMIT was answered.
+    #[cfg(feature = "planted")]
+    AnswerBeforeCommit,
+    /// What is sold is counted in the statement that locks: in the snapshot from before the wait.
+    #[cfg(feature = "planted")]
+    CountInLock,
+    /// After a broken COMMIT the row is looked for without waiting for the lock.
+    #[cfg(feature = "planted")]
+    ReadBackWithoutLock,
+}
+
+/// The statement that locks the event.
+#[cfg(not(feature = "planted"))]
+pub async fn lock(ledger: &Inner, _: &Session, reads: &Reads) -> Result<Statement, Trouble> {
+    let Bug::None = ledger.planted;
+    Ok(reads.lock.clone())
+}
+
+#[cfg(not(feature = "planted"))]
+pub fn reads_back_without_lock(_: &Inner) -> bool {
+    false
+}
+
+#[cfg(feature = "planted")]
+pub use self::on_purpose::{lock, reads_back_without_lock, write_later};
+
+#[cfg(feature = "planted")]
+mod on_purpose {
+    use rules::decide::Writes;
+    use rules::event::Event;
+    use rules::time::Moment;
+
+    use super::*;
+    use crate::ledger::postgres::writes::{Page, Writer};
+
+    pub async fn lock(ledger: &Inner, session: &Session, reads: &Reads) -> Result<Statement, Trouble> {
+        match ledger.planted {
+            Bug::CountInLock => session.prepared(COUNT_IN_LOCK).await,
+            _ => Ok(reads.lock.clone()),
+        }
+    }
+
+    const COUNT_IN_LOCK: &str = "
+        SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n,
+               (SELECT coalesce(max(seat), 0) FROM taken WHERE event = $1),
+               (SELECT count(*)::integer FROM taken WHERE event = $1 AND kind = 'sold'), changed_at
+        FROM event WHERE id = $1 FOR NO KEY UPDATE";
+
+    pub fn reads_back_without_lock(ledger: &Inner) -> bool {
+        ledger.planted == Bug::ReadBackWithoutLock
+    }
+
+    /// Commits at leisure, while the answers are on their way.
+    pub fn write_later(
+        mut session: Session,
+        writer: Writer,
+        events: (Event, Event),
+        writes: Writes,
+        now: Moment,
+        id: String,
+    ) {
+        tokio::spawn(async move {
+            let (before, after) = &events;
+            let page = Page { before, after, writes: &writes, now, key_ttl_ms: i64::MAX / 4, batch: &id };
+            if writer.write(&session, &page).await.is_ok() && session.batch_execute("COMMIT").await.is_ok() {
+                session.clean();
+            }
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! Before the first batch: a server that is new enough, tables of this version, an id.
+
+use std::fmt;
+
+use futures_util::TryFutureExt;
+use tokio_postgres::Client;
+
+use super::address::Address;
+use super::trouble::{Trouble, words};
+
+mod migrations {
+    refinery::embed_migrations!("src/ledger/postgres/migrations");
+}
+
+/// Advisory locks of ours; the first part says whose they are.
+pub const LOCK_FAMILY: i32 = 0x7469_636b;
+pub const LOCK_MIGRATION: i32 = 1;
+pub const LOCK_NEW_EVENT: i32 = 2;
+pub const LOCK_ONLY_SERVER: i32 = 3;
+
+const OLDEST_SERVER: i32 = 150_000;
+
+/// Why the ledger cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotPrepared {
+    /// It may be there later.
+    Unreachable(String),
+    /// Waiting will not help: somebody has to do something.
+    Unfit(String),
+}
+
+impl fmt::Display for NotPrepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotPrepared::Unreachable(why) => write!(f, "PostgreSQL cannot be reached: {why}"),
+            NotPrepared::Unfit(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for NotPrepared {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let why = words(&error);
+        let code = error.code().map(|code| code.code().to_owned()).unwrap_or_default();
+        match code.as_str() {
+            // A wrong password, a role or a database that does not exist, or no right to make tables.
+            "28P01" | "28000" | "3D000" | "42501" => NotPrepared::Unfit(format!("PostgreSQL refuses us: {why}")),
+            _ => match Trouble::from(error) {
+                Trouble::Broken(why) => NotPrepared::Unfit(format!("PostgreSQL cannot be prepared: {why}")),
+                _ => NotPrepared::Unreachable(why),
+            },
+        }
+    }
+}
+
+/// Tells one version of the tables from another.
+pub fn format() -> u64 {
+    let migrations = migrations::migrations::runner();
+    migrations.get_migrations().iter().fold(0, |all, one| all.rotate_left(1) ^ one.checksum())
+}
+
+/// A connection of its own, outside the pool and without its time limits.
+pub async fn connect(address: &Address) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = address.config.connect(address.tls.clone()).await?;
+    tokio::spawn(connection.map_err(|error| tracing::debug!(%error, "a connection ended")));
+    Ok(client)
+}
+
+/// Migrates under a lock, because several servers may start at once on an empty database. Returns
+/// the ledger's id.
+pub async fn prepare(address: &Address) -> Result<String, NotPrepared> {
+    let mut client = connect(address).await?;
+    let version: i32 = client.query_one("SELECT current_setting('server_version_num')::integer", &[]).await?.get(0);
+    if version < OLDEST_SERVER {
+        return Err(NotPrepared::Unfit(format!("PostgreSQL 15 or later is needed; this is {}", version / 10_000)));
+    }
+    client.batch_execute("SET lock_timeout = '60s'; SET statement_timeout = 0; SET synchronous_commit = on").await?;
+    client.execute("SELECT pg_advisory_lock($1, $2)", &[&LOCK_FAMILY, &LOCK_MIGRATION]).await?;
+    migrations::migrations::runner().run_async(&mut client).await.map_err(|error| {
+        NotPrepared::Unfit(format!(
+            "the database has a format that this version does not know, or cannot be migrated: {error}"
+        ))
+    })?;
+    let id = uuid::Uuid::new_v4().to_string();
+    client.execute("INSERT INTO ledger (only_row, id) VALUES (1, $1) ON CONFLICT DO NOTHING", &[&id]).await?;
+    let id = client.query_one("SELECT id FROM ledger", &[]).await?.get(0);
+    client.execute("SELECT pg_advisory_unlock($1, $2)", &[&LOCK_FAMILY, &LOCK_MIGRATION]).await?;
+    Ok(id)
+}

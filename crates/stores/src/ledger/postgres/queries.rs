@@ -1,0 +1,36 @@
+//! Every statement, each in a file of its own that says why it is as it is.
+
+macro_rules! queries {
+    ($($name:ident = $file:literal),+ $(,)?) => {
+        $(pub const $name: &str = include_str!(concat!("queries/", $file, ".sql"));)+
+    };
+}
+
+queries! {
+    ANSWERS = "answers",
+    APPEND_HISTORY = "append_history",
+    BATCH_COMMITTED = "batch_committed",
+    CREATE_EVENT = "create_event",
+    CREATE_HALL = "create_hall",
+    EVENT = "event",
+    EVENTS = "events",
+    FORGET_ANSWERS = "forget_answers",
+    FREE = "free",
+    FREE_SEATS = "free_seats",
+    HALL = "hall",
+    HISTORY = "history",
+    HOLDINGS = "holdings",
+    KEEP_ANSWERS = "keep_answers",
+    LOCK_EVENT = "lock_event",
+    MOVE_COUNTS = "move_counts",
+    NOW = "now",
+    RAISE_GENERATION = "raise_generation",
+    READY = "ready",
+    RESELL = "resell",
+    RESERVATIONS_IN = "reservations_in",
+    RESERVATIONS_OF = "reservations_of",
+    SALE_OF_SEAT = "sale_of_seat",
+    SALES = "sales",
+    SELL = "sell",
+    SOLD_SEATS = "sold_seats",
+}

@@ -1,0 +1,5 @@
+-- Sales by their history numbers, while they stand: the seat's row must still name that number.
+SELECT t.seat, t.n, t.owner, t.unit, t.unit_limit, t.buyer, t.phone, t.number, t.at
+FROM history h
+JOIN taken t ON t.event = h.event AND t.seat = h.seat AND t.n = h.n
+WHERE h.event = $1 AND h.n = ANY ($2::bigint[])

@@ -1,0 +1,66 @@
+//! The connection broke at COMMIT, and nobody said how it ended. The lock is taken again, which
+//! waits for the first transaction to end, one way or the other; then its own first history row is
+//! there, or it is not. A plain read would prove nothing while the first may still be running.
+
+use std::time::Duration;
+
+use futures_util::future::try_join4;
+use rules::ids::EventId;
+
+use super::session::within;
+use super::trouble::Trouble;
+use super::{Inner, planted, queries};
+use crate::ledger::{Committed, Fault};
+
+/// A batch whose end is not known.
+pub struct Unknown {
+    pub committed: Committed,
+    /// Its first history number, and the id that its row carries if it is there.
+    pub first: u64,
+    pub id: String,
+}
+
+/// Whoever waits is told after this that nothing is known.
+const UNTIL: Duration = Duration::from_secs(3);
+const AGAIN: Duration = Duration::from_millis(50);
+
+pub async fn resolve(ledger: &Inner, event: EventId, unknown: Unknown) -> Result<Committed, Fault> {
+    match tokio::time::timeout(UNTIL, looked_up(ledger, event, &unknown)).await {
+        Ok(true) => {
+            tracing::info!(%event, n = unknown.first, "the batch had been committed");
+            Ok(unknown.committed)
+        }
+        Ok(false) => Err(Fault::Passing("the connection broke before the commit".into())),
+        Err(_) => {
+            tracing::error!(%event, n = unknown.first, "whether a batch was committed is not known");
+            Err(Fault::Unreachable("the connection broke at the commit".into()))
+        }
+    }
+}
+
+/// Asks until there is an answer.
+async fn looked_up(ledger: &Inner, event: EventId, unknown: &Unknown) -> bool {
+    loop {
+        match happened(ledger, event, unknown).await {
+            Ok(happened) => return happened,
+            Err(trouble) => tracing::warn!(%event, ?trouble, "not known yet"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+async fn happened(ledger: &Inner, event: EventId, unknown: &Unknown) -> Result<bool, Trouble> {
+    let mut session = ledger.sessions.get().await?;
+    let bare = planted::reads_back_without_lock(ledger);
+    let lock = session.prepared(if bare { queries::EVENT } else { queries::LOCK_EVENT }).await?;
+    let committed = session.prepared(queries::BATCH_COMMITTED).await?;
+    session.dirty();
+    let first = unknown.first as i64;
+    let begin = session.batch_execute("BEGIN");
+    let locked = async { session.query_opt(&lock, &[&event.0]).await };
+    let found = async { session.query_one(&committed, &[&event.0, &first, &unknown.id]).await };
+    let end = session.batch_execute("COMMIT");
+    let ((), _, found, ()) = within(try_join4(begin, locked, found, end)).await??;
+    session.clean();
+    Ok(found.try_get(0)?)
+}

@@ -1,0 +1,128 @@
+//! Rows into the nouns of the rules. Column order is that of the query files.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rules::decide::{Holding, KeptAnswer};
+use rules::event::{Counts, Event, State};
+use rules::history::{Entry, Happened};
+use rules::ids::{EventId, Number, Seat, User};
+use rules::seats::{Hall, Sale, Unit};
+use rules::time::Moment;
+use tokio_postgres::Row;
+
+use super::trouble::Trouble;
+use crate::ledger::Reservation;
+
+/// Halls that were read already. They never change, and a large one is not parsed twice.
+#[derive(Debug, Default)]
+pub struct Halls(Mutex<HashMap<EventId, Arc<Hall>>>);
+
+impl Halls {
+    pub fn known(&self, id: EventId) -> Option<Arc<Hall>> {
+        self.lock().get(&id).cloned()
+    }
+
+    pub fn learn(&self, id: EventId, plan: &str) -> Result<Arc<Hall>, Trouble> {
+        let hall: Hall = serde_json::from_str(plan).map_err(|e| Trouble::Broken(format!("hall of event {id}: {e}")))?;
+        Ok(self.lock().entry(id).or_insert_with(|| Arc::new(hall)).clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<EventId, Arc<Hall>>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// An event's row, and the newest moment that it knows: the clock of another primary may be behind.
+pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
+    let state: &str = row.try_get(4)?;
+    let event = Event {
+        id: EventId(row.try_get(0)?),
+        name: row.try_get::<_, &str>(1)?.into(),
+        hall,
+        max_per_user: row.try_get::<_, i32>(2)? as u32,
+        opens_at: row.try_get::<_, Option<i64>>(3)?.map(Moment),
+        state: State::named(state).ok_or_else(|| unknown(state))?,
+        deleted: row.try_get(5)?,
+        created_at: Moment(row.try_get(6)?),
+        counts: Counts {
+            n: row.try_get::<_, i64>(7)? as u64,
+            cursor: row.try_get::<_, i32>(8)? as u32,
+            sold: row.try_get::<_, i32>(9)? as u32,
+        },
+    };
+    Ok((event, Moment(row.try_get(10)?)))
+}
+
+pub fn holdings(rows: &[Row]) -> Result<HashMap<User, Vec<Holding>>, Trouble> {
+    let mut holdings: HashMap<User, Vec<Holding>> = HashMap::new();
+    for row in rows {
+        holdings.entry(User::stored(row.try_get(0)?)).or_default().push(Holding {
+            seat: Seat(row.try_get::<_, i32>(1)? as u32),
+            n: row.try_get::<_, i64>(2)? as u64,
+            unit: row.try_get::<_, i32>(3)? as u32,
+            at: Moment(row.try_get(4)?),
+        });
+    }
+    Ok(holdings)
+}
+
+pub fn answers(rows: &[Row]) -> Result<HashMap<(User, Box<str>), KeptAnswer>, Trouble> {
+    rows.iter()
+        .map(|row| {
+            let whose = (User::stored(row.try_get(0)?), row.try_get::<_, &str>(1)?.into());
+            let content: &[u8] = row.try_get(2)?;
+            let kept: &str = row.try_get(4)?;
+            let answer = KeptAnswer {
+                content: content.try_into().map_err(|_| Trouble::Broken("a digest of another length".into()))?,
+                at: Moment(row.try_get(3)?),
+                kept: serde_json::from_str(kept).map_err(|e| Trouble::Broken(format!("a kept answer: {e}")))?,
+            };
+            Ok((whose, answer))
+        })
+        .collect()
+}
+
+pub fn seats(rows: &[Row]) -> Result<Vec<Seat>, Trouble> {
+    rows.iter().map(|row| Ok(Seat(row.try_get::<_, i32>(0)? as u32))).collect()
+}
+
+pub fn sale(row: &Row) -> Result<Sale, Trouble> {
+    let owner: Option<&str> = row.try_get(2)?;
+    let unit: (Option<i32>, Option<i32>) = (row.try_get(3)?, row.try_get(4)?);
+    Ok(Sale {
+        seat: Seat(row.try_get::<_, i32>(0)? as u32),
+        n: row.try_get::<_, i64>(1)? as u64,
+        owner: match (owner, unit) {
+            (Some(owner), (Some(unit), Some(limit))) => {
+                Some(Unit { user: User::stored(owner), unit: unit as u32, limit: limit as u32 })
+            }
+            _ => None,
+        },
+        buyer_name: row.try_get::<_, Option<&str>>(5)?.map(Into::into),
+        phone: row.try_get::<_, Option<&str>>(6)?.map(Into::into),
+        number: row.try_get::<_, Option<i64>>(7)?.map(|n| Number(n as u64)),
+        at: Moment(row.try_get(8)?),
+    })
+}
+
+pub fn reservation(row: &Row) -> Result<Reservation, Trouble> {
+    Ok(Reservation { event: EventId(row.try_get(9)?), sale: sale(row)? })
+}
+
+pub fn entry(row: &Row) -> Result<Entry, Trouble> {
+    let what: &str = row.try_get(1)?;
+    Ok(Entry {
+        n: row.try_get::<_, i64>(0)? as u64,
+        what: Happened::named(what).ok_or_else(|| unknown(what))?,
+        seat: row.try_get::<_, Option<i32>>(2)?.map(|s| Seat(s as u32)),
+        owner: row.try_get::<_, Option<&str>>(3)?.map(User::stored),
+        by_admin: row.try_get(4)?,
+        number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
+        at: Moment(row.try_get(6)?),
+    })
+}
+
+fn unknown(word: &str) -> Trouble {
+    Trouble::Broken(format!("unknown word {word:?}"))
+}

@@ -1,0 +1,132 @@
+//! Connections: how each session is set up, and that none goes back to the pool in the middle of
+//! a transaction.
+
+use std::future::Future;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
+    TimeoutType,
+};
+use tokio::time::timeout;
+use tokio_postgres::Statement;
+
+use super::address::Address;
+use super::trouble::Trouble;
+
+/// What every session is told first. A batch is decided under one row lock, so READ COMMITTED is
+/// what it needs: each later statement sees what was committed while the lock was waited for.
+const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
+    SET synchronous_commit = on;
+    SET statement_timeout = '3s';
+    SET lock_timeout = '1s';
+    SET idle_in_transaction_session_timeout = '1s';
+    SET client_min_messages = warning";
+
+/// For a free connection, and for a new one.
+const CONNECT_TIME: Duration = Duration::from_secs(2);
+
+const UNMOVED: i64 = i64::MIN;
+
+/// Longer than the server's own limits: only a silent server is given up by us.
+pub const ROUND_TRIP: Duration = Duration::from_millis(3_500);
+
+pub struct Sessions {
+    pool: Pool,
+    /// Set by tests only.
+    clock_offset_ms: AtomicI64,
+}
+
+impl Sessions {
+    pub fn new(address: &Address, most: usize) -> Result<Sessions, String> {
+        let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);
+        let pool = Pool::builder(manager)
+            .max_size(most)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(CONNECT_TIME))
+            .create_timeout(Some(CONNECT_TIME))
+            .recycle_timeout(Some(CONNECT_TIME))
+            .post_create(Hook::async_fn(|client, _| {
+                Box::pin(async move { client.batch_execute(SETTINGS).await.map_err(HookError::Backend) })
+            }))
+            .build()
+            .map_err(|e| e.to_string())?;
+        Ok(Sessions { pool, clock_offset_ms: AtomicI64::new(UNMOVED) })
+    }
+
+    pub fn move_clock(&self, offset_ms: i64) {
+        self.clock_offset_ms.store(offset_ms, Ordering::Release);
+    }
+
+    pub fn open(&self) -> usize {
+        self.pool.status().size
+    }
+
+    pub async fn get(&self) -> Result<Session, Trouble> {
+        let client = self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+                match Trouble::from(error) {
+                    // Nothing was begun, so nothing can have been lost.
+                    Trouble::Lost(why) | Trouble::Lasting(why) => Trouble::Unreachable(why),
+                    other => other,
+                }
+            }
+            PoolError::Timeout(TimeoutType::Wait) => Trouble::Unreachable("every connection is in use".into()),
+            other => Trouble::Unreachable(other.to_string()),
+        })?;
+        let session = Session { client: Some(client), clean: true };
+        let offset_ms = self.clock_offset_ms.load(Ordering::Acquire);
+        if offset_ms != UNMOVED {
+            session.batch_execute(&format!("SET tickettock.clock_offset_ms = {offset_ms}")).await?;
+        }
+        Ok(session)
+    }
+}
+
+/// A connection for a while. Inside `work` it counts as dirty: should the work fail, panic or be
+/// dropped half way, the connection is closed, and the server undoes what was open.
+pub struct Session {
+    client: Option<Object>,
+    clean: bool,
+}
+
+impl Session {
+    pub fn dirty(&mut self) {
+        self.clean = false;
+    }
+
+    pub fn clean(&mut self) {
+        self.clean = true;
+    }
+
+    pub async fn prepared(&self, query: &str) -> Result<Statement, Trouble> {
+        Ok(within(self.prepare_cached(query)).await??)
+    }
+}
+
+impl Deref for Session {
+    type Target = ClientWrapper;
+
+    fn deref(&self) -> &ClientWrapper {
+        // Taken only in `drop`.
+        self.client.as_ref().unwrap_or_else(|| unreachable!("a session has its client until it is dropped"))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take()
+            && !self.clean
+        {
+            drop(Object::take(client));
+        }
+    }
+}
+
+/// One round trip, or the connection counts as lost.
+pub async fn within<T>(work: impl Future<Output = T>) -> Result<T, Trouble> {
+    timeout(ROUND_TRIP, work).await.map_err(|_| Trouble::Lost("the database does not answer".into()))
+}

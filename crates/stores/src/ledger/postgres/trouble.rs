@@ -1,0 +1,101 @@
+//! What an error of PostgreSQL means for those who wait.
+
+use std::error::Error as _;
+
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+use crate::ledger::Fault;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The lock was not to be had in its second.
+    Locked,
+    /// Nothing was done, and the next try may well succeed.
+    Passing(String),
+    /// The statement itself is at fault: it would fail again. Others in the batch need not suffer.
+    Lasting(String),
+    /// The connection is gone, or says nothing. What was under way may or may not have happened.
+    Lost(String),
+    Unreachable(String),
+    Broken(String),
+}
+
+impl Trouble {
+    /// Whether the server itself said that the transaction failed. Anything else leaves it open
+    /// whether a COMMIT that was sent has happened.
+    pub fn certain(error: &Error) -> bool {
+        let severity = error.as_db_error().and_then(DbError::parsed_severity);
+        severity == Some(Severity::Error)
+    }
+
+    pub fn fault(self) -> Fault {
+        match self {
+            Trouble::Locked => Fault::Locked,
+            Trouble::Passing(why) | Trouble::Lost(why) => Fault::Passing(why),
+            Trouble::Unreachable(why) => Fault::Unreachable(why),
+            Trouble::Lasting(why) | Trouble::Broken(why) => Fault::Broken(why),
+        }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        match error.as_db_error() {
+            Some(said) => by_state(said),
+            // A value that has no place in a column, or a column that has none in our nouns.
+            None if error.is_closed() || is_io(&error) => Trouble::Lost(words(&error)),
+            None => Trouble::Lasting(words(&error)),
+        }
+    }
+}
+
+fn is_io(error: &Error) -> bool {
+    error.source().is_some_and(|cause| cause.is::<std::io::Error>())
+}
+
+fn by_state(said: &DbError) -> Trouble {
+    let why = format!("{} ({})", said.message(), said.code().code());
+    match said.code() {
+        &SqlState::LOCK_NOT_AVAILABLE => Trouble::Locked,
+        &SqlState::T_R_SERIALIZATION_FAILURE
+        | &SqlState::T_R_DEADLOCK_DETECTED
+        | &SqlState::QUERY_CANCELED
+        | &SqlState::TOO_MANY_CONNECTIONS
+        | &SqlState::ADMIN_SHUTDOWN
+        | &SqlState::CRASH_SHUTDOWN
+        | &SqlState::CANNOT_CONNECT_NOW
+        | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+        | &SqlState::IN_FAILED_SQL_TRANSACTION => Trouble::Passing(why),
+        code => match &code.code()[..2] {
+            "22" | "23" => Trouble::Lasting(why),
+            // A statement, a table or a function that is not there; a row that cannot be read.
+            "42" | "XX" => Trouble::Broken(why),
+            _ => Trouble::Unreachable(why),
+        },
+    }
+}
+
+/// The error with its cause: the driver's own words alone say "db error" or "error connecting".
+pub fn words(error: &Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trouble_has_a_fault_and_only_lasting_ones_are_ours() {
+        let why = || "why".to_owned();
+        assert_eq!(Trouble::Locked.fault(), Fault::Locked);
+        assert_eq!(Trouble::Passing(why()).fault(), Fault::Passing(why()));
+        assert_eq!(Trouble::Lost(why()).fault(), Fault::Passing(why()));
+        assert_eq!(Trouble::Unreachable(why()).fault(), Fault::Unreachable(why()));
+        assert_eq!(Trouble::Lasting(why()).fault(), Fault::Broken(why()));
+        assert_eq!(Trouble::Broken(why()).fault(), Fault::Broken(why()));
+    }
+}

@@ -1,0 +1,139 @@
+//! What was decided, written with a constant number of statements: arrays in, one statement per
+//! table and kind of change.
+
+use std::pin::Pin;
+
+use futures_util::future::try_join_all;
+use rules::decide::{NewAnswer, Writes};
+use rules::event::Event;
+use rules::ids::User;
+use rules::seats::Sale;
+use rules::time::Moment;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Statement};
+
+use super::queries;
+use super::session::Session;
+use super::trouble::Trouble;
+
+pub struct Writer {
+    free: Statement,
+    resell: Statement,
+    sell: Statement,
+    append_history: Statement,
+    keep_answers: Statement,
+    forget_answers: Statement,
+    move_counts: Statement,
+}
+
+/// One decided batch, on its way to the tables.
+pub struct Page<'a> {
+    pub before: &'a Event,
+    pub after: &'a Event,
+    pub writes: &'a Writes,
+    pub now: Moment,
+    pub key_ttl_ms: i64,
+    /// The batch's own id, written into its first history row.
+    pub batch: &'a str,
+}
+
+type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+
+impl Writer {
+    pub async fn prepare(session: &Session) -> Result<Writer, Trouble> {
+        Ok(Writer {
+            free: session.prepared(queries::FREE).await?,
+            resell: session.prepared(queries::RESELL).await?,
+            sell: session.prepared(queries::SELL).await?,
+            append_history: session.prepared(queries::APPEND_HISTORY).await?,
+            keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
+            forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
+            move_counts: session.prepared(queries::MOVE_COUNTS).await?,
+        })
+    }
+
+    /// Sends everything at its first poll, in this order; the first error is the one that counts.
+    pub async fn write(&self, session: &Session, page: &Page<'_>) -> Result<(), Error> {
+        let Page { before, after, writes, now, .. } = page;
+        let id = before.id.0;
+        let mut sent: Vec<Sent<'_>> = Vec::with_capacity(7);
+        if !writes.freed.is_empty() {
+            let seats: Vec<i32> = writes.freed.iter().map(|f| f.seat.0 as i32).collect();
+            let numbers: Vec<i64> = writes.freed.iter().map(|f| f.n as i64).collect();
+            sent.push(Box::pin(async move { execute(session, &self.free, &[&id, &seats, &numbers, &now.0]).await }));
+        }
+        for (statement, sales) in [(&self.resell, &writes.resold), (&self.sell, &writes.sold)] {
+            if !sales.is_empty() {
+                sent.push(Box::pin(sell(session, statement, id, sales)));
+            }
+        }
+        sent.push(Box::pin(self.append(session, page)));
+        if !writes.answers.is_empty() {
+            sent.push(Box::pin(self.keep(session, id, &writes.answers)));
+            let old = now.0 - page.key_ttl_ms;
+            sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&id, &old]).await }));
+        }
+        sent.push(Box::pin(self.move_counts(session, before, after, *now)));
+        try_join_all(sent).await.map(|_| ())
+    }
+
+    async fn append(&self, session: &Session, page: &Page<'_>) -> Result<(), Error> {
+        let history = &page.writes.history;
+        let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
+        let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
+        let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
+        let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
+        let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
+        let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
+        let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
+        let first = n.first().copied();
+        let row: [&(dyn ToSql + Sync); 10] =
+            [&page.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &first, &page.batch];
+        execute(session, &self.append_history, &row).await
+    }
+
+    async fn keep(&self, session: &Session, id: i64, new: &[NewAnswer]) -> Result<(), Error> {
+        let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
+        let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
+        let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
+        let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
+        // Plain data: writing it as JSON cannot fail.
+        let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
+        execute(session, &self.keep_answers, &[&id, &user, &key, &content, &at, &kept]).await
+    }
+
+    async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
+        let counts = after.counts;
+        let row: [&(dyn ToSql + Sync); 11] = [
+            &before.id.0,
+            &(before.counts.n as i64),
+            &(counts.n as i64),
+            &(counts.cursor as i32),
+            &(counts.sold as i32),
+            &now.0,
+            &&*after.name,
+            &(after.max_per_user as i32),
+            &after.opens_at.map(|m| m.0),
+            &after.state.as_str(),
+            &after.deleted,
+        ];
+        execute(session, &self.move_counts, &row).await
+    }
+}
+
+async fn sell(session: &Session, statement: &Statement, id: i64, sales: &[Sale]) -> Result<(), Error> {
+    let seat: Vec<i32> = sales.iter().map(|s| s.seat.0 as i32).collect();
+    let owner: Vec<Option<&str>> = sales.iter().map(|s| s.owner.as_ref().map(|o| o.user.as_str())).collect();
+    let unit: Vec<Option<i32>> = sales.iter().map(|s| s.owner.as_ref().map(|o| o.unit as i32)).collect();
+    let limit: Vec<Option<i32>> = sales.iter().map(|s| s.owner.as_ref().map(|o| o.limit as i32)).collect();
+    let n: Vec<i64> = sales.iter().map(|s| s.n as i64).collect();
+    let at: Vec<i64> = sales.iter().map(|s| s.at.0).collect();
+    let number: Vec<Option<i64>> = sales.iter().map(|s| s.number.map(|n| n.0 as i64)).collect();
+    let buyer: Vec<Option<&str>> = sales.iter().map(|s| s.buyer_name.as_deref()).collect();
+    let phone: Vec<Option<&str>> = sales.iter().map(|s| s.phone.as_deref()).collect();
+    execute(session, statement, &[&id, &seat, &owner, &unit, &limit, &n, &at, &number, &buyer, &phone]).await
+}
+
+async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
+    session.execute(statement, row).await.map(|_| ())
+}

@@ -1,0 +1,250 @@
+//! PostgreSQL with the door in the process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use rules::arrive::Budget;
+use rules::ids::Seat;
+use rules::outcome::Refusal;
+use rules::time::{Clock, Moment};
+use stores::conformance::broken::{Bug, broken};
+use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
+use stores::door::local::LocalDoor;
+use stores::ledger::postgres::{NotPrepared, PostgresLedger};
+use stores::ledger::{Fault, Ledger};
+use testing::database::{self, Database};
+
+use crate::complaints;
+
+/// Moved together with the database's time.
+#[derive(Default)]
+pub struct MovedClock(AtomicI64);
+
+impl Clock for MovedClock {
+    fn now(&self) -> Moment {
+        Moment(1_800_000_000_000 + self.0.load(Ordering::SeqCst))
+    }
+}
+
+pub async fn prepared(url: &str, bug: stores::ledger::postgres::Bug) -> PostgresLedger {
+    let ledger = database::ledger(url, bug);
+    ledger.prepare().await.unwrap();
+    ledger
+}
+
+pub struct Kept {
+    pub stand: Stand,
+    pub database: Database,
+}
+
+async fn fresh() -> Kept {
+    let database = Database::fresh().await;
+    let stand = stand_on(&database).await;
+    Kept { stand, database }
+}
+
+async fn stand_on(database: &Database) -> Stand {
+    let ledger = Arc::new(prepared(&database.url, Default::default()).await);
+    let clock = Arc::new(MovedClock::default());
+    let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
+    let moved = ledger.clone();
+    let advance = Arc::new(move |ms| {
+        let total = clock.0.fetch_add(ms, Ordering::SeqCst) + ms;
+        moved.move_clock(total);
+    });
+    Stand::new(ledger, door, advance)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passes_every_chapter() {
+    let kept = fresh().await;
+    assert_eq!(complaints(&kept.stand).await, [String::new(); 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_broken_ledger_is_noticed() {
+    for bug in Bug::ALL {
+        let kept = fresh().await;
+        let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
+        let noticed = complaints(&bad).await;
+        assert!(!noticed.is_empty(), "{bug:?} went unnoticed by {} chapters", CHAPTERS.len());
+        println!("{bug:?}: {}", noticed[0]);
+    }
+}
+
+/// 22021 for a name that PostgreSQL cannot store, 23000 from a trigger: both fail alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_poisonous_requests_of_500_fail_alone() {
+    let kept = fresh().await;
+    let event = kept.stand.event(600, 1).await.unwrap().id;
+    let poison = "CREATE TRIGGER poison BEFORE INSERT ON taken FOR EACH ROW WHEN (NEW.owner = 'poison')
+                  EXECUTE FUNCTION refuse('poison')";
+    kept.database.connect().await.batch_execute(poison).await.unwrap();
+    let name = |i| match i {
+        250 => "poison".to_owned(),
+        333 => "nul\u{0}".to_owned(),
+        i => format!("u{i}"),
+    };
+    let users: Vec<String> = (0..500).map(name).collect();
+    let answers = kept.stand.commit(event, users.iter().map(|u| kept.stand.reserve(u)).collect()).await.unwrap();
+    for (user, answer) in users.iter().zip(&answers) {
+        match user.as_str() {
+            "poison" | "nul\u{0}" => assert_eq!(refusal(answer), Some(&Refusal::Internal)),
+            _ => assert!(sale(answer).is_some(), "{user}: {answer:?}"),
+        }
+    }
+    let told: Vec<_> = users.into_iter().zip(&answers).filter_map(|(u, a)| Some((u, sale(a)?.clone()))).collect();
+    assert_eq!(told.len(), 498);
+    stores::conformance::audit(&kept.stand, event, &told, &[]).await.unwrap();
+}
+
+/// The constraints alone forbid it, whatever the code above them does.
+#[tokio::test(flavor = "multi_thread")]
+async fn constraints_have_the_last_word() {
+    let database = Database::fresh().await;
+    let db = database.connect().await;
+    let event = "INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, n)
+                 VALUES (1, 'x', 3, 2, 'open', 0, 0, 1);
+                 INSERT INTO history (event, n, what, at) VALUES (1, 1, 'created', 0)";
+    db.batch_execute(event).await.unwrap();
+    let sell = |seat: u32, owner: &str, unit: u32, limit: u32| {
+        format!(
+            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, {seat}, 'sold', '{owner}', {unit}, {limit}, 1, 0)"
+        )
+    };
+    db.batch_execute(&sell(1, "alice", 1, 2)).await.unwrap();
+    for (what, statement) in [
+        ("a second owner of a seat", sell(1, "bob", 1, 2)),
+        ("the same unit twice", sell(2, "alice", 1, 2)),
+        ("a unit beyond the limit", sell(2, "alice", 3, 2)),
+        ("a seat outside the hall", sell(4, "carol", 1, 2)),
+        ("a sold seat given to another", "UPDATE taken SET owner = 'bob' WHERE seat = 1".into()),
+        ("a seat's row deleted", "DELETE FROM taken".into()),
+        ("every row deleted", "TRUNCATE taken".into()),
+        ("more sold than there are", "UPDATE event SET sold = 4, \"cursor\" = 4".into()),
+        ("more sold than rows", "UPDATE event SET sold = 2, \"cursor\" = 1".into()),
+        ("history changed", "UPDATE history SET at = 1".into()),
+        ("history deleted", "DELETE FROM history".into()),
+        ("history emptied", "TRUNCATE history".into()),
+        ("one number, two rows", "INSERT INTO history (event, n, what, at) VALUES (1, 1, 'again', 0)".into()),
+    ] {
+        let refused = db.batch_execute(&statement).await.expect_err(what);
+        assert!(refused.code().unwrap().code().starts_with("23"), "{what}: {refused:?}");
+    }
+    let shown = db.query("SELECT id, status, reserved_by, phone, created_at::text, updated_at::text FROM seats", &[]);
+    let shown = shown.await.unwrap();
+    let taken: Vec<(i32, bool)> = shown.iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert_eq!(taken, [(1, true), (2, false), (3, false)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn eight_servers_prepare_an_empty_database_at_once() {
+    let database = Database::bare().await;
+    let ledgers: Vec<_> = (0..8).map(|_| database::ledger(&database.url, Default::default())).collect();
+    let mut running = Vec::new();
+    for ledger in ledgers {
+        running.push(tokio::spawn(async move {
+            ledger.prepare().await.unwrap();
+            ledger.id().get().cloned().unwrap()
+        }));
+    }
+    let mut ids = Vec::new();
+    for task in running {
+        ids.push(task.await.unwrap());
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "one database, one ledger: {ids:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_format_is_refused_with_a_clear_line() {
+    let database = Database::fresh().await;
+    let future = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
+                  VALUES (999, 'of_the_future', '2030-01-01T00:00:00Z', '1')";
+    database.connect().await.batch_execute(future).await.unwrap();
+    let refused = database::ledger(&database.url, Default::default()).prepare().await.unwrap_err();
+    let NotPrepared::Unfit(why) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("a format that this version does not know"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_reached_may_come_later_and_what_refuses_us_will_not() {
+    let nobody = format!("postgres://postgres@127.0.0.1:{}/x?sslmode=disable", testing::free_port());
+    let ledger = database::ledger(&nobody, Default::default());
+    assert!(matches!(ledger.prepare().await, Err(NotPrepared::Unreachable(_))));
+    assert!(matches!(ledger.ready().await, Err(Fault::Unreachable(_))));
+    let database = Database::bare().await;
+    let missing = database.url.replace(&database.name, "no_such_database");
+    let refused = database::ledger(&missing, Default::default()).prepare().await;
+    assert!(matches!(refused, Err(NotPrepared::Unfit(_))), "{refused:?}");
+    let encrypted = database.url.replace("sslmode=disable", "sslmode=require");
+    assert!(database::ledger(&encrypted, Default::default()).prepare().await.is_err(), "there is no TLS here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_with_a_door_of_its_own_is_told_why() {
+    let database = Database::fresh().await;
+    let (first, second) =
+        (prepared(&database.url, Default::default()).await, prepared(&database.url, Default::default()).await);
+    first.claim(|_| {}).await.unwrap();
+    let NotPrepared::Unfit(why) = second.claim(|_| {}).await.unwrap_err() else { panic!("it may not wait for ever") };
+    assert!(why.contains("another tickettock") && why.contains("REDIS_URL"), "{why}");
+}
+
+/// Another session holds the event's row: whoever may get a seat waits a second for it and is told
+/// that it is locked; whoever can only be refused is refused at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_take_no_lock() {
+    let kept = fresh().await;
+    let (full, half) = (kept.stand.event(2, 1).await.unwrap().id, kept.stand.event(2, 1).await.unwrap().id);
+    for user in ["a", "b"] {
+        expect_sale(&kept.stand.one(full, kept.stand.reserve(user)).await.unwrap()).unwrap();
+    }
+    let first = expect_sale(&kept.stand.one(half, kept.stand.reserve("a")).await.unwrap()).unwrap();
+    assert_eq!(first.seat, Seat(1));
+    let other = kept.database.connect().await;
+    other.batch_execute("BEGIN; SELECT FROM event FOR UPDATE").await.unwrap();
+    let began = Instant::now();
+    let refused = kept.stand.one(full, kept.stand.reserve("c")).await.unwrap();
+    assert_eq!(refusal(&refused), Some(&Refusal::SoldOut));
+    let duplicate = kept.stand.one(full, kept.stand.reserve("a")).await.unwrap();
+    assert!(matches!(refusal(&duplicate), Some(Refusal::Duplicate { .. })), "{duplicate:?}");
+    assert!(began.elapsed() < Duration::from_millis(500), "a refusal waited for the lock");
+    let batch = stores::ledger::Batch {
+        event: half,
+        commands: Arc::new(vec![kept.stand.reserve("d")]),
+        terms: Default::default(),
+    };
+    let began = Instant::now();
+    assert_eq!(kept.stand.ledger.commit(batch).await.unwrap_err(), Fault::Locked);
+    assert!(began.elapsed() >= Duration::from_millis(900), "it did not wait for the lock");
+    other.batch_execute("ROLLBACK").await.unwrap();
+    // Seen by another server: a seat came back, and the hint of this one is old.
+    let elsewhere = stand_on(&kept.database).await;
+    let mine = kept.stand.ledger.reservations_in(full, None, 10).await.unwrap();
+    elsewhere.one(full, elsewhere.cancel("a", mine[0].sale.n)).await.unwrap();
+    let again = expect_sale(&kept.stand.one(full, kept.stand.reserve("e")).await.unwrap()).unwrap();
+    assert_eq!(again.seat, Seat(1));
+}
+
+/// A waiter that leaves neither stops its batch nor leaves a transaction open.
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_waiters_leave_nothing_open() {
+    let kept = fresh().await;
+    let event = kept.stand.event(300, 1).await.unwrap().id;
+    for i in 0..300 {
+        let commands = Arc::new(vec![kept.stand.reserve(&format!("u{i}"))]);
+        let commit = kept.stand.ledger.commit(stores::ledger::Batch { event, commands, terms: Default::default() });
+        let _ = tokio::time::timeout(Duration::from_micros(i * 20), commit).await;
+    }
+    let db = kept.database.connect().await;
+    let began = Instant::now();
+    while kept.stand.ledger.event(event).await.unwrap().unwrap().counts.sold < 300 {
+        assert!(began.elapsed() < Duration::from_secs(20), "a dropped batch was not finished");
+    }
+    let open = "SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+    assert_eq!(db.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0);
+}

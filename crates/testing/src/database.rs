@@ -1,0 +1,131 @@
+//! A database of one's own: a clone of one that was migrated once.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rules::time::{Clock, Moment};
+use stores::ledger::postgres::{Bug, Place, PostgresLedger};
+use tokio_postgres::{Client, NoTls};
+
+use crate::assert_loopback;
+use crate::services::services;
+
+/// Named after the tables in it: whoever changes a migration gets another one.
+fn template() -> String {
+    format!("tickettock_{:016x}", stores::ledger::postgres::format())
+}
+
+/// Cloned; gone with the services.
+#[derive(Clone, Debug)]
+pub struct Database {
+    pub url: String,
+    pub name: String,
+}
+
+impl Database {
+    /// Empty, and with the tables of this version.
+    pub async fn fresh() -> Database {
+        Database::clone_of(&template()).await
+    }
+
+    /// Without any table.
+    pub async fn bare() -> Database {
+        Database::clone_of("template1").await
+    }
+
+    async fn clone_of(template: &str) -> Database {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let server = server_url().await;
+        let name = format!("test_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        // Two clones of one template at a time are refused.
+        let _one_at_a_time = locked("cloning");
+        let client = connect(&server).await;
+        if template != "template1" {
+            make_template(&client, &server, template).await;
+        }
+        drop_orphans(&client).await;
+        client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await.expect("a clone");
+        Database { url: at(&server, &name), name }
+    }
+
+    /// A connection beside the ledger's own.
+    pub async fn connect(&self) -> Client {
+        connect(&self.url).await
+    }
+}
+
+/// Clones are named after the process that made them: those of processes that ended can go.
+async fn drop_orphans(client: &Client) {
+    let clones = client.query("SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'", &[]).await;
+    for row in clones.expect("the list of databases") {
+        let name: &str = row.get(0);
+        let made_by = name.split('_').nth(1).unwrap_or_default();
+        if !std::path::Path::new("/proc").join(made_by).exists() {
+            client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.expect("an old clone goes");
+        }
+    }
+}
+
+async fn make_template(client: &Client, server: &str, template: &str) {
+    let known = client.query_opt("SELECT FROM pg_database WHERE datname = $1", &[&template]).await;
+    if known.expect("the list of databases").is_some() {
+        return;
+    }
+    client.batch_execute("DROP DATABASE IF EXISTS tickettock_making").await.expect("half a template goes");
+    client.batch_execute("CREATE DATABASE tickettock_making").await.expect("a new database");
+    let ledger = ledger(&at(server, "tickettock_making"), Bug::default());
+    ledger.prepare().await.unwrap_or_else(|e| panic!("{e}"));
+    drop(ledger);
+    client
+        .batch_execute(&format!("ALTER DATABASE tickettock_making RENAME TO {template}"))
+        .await
+        .expect("the template gets its name when it is whole");
+}
+
+/// `TEST_DATABASE_URL` if it is given, on loopback and empty; else the run's own server.
+async fn server_url() -> String {
+    let Some(given) = std::env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
+        return services().database_url.clone();
+    };
+    assert_loopback("TEST_DATABASE_URL", &given);
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
+    let tables: i64 = connect(&given).await.query_one(tables, &[]).await.expect("the list of tables").get(0);
+    assert_eq!(tables, 0, "TEST_DATABASE_URL is not empty: tests do not touch what they did not make");
+    given
+}
+
+async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap_or_else(|e| panic!("{url}: {e:?}"));
+    tokio::spawn(connection);
+    client
+}
+
+/// The same server, another database.
+pub fn at(server: &str, name: &str) -> String {
+    let (base, query) = server.split_once('?').unwrap_or((server, "sslmode=disable"));
+    let host = base.rsplit_once('/').map_or(base, |(host, _)| host);
+    format!("{host}/{name}?{query}")
+}
+
+fn locked(name: &str) -> File {
+    let path = std::env::temp_dir().join(format!("tickettock-{name}.lock"));
+    let file = File::options().create(true).truncate(false).write(true).open(path).expect("a lock file");
+    file.lock().expect("the lock");
+    file
+}
+
+/// Stands still: tests that look at shown states move the database's own time.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Moment {
+        Moment(0)
+    }
+}
+
+/// A ledger that was not prepared yet.
+pub fn ledger(url: &str, planted: Bug) -> PostgresLedger {
+    let place = Place { url: url.to_owned(), pool: 8, key_ttl_ms: 86_400_000, clock: Arc::new(Still), planted };
+    PostgresLedger::new(&place).expect("a sound address")
+}

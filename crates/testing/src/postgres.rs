@@ -1,0 +1,127 @@
+//! A PostgreSQL of one's own, to be killed and started again.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio_postgres::NoTls;
+
+use crate::services::services;
+use crate::{free_port, is_root};
+
+pub struct OwnPostgres {
+    pub port: u16,
+    data: PathBuf,
+    log: PathBuf,
+    child: Option<Child>,
+    /// Kept when the test fails.
+    folder: Option<tempfile::TempDir>,
+}
+
+impl OwnPostgres {
+    pub async fn start() -> OwnPostgres {
+        let folder = tempfile::Builder::new().prefix("tickettock-postgres-").tempdir().expect("a folder");
+        run(Command::new("chmod").arg("755").arg(folder.path()));
+        let data = folder.path().join("data");
+        run(Command::new("cp").arg("-a").arg(&services().empty_data).arg(&data));
+        let log = folder.path().join("postgres.log");
+        let mut own = OwnPostgres { port: free_port(), data, log, child: None, folder: Some(folder) };
+        own.begin().await;
+        own
+    }
+
+    pub fn url(&self) -> String {
+        self.url_through(self.port)
+    }
+
+    /// The same through a proxy.
+    pub fn url_through(&self, port: u16) -> String {
+        format!("postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable")
+    }
+
+    /// Starts it, and waits until it answers.
+    pub async fn begin(&mut self) {
+        self.begin_at_once();
+        let began = Instant::now();
+        while tokio_postgres::connect(&self.url(), NoTls).await.is_err() {
+            assert!(began.elapsed() < Duration::from_secs(30), "PostgreSQL does not start; see {:?}", self.log);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub fn begin_at_once(&mut self) {
+        // A killed server leaves its lock file behind; its process is known to be gone.
+        let _ = std::fs::remove_file(self.data.join("postmaster.pid"));
+        let log = std::fs::File::options().create(true).append(true).open(&self.log).expect("a log");
+        let mut command = as_postgres(&services().postgres_programs.join("postgres"));
+        command.arg("-D").arg(&self.data).arg("-p").arg(self.port.to_string());
+        for setting in [
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "fsync=off",
+            "max_connections=100",
+            "shared_buffers=32MB",
+            "restart_after_crash=off",
+        ] {
+            command.args(["-c", setting]);
+        }
+        let child = command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log).spawn();
+        self.child = Some(child.expect("postgres starts"));
+    }
+
+    /// SIGKILL to the postmaster; its children notice and end.
+    pub fn kill(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        let _ = child.kill();
+        let _ = child.wait();
+        self.wait_for_children();
+    }
+
+    /// Immediate shutdown, as an operator in a hurry does it.
+    pub fn stop_immediately(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        run(Command::new("kill").arg("-QUIT").arg(child.id().to_string()));
+        let _ = child.wait();
+    }
+
+    /// Orphans of a killed postmaster still hold the shared memory for a moment.
+    fn wait_for_children(&self) {
+        let ours = self.data.display().to_string();
+        for _ in 0..500 {
+            let alive = Command::new("pgrep").args(["-f", &format!("{ours}|postgres: .*{}", self.port)]).output();
+            if !alive.is_ok_and(|found| found.status.success()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for OwnPostgres {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = Command::new("kill").arg("-QUIT").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
+        if std::thread::panicking()
+            && let Some(folder) = self.folder.take()
+        {
+            eprintln!("the logs of PostgreSQL are kept in {:?}", folder.keep());
+        }
+    }
+}
+
+/// Ends with the test's process, however that ends.
+fn as_postgres(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    if is_root() {
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
+    }
+    command.args(["--pdeathsig", "QUIT", "--"]).arg(program);
+    command
+}
+
+fn run(command: &mut Command) {
+    let status = command.status().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(status.success(), "{command:?}: {status}");
+}

@@ -1,0 +1,134 @@
+//! The services that all tests of a run share. nextest gives every test a process of its own, so
+//! what they share is a folder: a lock to start under, and a lock that says somebody is there.
+
+use std::collections::HashMap;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::free_port;
+
+#[derive(Debug)]
+pub struct Services {
+    /// The server's own database; tests get clones beside it.
+    pub database_url: String,
+    pub cluster_url: String,
+    /// An initialised data folder that nobody has written to.
+    pub empty_data: PathBuf,
+    pub postgres_programs: PathBuf,
+    pub folder: PathBuf,
+    /// Shared; as long as it is held the services stay.
+    _users: File,
+}
+
+/// Starts them if nobody has. Blocks for some seconds the first time.
+pub fn services() -> &'static Services {
+    static SERVICES: OnceLock<Services> = OnceLock::new();
+    SERVICES.get_or_init(start)
+}
+
+fn start() -> Services {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace");
+    let folder = folder_of(&root);
+    fs::create_dir_all(&folder).expect("a folder for the services");
+    let starting = lock_file(&folder, "starting");
+    starting.lock().expect("the lock to start under");
+    let users = lock_file(&folder, "users");
+    let values = join(&root, &folder, &users);
+    let value = |name: &str| values.get(name).cloned().unwrap_or_else(|| panic!("{name} is missing in {folder:?}/env"));
+    Services {
+        database_url: value("DATABASE_URL"),
+        cluster_url: value("REDIS_CLUSTER_URL"),
+        empty_data: value("EMPTY_DATA").into(),
+        postgres_programs: value("PG_BIN").into(),
+        folder,
+        _users: users,
+    }
+}
+
+/// One per checkout, so that two checkouts do not meet.
+fn folder_of(root: &Path) -> PathBuf {
+    let name: String = root.display().to_string().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    std::env::temp_dir().join(format!("tickettock-services{name}"))
+}
+
+fn lock_file(folder: &Path, name: &str) -> File {
+    let file = File::options().create(true).truncate(false).read(true).write(true).open(folder.join(name));
+    file.unwrap_or_else(|e| panic!("{name} in {folder:?}: {e}"))
+}
+
+/// Uses what runs, or starts it. Called under the lock to start.
+fn join(root: &Path, folder: &Path, users: &File) -> HashMap<String, String> {
+    loop {
+        let running = lock_file(folder, "running");
+        if running.try_lock().is_ok() {
+            drop(running);
+            spawn(root, folder);
+        }
+        match users.try_lock_shared() {
+            Ok(()) => {
+                if let Some(values) = wait_for_env(folder) {
+                    return values;
+                }
+                users.unlock().expect("a lock of ours");
+            }
+            // The supervisor looks whether anybody is there, or is on its way out.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+            Err(TryLockError::Error(e)) => panic!("users in {folder:?}: {e}"),
+        }
+    }
+}
+
+fn spawn(root: &Path, folder: &Path) {
+    let _ = fs::remove_file(folder.join("env"));
+    let log = File::create(folder.join("services.log")).expect("a log");
+    // `flock` keeps the lock as long as the script lives; `setsid`, because it outlives this test.
+    let mut command = Command::new("setsid");
+    command.arg("flock").arg("--no-fork").arg(folder.join("running")).arg("sh");
+    command.arg(root.join("scripts/services.sh")).arg("run").arg(folder);
+    command.env("PG_PORT", free_port().to_string()).env("REDIS_PORT", free_port().to_string());
+    command.env("CLUSTER_PORT", three_free_ports().to_string());
+    command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
+    command.spawn().expect("scripts/services.sh; are flock and setsid installed?");
+    while lock_file(folder, "running").try_lock().is_ok() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Three in a row, whose bus ports (10,000 above) are ports too.
+fn three_free_ports() -> u16 {
+    (0..1_000)
+        .map(|_| free_port())
+        .find(|&port| {
+            let all = [port, port + 1, port + 2];
+            port < 50_000 && all.iter().all(|&p| is_free(p) && is_free(p + 10_000))
+        })
+        .unwrap_or_else(|| {
+            (20_001..50_000)
+                .step_by(7)
+                .find(|&p| (p..p + 3).all(|p| is_free(p) && is_free(p + 10_000)))
+                .expect("three free ports")
+        })
+}
+
+fn is_free(port: u16) -> bool {
+    std::net::TcpListener::bind(("127.0.0.1", port)).is_ok()
+}
+
+/// None: the services ended before they were ready.
+fn wait_for_env(folder: &Path) -> Option<HashMap<String, String>> {
+    for _ in 0..1_200 {
+        if let Ok(text) = fs::read_to_string(folder.join("env")) {
+            let pairs = text.lines().filter_map(|line| line.split_once('='));
+            return Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
+        }
+        if lock_file(folder, "running").try_lock().is_ok() {
+            let log = fs::read_to_string(folder.join("services.log")).unwrap_or_default();
+            panic!("the services did not start (scripts/install-services.sh installs them):\n{log}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("the services were not ready within a minute; see {folder:?}")
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Installs what the tests need beside Rust: PostgreSQL 15 or later, and Redis 7 or later.
+# Says what to install, and fails, where it may not do so itself.
+set -eu
+
+missing=""
+ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null 2>&1 || missing="$missing postgresql"
+command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
+command -v redis-cli >/dev/null 2>&1 || missing="$missing redis-tools"
+command -v flock >/dev/null 2>&1 && command -v setpriv >/dev/null 2>&1 || missing="$missing util-linux"
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    # The packages would start services of their own; the tests start private ones.
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086
+    apt-get install -y --no-install-recommends $missing || { apt-get update && apt-get install -y --no-install-recommends $missing; }
+else
+    echo "The tests need:$missing" >&2
+    echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), flock, setpriv" >&2
+    exit 1
+fi

@@ -6,6 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh build
+scripts/install-services.sh
 cargo build --release --locked --package tickettock --package tickettock-bench
 
 BENCH_DATE=$(date -u +%Y-%m-%d)

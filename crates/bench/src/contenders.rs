@@ -3,6 +3,9 @@
 pub mod append;
 pub mod ceiling;
 mod form;
+mod seats;
+pub mod seed;
+pub mod skip_locked;
 
 use salvo::prelude::*;
 use salvo::routing::PathFilter;
@@ -15,9 +18,10 @@ fn router<H: Handler + Clone>(handler: H) -> Router {
 }
 
 /// Serves until it is killed; says where, as the product does.
-fn serve<H: Handler + Clone>(handler: H) {
+fn serve<H: Handler + Clone>(making: impl Future<Output = H>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
+        let handler = making.await;
         let acceptor = TcpListener::new("127.0.0.1:0").bind().await;
         println!("listens on http://{}", acceptor.local_addr().expect("an address"));
         Server::new(acceptor).serve(router(handler)).await;

@@ -10,6 +10,7 @@ mod product;
 mod program;
 mod rounds;
 mod running;
+mod services;
 mod table;
 
 use std::path::Path;
@@ -20,7 +21,8 @@ use generator::{Load, Sale};
 
 const USAGE: &str = "\
 bench run quick|full FOLDER [REPORT]     everything; data below FOLDER, the report also into a file
-bench contender ceiling|append FOLDER    one contender, until it is killed
+bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POSTGRES
+                                         one contender, until it is killed
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger                             the embedded ledger alone";
 
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
         ["run", "full", folder, ref rest @ ..] => run(&program::FULL, folder, rest),
         ["contender", "ceiling"] | ["ceiling"] => contenders::ceiling::serve(),
         ["contender", "append", folder] => contenders::append::serve(Path::new(folder)),
+        ["contender", "seed", database, redis] => contenders::seed::serve(database, redis),
+        ["contender", "skip-locked", database] => contenders::skip_locked::serve(database),
         ["load", load] if load.starts_with('{') => {
             let load: Load = serde_json::from_str(load).expect("a load");
             println!("{}", serde_json::to_string(&load.run()).expect("JSON"));

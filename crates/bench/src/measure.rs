@@ -12,6 +12,7 @@ use crate::generator::{Load, Sale};
 use crate::ledger;
 use crate::product::{Place, make_events};
 use crate::running::Running;
+use crate::services::Services;
 
 /// More than any run sells.
 pub const MANY_SEATS: u32 = 9_000_000;
@@ -29,6 +30,12 @@ pub enum Who {
     Thousand,
     /// The same in a hall of 1,000,000 seats, half of them sold before.
     Million,
+    /// A number from Redis is the seat, looked at, then taken by a conditional UPDATE.
+    Seed,
+    /// `FOR UPDATE SKIP LOCKED` per request.
+    SkipLocked,
+    /// The product on Redis and PostgreSQL, with so many servers.
+    Scaled(usize),
 }
 
 impl Who {
@@ -39,12 +46,18 @@ impl Who {
             Who::Embedded => "embedded",
             Who::Thousand => "embedded, halls of 1,000 seats",
             Who::Million => "embedded, 1,000,000 seats half sold",
+            Who::Seed => "the literal seed design",
+            Who::SkipLocked => "SKIP LOCKED per request",
+            Who::Scaled(1) => "Redis + PostgreSQL, one server",
+            Who::Scaled(_) => "Redis + PostgreSQL, two servers",
         }
         .to_owned()
     }
 }
 
 pub struct Bench {
+    // Before the folder they live in: they end first.
+    services: Services,
     /// On the disk that is measured.
     folder: TempDir,
     warm: Duration,
@@ -56,7 +69,8 @@ impl Bench {
     pub fn new(under: &Path, time: Duration) -> Bench {
         std::fs::create_dir_all(under).expect("a folder for the data");
         let folder = tempfile::Builder::new().prefix("run-").tempdir_in(under).expect("a folder for the data");
-        let bench = Bench { folder, warm: Duration::from_millis(500), time, seed: Cell::new(0) };
+        let services = Services::start(folder.path());
+        let bench = Bench { services, folder, warm: Duration::from_millis(500), time, seed: Cell::new(0) };
         ledger::half_sold(&bench.half_sold(), MILLION);
         bench
     }
@@ -119,7 +133,28 @@ impl Bench {
                     load(server, Sale::Events { first, seats: 1_000 })
                 })
             }
+            Who::Seed => {
+                let database = self.services.fresh();
+                load(&contender(&["seed", &database, &self.services.redis_url()]), path())
+            }
+            Who::SkipLocked => load(&contender(&["skip-locked", &self.services.fresh()]), path()),
+            Who::Scaled(servers) => {
+                let (place, _folder) = self.scaled();
+                let servers: Vec<Running> = (0..servers).map(|_| place.serve(MANY_SEATS).0).collect();
+                let all: Vec<&Running> = servers.iter().collect();
+                let figures = self.load(&all, connections, rate, path());
+                drop(servers);
+                place.verify();
+                figures
+            }
         }
+    }
+
+    /// Empty services for the product.
+    fn scaled(&self) -> (Place, TempDir) {
+        let folder = self.empty();
+        let services = vec![("DATABASE_URL", self.services.fresh()), ("REDIS_URL", self.services.redis_url())];
+        (Place { data: folder.path().to_owned(), services }, folder)
     }
 
     /// Killed after the load: what was acknowledged must be whole in the file.

@@ -36,7 +36,10 @@ impl Place {
     }
 
     fn on(&self, mut command: Command) -> Command {
-        command.env("DATA_DIR", &self.data).envs(self.services.iter().map(|(name, value)| (name, value)));
+        command
+            .env("DATA_DIR", &self.data)
+            .env("ADMIN_TOKEN", ADMIN_TOKEN)
+            .envs(self.services.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -44,7 +47,7 @@ impl Place {
     pub fn serve(&self, seats: u32) -> (Running, Duration) {
         let mut command = self.on(binary());
         command.arg("serve").env("APP_PORT", "0").env("FCFS_SEATS", seats.to_string());
-        command.env("ADMIN_TOKEN", ADMIN_TOKEN).env("RUST_LOG", "warn");
+        command.env("RUST_LOG", "warn");
         let began = Instant::now();
         let running = Running::start(&mut command);
         while !matches!(running.ask("GET", "/readyz", "", ""), Ok((200, _))) {

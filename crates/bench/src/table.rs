@@ -19,7 +19,7 @@ impl Goal {
         Goal {
             what: what.to_owned(),
             goal: format!(">= {least}"),
-            measured: format!("{:.2} ({:.2} to {:.2})", measured.median, measured.min, measured.max),
+            measured: spread(&measured),
             holds: Some(measured.median >= least),
         }
     }
@@ -34,13 +34,17 @@ impl Goal {
     }
 
     /// For the reader: nobody promised anything.
-    pub fn shown(what: &str, measured: String) -> Goal {
-        Goal { what: what.to_owned(), goal: String::new(), measured, holds: None }
+    pub fn shown(what: &str, measured: &Spread) -> Goal {
+        Goal { what: what.to_owned(), goal: String::new(), measured: spread(measured), holds: None }
     }
 
     pub fn not_measured(what: &str, goal: &str, why: &str) -> Goal {
         Goal { what: what.to_owned(), goal: goal.to_owned(), measured: why.to_owned(), holds: None }
     }
+}
+
+fn spread(of: &Spread) -> String {
+    format!("{:.2} ({:.2} to {:.2})", of.median, of.min, of.max)
 }
 
 pub struct Report {
@@ -71,7 +75,10 @@ impl Report {
              parses and validates the same request, answers the same body and remembers nothing. Every run of\n\
              the product was followed by `tickettock verify`.\n\n## Reservations per second\n\n",
         );
-        text.push_str(&table(&["what", "connections", "per second", "of the ceiling", "lowest", "highest"], &self.rows()));
+        text.push_str(&table(
+            &["what", "connections", "per second", "of the ceiling", "lowest", "highest"],
+            &self.rows(),
+        ));
         text.push_str("\n## Goals\n\n");
         text.push_str(&table(&["what", "goal", "measured", "holds"], &self.goal_rows()));
         text
@@ -99,9 +106,8 @@ impl Report {
             Some(false) => "NO",
             None => "",
         };
-        let row = |goal: &Goal| {
-            vec![goal.what.clone(), goal.goal.clone(), goal.measured.clone(), holds(goal).to_owned()]
-        };
+        let row =
+            |goal: &Goal| vec![goal.what.clone(), goal.goal.clone(), goal.measured.clone(), holds(goal).to_owned()];
         self.goals.iter().map(row).collect()
     }
 

@@ -54,5 +54,5 @@ pub fn serve(folder: &Path) {
     let file = File::create_new(folder.join("appended")).expect("a new file");
     let (lines, waiting) = channel();
     std::thread::spawn(move || write(file, &waiting));
-    super::serve(Append { lines });
+    super::serve(async { Append { lines } });
 }

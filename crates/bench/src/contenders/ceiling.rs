@@ -19,5 +19,5 @@ impl Handler for Ceiling {
 }
 
 pub fn serve() {
-    super::serve(Ceiling);
+    super::serve(async { Ceiling });
 }

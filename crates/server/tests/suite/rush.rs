@@ -164,7 +164,7 @@ fn what_it_is_told_must_make_sense() {
     let refused = [
         (&["--rate", "0"][..], "--rate"),
         (&["--cancel", "101"], "--cancel"),
-        (&["--double-click", "-1"], "--double-click"),
+        (&["--double-click=-1"], "--double-click"),
         (&["--seats", "5", "--event", "1"], "--event"),
         (&["--buyers", "0"], "--buyers"),
     ];

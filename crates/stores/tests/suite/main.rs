@@ -4,6 +4,7 @@ mod agreement;
 mod postgres;
 mod redis;
 mod sqlite;
+mod verify;
 
 use stores::conformance::{CHAPTERS, Stand};
 

@@ -81,18 +81,18 @@ fn join(root: &Path, folder: &Path, users: &File) -> HashMap<String, String> {
     }
 }
 
-#[expect(clippy::zombie_processes, reason = "it outlives the test on purpose: the services belong to the run")]
 fn spawn(root: &Path, folder: &Path) {
     let _ = fs::remove_file(folder.join("env"));
     let log = File::create(folder.join("services.log")).expect("a log");
     // `flock` keeps the lock as long as the script lives; `setsid`, because it outlives this test.
     let mut command = Command::new("setsid");
-    command.arg("flock").arg("--no-fork").arg(folder.join("running")).arg("sh");
+    command.arg("--fork").arg("flock").arg("--no-fork").arg(folder.join("running")).arg("sh");
     command.arg(root.join("scripts/services.sh")).arg("run").arg(folder);
     command.env("PG_PORT", free_port().to_string()).env("REDIS_PORT", free_port().to_string());
     command.env("CLUSTER_PORT", three_free_ports().to_string());
     command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
-    command.spawn().expect("scripts/services.sh; are flock and setsid installed?");
+    let status = command.status().expect("setsid, of util-linux");
+    assert!(status.success(), "scripts/services.sh: {status}");
     while lock_file(folder, "running").try_lock().is_ok() {
         std::thread::sleep(Duration::from_millis(10));
     }

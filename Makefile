@@ -1,6 +1,6 @@
 # One entry for everything; CI calls only these.
 .DEFAULT_GOAL := help
-.PHONY: run test lint services help
+.PHONY: run test lint bench services help
 
 # The dev profile: from nothing it takes two thirds of the processor time of the release profile
 # (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
@@ -14,6 +14,9 @@ test: ## run every test
 
 lint: ## check the form, the lints, and what the documents say about the source
 	@scripts/lint.sh
+
+bench: ## measure how fast it is, against a ceiling; QUICK=1 for a few minutes only
+	@scripts/without-settings.sh scripts/bench.sh
 
 services: ## start PostgreSQL, Redis and a Redis Cluster for playing by hand, until Ctrl-C
 	@scripts/install-services.sh

@@ -1,83 +1,103 @@
-//! The load: the same for everybody. One thread, so that it costs the same everywhere.
+//! The load: the same for everybody, from a process and a thread of its own.
 
+mod closed;
+mod open;
+
+use std::cell::Cell;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hdrhistogram::Histogram;
-use server::load::connection::Connection;
+use serde::{Deserialize, Serialize};
 
-pub struct Run {
-    pub ok: u64,
-    pub other: u64,
-    pub took: Duration,
-    /// Microseconds.
-    pub times: Histogram<u64>,
+use crate::figures::Figures;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Load {
+    /// Connections are spread over these.
+    pub targets: Vec<SocketAddr>,
+    pub connections: usize,
+    /// Not counted.
+    pub warm: Duration,
+    pub time: Duration,
+    /// Arrivals per second that do not wait for answers. None: everybody asks again when answered.
+    pub rate: Option<f64>,
+    /// Another one, other users.
+    pub seed: u32,
+    pub sale: Sale,
 }
 
-impl Run {
-    pub fn rate(&self) -> f64 {
-        self.ok as f64 / self.took.as_secs_f64()
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Sale {
+    Path(String),
+    /// Events of so many seats, one after the other, each asked for as often as it has seats.
+    Events {
+        first: i64,
+        seats: u64,
+    },
+}
+
+impl Load {
+    /// Loads until the time is over. Loopback only.
+    pub fn run(&self) -> Figures {
+        assert!(self.targets.iter().all(|t| t.ip().is_loopback()), "load goes to loopback only");
+        assert!(self.warm + self.time <= Duration::from_secs(120), "load is bounded in time");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let local = tokio::task::LocalSet::new();
+        match self.rate {
+            None => local.block_on(&runtime, closed::run(self)),
+            Some(rate) => local.block_on(&runtime, open::run(self, rate)),
+        }
     }
 }
 
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 60_000_000, 3).expect("sound bounds")
+/// Makes one request after another, each of another user.
+struct Requests<'a> {
+    load: &'a Load,
+    made: Cell<u64>,
 }
 
-static BUYER: AtomicU64 = AtomicU64::new(0);
+impl<'a> Requests<'a> {
+    fn new(load: &'a Load) -> Requests<'a> {
+        Requests { load, made: Cell::new(0) }
+    }
 
-fn request(path: &str) -> Vec<u8> {
-    let user = BUYER.fetch_add(1, Ordering::Relaxed);
-    let run = std::process::id();
-    let body = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
-    format!(
-        "POST {path} HTTP/1.1\r\nHost: bench\r\nX-User-Id: user-{run}-{user}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    fn next(&self) -> Vec<u8> {
+        const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
+        let i = self.made.replace(self.made.get() + 1);
+        let user = user(self.load.seed, i);
+        let rest = format!(
+            "HTTP/1.1\r\nHost: bench\r\nX-User-Id: user-{user:016x}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{BODY}",
+            BODY.len()
+        );
+        match &self.load.sale {
+            Sale::Path(path) => format!("POST {path} {rest}"),
+            Sale::Events { first, seats } => {
+                format!("POST /api/v1/events/{}/seats/reservation/fcfs {rest}", first + (i / seats) as i64)
+            }
+        }
+        .into_bytes()
+    }
 }
 
-/// So many connections, each asking again as soon as it is answered.
-pub fn closed(target: SocketAddr, connections: usize, time: Duration, path: &str) -> Run {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let path: Arc<str> = path.into();
-        let mut opened = Vec::with_capacity(connections);
-        for _ in 0..connections {
-            opened.push(Connection::open(target).await.expect("a connection"));
-        }
-        let began = Instant::now();
-        let end = began + time;
-        let running: Vec<_> = opened
-            .into_iter()
-            .map(|mut connection| {
-                let path = path.clone();
-                tokio::task::spawn(async move {
-                    let (mut ok, mut other, mut times) = (0, 0, Vec::new());
-                    while Instant::now() < end {
-                        let sent = Instant::now();
-                        let answer = connection.ask(&request(&path)).await.expect("an answer");
-                        if answer.status == 200 {
-                            ok += 1
-                        } else {
-                            other += 1
-                        }
-                        times.push(sent.elapsed().as_micros() as u64);
-                    }
-                    (ok, other, times)
-                })
-            })
-            .collect();
-        let mut run = Run { ok: 0, other: 0, took: time, times: histogram() };
-        for task in running {
-            let (ok, other, times) = task.await.expect("a task");
-            run.ok += ok;
-            run.other += other;
-            times.into_iter().for_each(|t| run.times.saturating_record(t));
-        }
-        run.took = began.elapsed();
-        run
-    })
+/// Real users do not come in the order of their names; a table that is filled in order flatters.
+/// One to one, so nobody comes twice.
+fn user(seed: u32, i: u64) -> u64 {
+    let mut x = (u64::from(seed) << 34) ^ i;
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::user;
+
+    #[test]
+    fn users_are_different_and_in_no_order() {
+        let all: Vec<u64> = (1..5).flat_map(|seed| (0..50_000).map(move |i| user(seed, i))).collect();
+        let distinct: std::collections::HashSet<&u64> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+        let rising = all.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((90_000..110_000).contains(&rising), "{rising} of {}", all.len());
+    }
 }

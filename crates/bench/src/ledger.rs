@@ -1,38 +1,60 @@
-//! The embedded ledger alone: microseconds per sale, without HTTP.
+//! The embedded ledger alone, without HTTP: microseconds per sale, and halls that are sold before
+//! a run begins.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use rules::command::{Action, Buyer, Command, Terms};
 use rules::event::NewEvent;
 use rules::history::Actor;
-use rules::ids::{Number, RequestName, User};
+use rules::ids::{EventId, FIRST_EVENT, Number, RequestName, User};
 use rules::seats::Hall;
 use server::clock::EmbeddedClock;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
-use stores::ledger::{Batch, Ledger};
+use stores::ledger::{BATCH_MOST, Batch, Ledger};
 
-pub fn run(batches: u64, size: u64) {
-    let folder = tempfile::tempdir().expect("a folder");
+fn open(folder: &Path) -> SqliteLedger {
     let surroundings = Surroundings {
         clock: |newest| Arc::new(EmbeddedClock::starting(newest)) as Arc<_>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,
     };
-    let ledger = SqliteLedger::open(folder.path(), surroundings).expect("a ledger");
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(async {
-        let new = NewEvent { name: "x".into(), hall: Hall::Count(5_000_000), max_per_user: 1, opens_at: None };
-        let event = ledger.create_event(new, None).await.expect("an event").id;
-        let mut times = Vec::new();
-        for batch in 0..batches {
-            let commands = (0..size).map(|i| command(batch * size + i)).collect();
-            let began = Instant::now();
-            let batch = Batch { event, commands: Arc::new(commands), terms: Terms::default() };
-            let committed = ledger.commit(batch).await.expect("a commit");
-            times.push(began.elapsed().as_micros() as u64);
-            assert_eq!(committed.answers.len() as u64, size);
-        }
+    SqliteLedger::open(folder, surroundings).expect("a ledger")
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
+    let new = NewEvent { name: "Bench".into(), hall: Hall::Count(seats), max_per_user: 1, opens_at: None };
+    ledger.create_event(new, Some(FIRST_EVENT)).await.expect("an event");
+    ledger.raise_generation(FIRST_EVENT).await.expect("a generation");
+    FIRST_EVENT
+}
+
+/// Batches one after the other, with the microseconds each took.
+async fn sell(ledger: &dyn Ledger, event: EventId, batches: u64, size: u64) -> Vec<u64> {
+    let mut times = Vec::new();
+    for batch in 0..batches {
+        let commands = (0..size).map(|i| command(batch * size + i)).collect();
+        let began = Instant::now();
+        let batch = Batch { event, commands: Arc::new(commands), terms: Terms::default() };
+        let committed = ledger.commit(batch).await.expect("a commit");
+        times.push(began.elapsed().as_micros() as u64);
+        assert_eq!(committed.answers.len() as u64, size);
+    }
+    times
+}
+
+/// `bench ledger`.
+pub fn run(batches: u64, size: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = open(folder.path());
+    runtime().block_on(async {
+        let event = hall(&ledger, 5_000_000).await;
+        let mut times = sell(&ledger, event, batches, size).await;
         times.sort_unstable();
         let total: u64 = times.iter().sum();
         println!(
@@ -44,9 +66,21 @@ pub fn run(batches: u64, size: u64) {
     });
 }
 
+/// A ledger in `folder` whose first event has so many seats, half of them sold.
+pub fn half_sold(folder: &Path, seats: u32) {
+    let ledger = open(folder);
+    runtime().block_on(half_sell(&ledger, seats));
+}
+
+pub async fn half_sell(ledger: &dyn Ledger, seats: u32) {
+    let event = hall(ledger, seats).await;
+    let (half, size) = (u64::from(seats) / 2, BATCH_MOST as u64);
+    sell(ledger, event, half / size, size).await;
+}
+
 fn command(i: u64) -> Command {
     // Spread like the ids of real users, not in the order of arrival.
-    let user = format!("user-{:016x}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let user = format!("early-{:016x}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     Command {
         actor: Actor::User(User::stored(&user)),
         number: Some(Number(i + 1)),

@@ -1,34 +1,82 @@
 //! `make bench`: the product and what it is measured against, alternated in one run.
 
 mod contenders;
+mod figures;
 mod generator;
 mod ledger;
+mod machine;
+mod measure;
+mod product;
+mod program;
+mod rounds;
+mod running;
+mod services;
+mod table;
 
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
-fn main() {
+use generator::{Load, Sale};
+
+const USAGE: &str = "\
+bench run quick|full FOLDER [REPORT]     everything; data below FOLDER, the report also into a file
+bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POSTGRES
+                                         one contender, until it is killed
+bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
+bench ledger                             the embedded ledger alone";
+
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.first().map(String::as_str) {
-        Some("ceiling") => contenders::ceiling::serve(),
-        Some("ledger") => {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["run", "quick", folder, ref rest @ ..] => run(&program::QUICK, folder, rest),
+        ["run", "full", folder, ref rest @ ..] => run(&program::FULL, folder, rest),
+        ["contender", "ceiling"] | ["ceiling"] => contenders::ceiling::serve(),
+        ["contender", "append", folder] => contenders::append::serve(Path::new(folder)),
+        ["contender", "seed", database, redis] => contenders::seed::serve(database, redis),
+        ["contender", "skip-locked", database] => contenders::skip_locked::serve(database),
+        ["load", load] if load.starts_with('{') => {
+            let load: Load = serde_json::from_str(load).expect("a load");
+            println!("{}", serde_json::to_string(&load.run()).expect("JSON"));
+        }
+        ["load", address, ref rest @ ..] => by_hand(address, rest),
+        ["ledger"] => {
             for size in [1, 32, 256] {
                 ledger::run(100_000u64.min(500 * size) / size, size);
             }
         }
-        Some("load") => {
-            let address = args[1].parse().expect("an address");
-            let connections = args.get(2).map_or(256, |c| c.parse().expect("a number"));
-            let path = args.get(3).map_or("/api/v1/seats/reservation/fcfs", String::as_str);
-            let run = generator::closed(address, connections, Duration::from_secs(3), path);
-            println!(
-                "{:.0}/s ok {} other {} p50 {} us p99 {} us",
-                run.rate(),
-                run.ok,
-                run.other,
-                run.times.value_at_quantile(0.5),
-                run.times.value_at_quantile(0.99)
-            );
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
         }
-        _ => eprintln!("bench ceiling | load ADDRESS [CONNECTIONS]"),
     }
+    ExitCode::SUCCESS
+}
+
+fn run(pace: &program::Pace, folder: &str, rest: &[&str]) {
+    let report = program::run(pace, Path::new(folder));
+    let text = report.markdown();
+    println!("\n{text}");
+    if !report.all_hold() {
+        println!("Some goals do not hold on this machine in this run.");
+    }
+    if let [file, ..] = rest {
+        std::fs::write(file, text).unwrap_or_else(|e| panic!("{file}: {e}"));
+        println!("Written to {file}.");
+    }
+}
+
+fn by_hand(address: &str, rest: &[&str]) {
+    let load = Load {
+        targets: vec![address.parse().expect("an address")],
+        connections: rest.first().map_or(256, |c| c.parse().expect("a number")),
+        warm: Duration::from_millis(500),
+        time: Duration::from_secs(3),
+        rate: None,
+        seed: std::process::id(),
+        sale: Sale::Path(rest.get(1).copied().unwrap_or("/api/v1/seats/reservation/fcfs").into()),
+    };
+    let run = load.run();
+    println!("{:.0}/s ok {} other {} p50 {} us p99 {} us", run.rate(), run.ok, run.other, run.p50_us, run.p99_us);
 }

@@ -1,14 +1,16 @@
 //! `tickettock verify`: the invariants of a ledger, one line each.
 
 use clap::ArgMatches;
-use stores::ledger::sqlite;
+use stores::ledger::{postgres, sqlite};
+use stores::verify::{Finding, Looked};
 
 use super::{Broken, Ended, line};
 use crate::rush::report::grouped;
+use crate::settings::{Settings, Stores};
 
 pub fn run(given: &ArgMatches) -> Ended {
     let settings = line::settings(given).map_err(|e| e.to_string())?;
-    let (looked, findings) = sqlite::verify(&settings.data_dir).map_err(|e| e.to_string())?;
+    let (looked, findings) = look(&settings)?;
     for finding in &findings {
         println!("{}  {}", if finding.holds() { "ok    " } else { "BROKEN" }, finding.name);
         for sentence in &finding.broken {
@@ -26,5 +28,16 @@ pub fn run(given: &ArgMatches) -> Ended {
         Ok(())
     } else {
         Err(Broken::Proof(format!("{broken} of {} invariants are broken", findings.len())))
+    }
+}
+
+fn look(settings: &Settings) -> Result<(Looked, Vec<Finding>), String> {
+    match &settings.stores {
+        Stores::Embedded => sqlite::verify(&settings.data_dir).map_err(|e| e.to_string()),
+        Stores::Postgres { url, .. } => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.map_err(|e| e.to_string())?;
+            runtime.block_on(postgres::verify(url)).map_err(|e| format!("DATABASE_URL: {e}"))
+        }
     }
 }

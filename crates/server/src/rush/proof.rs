@@ -13,7 +13,7 @@ pub struct Proof {
     pub sold_twice: u64,
     /// Acknowledged, and not there.
     pub lost: u64,
-    /// There, and nobody was told or left in doubt.
+    /// There, and nobody was told or left in doubt; or there, and given back.
     pub unexplained: u64,
     /// Served out of order.
     pub order_broken: u64,
@@ -59,10 +59,11 @@ pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
 /// What the crowd knows for certain, and what it is in doubt about.
 #[derive(Default)]
 struct Known<'a> {
-    /// Reservation id to its buyer and seat.
-    told: HashMap<&'a str, (u64, u64)>,
-    /// Given back, or perhaps given back: the answer was lost.
-    gone: HashSet<&'a str>,
+    /// Reservation id, buyer, seat. One id told to two buyers is two of these.
+    told: HashSet<(&'a str, u64, u64)>,
+    given_back: HashSet<&'a str>,
+    /// Perhaps given back: the answer was lost.
+    perhaps_given_back: HashSet<&'a str>,
     /// Users who may have a seat that nobody told them of.
     doubt: HashSet<u64>,
 }
@@ -73,10 +74,13 @@ impl<'a> Known<'a> {
         for memory in memories {
             match &memory.outcome {
                 Outcome::Reserved { seat, id, .. } => {
-                    known.told.insert(id, (memory.buyer, *seat));
+                    known.told.insert((id, memory.buyer, *seat));
                 }
-                Outcome::Cancelled { id } | Outcome::Unknown(Asked::Cancellation { id }) => {
-                    known.gone.insert(id);
+                Outcome::Cancelled { id } => {
+                    known.given_back.insert(id);
+                }
+                Outcome::Unknown(Asked::Cancellation { id }) => {
+                    known.perhaps_given_back.insert(id);
                 }
                 Outcome::Unknown(Asked::Seat) | Outcome::Refused { status: 500.., .. } => {
                     known.doubt.insert(memory.buyer);
@@ -89,8 +93,14 @@ impl<'a> Known<'a> {
 
     /// Reservations that must stand: id, buyer, seat.
     fn standing(&self) -> impl Iterator<Item = (&'a str, u64, u64)> {
-        let stands = self.told.iter().filter(|(id, _)| !self.gone.contains(**id));
-        stands.map(|(id, (buyer, seat))| (*id, *buyer, *seat))
+        self.told
+            .iter()
+            .copied()
+            .filter(|(id, ..)| !self.given_back.contains(id) && !self.perhaps_given_back.contains(id))
+    }
+
+    fn nothing_came_back(&self) -> bool {
+        self.given_back.is_empty() && self.perhaps_given_back.is_empty()
     }
 }
 
@@ -106,7 +116,7 @@ pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof
         compare(&mut proof, run, &known, listed);
     }
     proof.not_in_contract = memories.iter().filter(|m| !in_contract(&m.outcome)).count() as u64;
-    proof.order_broken = order_broken(memories, known.gone.is_empty() && known.doubt.is_empty());
+    proof.order_broken = order_broken(memories, known.nothing_came_back() && known.doubt.is_empty());
     proof
 }
 
@@ -125,9 +135,11 @@ fn compare(proof: &mut Proof, run: &str, known: &Known<'_>, listed: &[Listed]) {
     }
     let ours = format!("rush-{run}-");
     let in_doubt: HashSet<String> = known.doubt.iter().map(|buyer| user(run, *buyer)).collect();
-    for reservation in listed.iter().filter(|l| l.user.starts_with(&ours)) {
-        let explained = known.told.contains_key(reservation.id.as_str()) || in_doubt.contains(&reservation.user);
-        proof.unexplained += u64::from(!explained);
+    let told: HashSet<&str> = known.told.iter().map(|(id, ..)| *id).collect();
+    for Listed { id, user, .. } in listed.iter().filter(|l| l.user.starts_with(&ours)) {
+        let explained = told.contains(id.as_str()) || in_doubt.contains(user);
+        let gone = known.given_back.contains(id.as_str());
+        proof.unexplained += u64::from(!explained || gone);
     }
     let mut seats = HashSet::new();
     proof.sold_twice += listed.iter().filter(|l| !seats.insert(l.seat)).count() as u64;
@@ -197,6 +209,12 @@ mod tests {
     fn each_fault_is_noticed() {
         let two = [memory(1, 0, 10, reserved(1, 1)), memory(2, 5, 12, reserved(1, 2))];
         assert_eq!(prove("r", &two, None).sold_twice, 1);
+        let same_id = [memory(1, 0, 10, reserved(1, 1)), memory(2, 5, 12, reserved(1, 1))];
+        let proof = prove("r", &same_id, Some(&[row(2, 1, 1)]));
+        assert_eq!((proof.sold_twice, proof.lost), (1, 1), "one reservation for two buyers");
+        let back = [memory(1, 0, 10, reserved(1, 1)), memory(1, 20, 30, Outcome::Cancelled { id: "e1-1".into() })];
+        assert!(prove("r", &back, Some(&[])).holds());
+        assert_eq!(prove("r", &back, Some(&[row(1, 1, 1)])).unexplained, 1, "given back, and still there");
         let one = [memory(1, 0, 10, reserved(1, 1))];
         assert_eq!(prove("r", &one, Some(&[])).lost, 1);
         assert_eq!(prove("r", &one, Some(&[row(1, 1, 1), row(2, 2, 2)])).unexplained, 1);

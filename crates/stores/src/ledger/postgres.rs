@@ -16,6 +16,7 @@ mod resolve;
 mod rows;
 mod session;
 mod trouble;
+mod verify;
 mod writes;
 
 use std::collections::HashMap;
@@ -36,6 +37,7 @@ pub use self::prepare::{NotPrepared, format};
 use self::rows::Halls;
 use self::session::{Session, Sessions, within};
 use self::trouble::Trouble;
+pub use self::verify::verify;
 use super::{Answered, Batch, Committed, Fault, Ledger, Reservation, Snapshot};
 
 pub struct PostgresLedger(Arc<Inner>);

@@ -6,6 +6,7 @@ mod planted;
 mod postgres;
 mod redis;
 mod sqlite;
+mod verify;
 
 use stores::conformance::{CHAPTERS, Stand};
 

@@ -44,7 +44,7 @@ async fn fresh() -> Kept {
     Kept { stand, database }
 }
 
-async fn stand_on(database: &Database) -> Stand {
+pub async fn stand_on(database: &Database) -> Stand {
     let ledger = Arc::new(prepared(&database.url, Default::default()).await);
     let clock = Arc::new(MovedClock::default());
     let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));

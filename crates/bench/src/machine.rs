@@ -1,0 +1,68 @@
+//! The machine it ran on: a ratio travels, a number does not.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+pub struct Machine {
+    pub processor: String,
+    pub cores: usize,
+    pub memory_mib: u64,
+    pub kernel: String,
+    pub disk: String,
+    pub flush: Flush,
+}
+
+/// How long a small append takes to be on the disk, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    pub p50_us: u64,
+    pub p99_us: u64,
+}
+
+impl Machine {
+    /// The disk is the one under `folder`.
+    pub fn look(folder: &Path) -> Machine {
+        let field = |file: &str, name: &str| {
+            let text = fs::read_to_string(file).unwrap_or_default();
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+            line.split_once(':').map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+        };
+        let memory = field("/proc/meminfo", "MemTotal").trim_end_matches(" kB").parse::<u64>().unwrap_or(0);
+        Machine {
+            processor: field("/proc/cpuinfo", "model name"),
+            cores: std::thread::available_parallelism().map_or(0, |n| n.get()),
+            memory_mib: memory / 1024,
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+            disk: disk(folder),
+            flush: Flush::measure(folder),
+        }
+    }
+}
+
+/// Device and file system that `folder` lies on.
+fn disk(folder: &Path) -> String {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let holding = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let (device, point, kind) = (words.next()?, words.next()?, words.next()?);
+        folder.starts_with(point).then(|| (point.len(), format!("{kind} on {device}")))
+    });
+    holding.max_by_key(|(length, _)| *length).map_or_else(String::new, |(_, disk)| disk)
+}
+
+impl Flush {
+    pub fn measure(folder: &Path) -> Flush {
+        let mut file = tempfile::tempfile_in(folder).expect("a file");
+        let mut times: Vec<u64> = (0..300)
+            .map(|_| {
+                let began = Instant::now();
+                file.write_all(&[7; 4096]).and_then(|()| file.sync_data()).expect("a disk that writes");
+                began.elapsed().as_micros() as u64
+            })
+            .collect();
+        times.sort_unstable();
+        Flush { p50_us: times[times.len() / 2], p99_us: times[times.len() * 99 / 100] }
+    }
+}

@@ -1,0 +1,207 @@
+//! One run: a contender is started, loaded, ended, and looked at.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::figures::Figures;
+use crate::generator::{Load, Sale};
+use crate::ledger;
+use crate::product::{Place, make_events};
+use crate::running::Running;
+use crate::services::Services;
+
+/// More than any run sells.
+pub const MANY_SEATS: u32 = 9_000_000;
+pub const MILLION: u32 = 1_000_000;
+const FCFS: &str = "/api/v1/events/1/seats/reservation/fcfs";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Ceiling,
+    /// Appends to a file with group commit.
+    Append,
+    /// The product on SQLite, with a hall that nobody has bought from.
+    Embedded,
+    /// The same in halls of 1,000 seats, one after the other.
+    Thousand,
+    /// The same in a hall of 1,000,000 seats, half of them sold before.
+    Million,
+    /// A number from Redis is the seat, looked at, then taken by a conditional UPDATE.
+    Seed,
+    /// `FOR UPDATE SKIP LOCKED` per request.
+    SkipLocked,
+    /// The product on Redis and PostgreSQL, with so many servers.
+    Scaled(usize),
+}
+
+impl Who {
+    pub fn name(self) -> String {
+        match self {
+            Who::Ceiling => "the ceiling",
+            Who::Append => "append to a file, group commit",
+            Who::Embedded => "embedded",
+            Who::Thousand => "embedded, halls of 1,000 seats",
+            Who::Million => "embedded, 1,000,000 seats half sold",
+            Who::Seed => "the literal seed design",
+            Who::SkipLocked => "SKIP LOCKED per request",
+            Who::Scaled(1) => "Redis + PostgreSQL, one server",
+            Who::Scaled(_) => "Redis + PostgreSQL, two servers",
+        }
+        .to_owned()
+    }
+}
+
+pub struct Bench {
+    // Before the folder they live in: they end first.
+    services: Services,
+    /// On the disk that is measured.
+    folder: TempDir,
+    warm: Duration,
+    time: Duration,
+    seed: Cell<u32>,
+}
+
+impl Bench {
+    pub fn new(under: &Path, time: Duration) -> Bench {
+        std::fs::create_dir_all(under).expect("a folder for the data");
+        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(under).expect("a folder for the data");
+        let services = Services::start(folder.path());
+        let bench = Bench { services, folder, warm: Duration::from_millis(500), time, seed: Cell::new(0) };
+        ledger::half_sold(&bench.half_sold(), MILLION);
+        bench
+    }
+
+    fn half_sold(&self) -> PathBuf {
+        self.folder.path().join("half-sold")
+    }
+
+    /// A new folder with the half sold hall in it.
+    pub fn with_half_sold(&self) -> TempDir {
+        let folder = self.empty();
+        for file in std::fs::read_dir(self.half_sold()).expect("the half sold hall") {
+            let file = file.expect("a file");
+            std::fs::copy(file.path(), folder.path().join(file.file_name())).expect("a copy");
+        }
+        folder
+    }
+
+    pub fn empty(&self) -> TempDir {
+        tempfile::tempdir_in(&self.folder).expect("a folder")
+    }
+
+    /// `rate` of None finds the peak.
+    pub fn measure(&self, who: Who, connections: usize, rate: Option<f64>) -> Figures {
+        let figures = self.once(who, connections, rate);
+        eprintln!(
+            "{:<40}{connections:>5} connections {:>8.0}/s  p50 {:>6} us  p99 {:>7} us  p99.9 {:>7} us{}",
+            who.name(),
+            figures.rate(),
+            figures.p50_us,
+            figures.p99_us,
+            figures.p999_us,
+            if rate.is_some() { format!("  generator late p99 {} us", figures.late_us) } else { String::new() }
+        );
+        figures
+    }
+
+    fn once(&self, who: Who, connections: usize, rate: Option<f64>) -> Figures {
+        let load = |running: &Running, sale| self.load(&[running], connections, rate, sale);
+        let path = || Sale::Path(FCFS.into());
+        match who {
+            Who::Ceiling => load(&contender(&["ceiling"]), path()),
+            Who::Append => {
+                let folder = self.empty();
+                load(&contender(&["append", &folder.path().display().to_string()]), path())
+            }
+            Who::Embedded => {
+                let folder = self.empty();
+                self.product(&Place::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
+            }
+            Who::Million => {
+                let folder = self.with_half_sold();
+                self.product(&Place::embedded(folder.path()), MILLION, |server| load(server, path()))
+            }
+            Who::Thousand => {
+                let folder = self.empty();
+                self.product(&Place::embedded(folder.path()), 9, |server| {
+                    let count = (MOST_PER_SECOND * (self.warm + self.time).as_secs_f64()) as u64 / 1_000;
+                    let first = make_events(server, count, 1_000);
+                    load(server, Sale::Events { first, seats: 1_000 })
+                })
+            }
+            Who::Seed => {
+                let database = self.services.fresh();
+                load(&contender(&["seed", &database, &self.services.redis_url()]), path())
+            }
+            Who::SkipLocked => load(&contender(&["skip-locked", &self.services.fresh()]), path()),
+            Who::Scaled(servers) => {
+                let (place, _folder) = self.scaled();
+                let servers: Vec<Running> = (0..servers).map(|_| place.serve(MANY_SEATS).0).collect();
+                let all: Vec<&Running> = servers.iter().collect();
+                let figures = self.load(&all, connections, rate, path());
+                drop(servers);
+                place.verify();
+                figures
+            }
+        }
+    }
+
+    /// Empty services for the product.
+    fn scaled(&self) -> (Place, TempDir) {
+        let folder = self.empty();
+        let services = vec![("DATABASE_URL", self.services.fresh()), ("REDIS_URL", self.services.redis_url())];
+        (Place { data: folder.path().to_owned(), services }, folder)
+    }
+
+    /// Killed after the load: what was acknowledged must be whole in the file.
+    fn product(&self, place: &Place, seats: u32, load: impl FnOnce(&Running) -> Figures) -> Figures {
+        let (server, _) = place.serve(seats);
+        let figures = load(&server);
+        drop(server);
+        place.verify();
+        figures
+    }
+
+    /// Sells for a moment and is killed, so that the next start finds a log to go through.
+    pub fn sell_and_kill(&self, place: &Place) {
+        let (server, _) = place.serve(MILLION);
+        let load = self.plan(&[&server], 64, None, Sale::Path(FCFS.into()));
+        generate(&Load { time: Duration::from_millis(500), ..load });
+    }
+
+    fn load(&self, servers: &[&Running], connections: usize, rate: Option<f64>, sale: Sale) -> Figures {
+        generate(&self.plan(servers, connections, rate, sale))
+    }
+
+    fn plan(&self, servers: &[&Running], connections: usize, rate: Option<f64>, sale: Sale) -> Load {
+        let seed = self.seed.get() + 1;
+        self.seed.set(seed);
+        let targets = servers.iter().map(|server| server.address).collect();
+        Load { targets, connections, warm: self.warm, time: self.time, rate, seed, sale }
+    }
+}
+
+/// The generator, as a process of its own.
+fn generate(load: &Load) -> Figures {
+    let load = serde_json::to_string(load).expect("JSON");
+    let output = myself().args(["load", &load]).output().expect("the generator runs");
+    assert!(output.status.success(), "the generator: {}", String::from_utf8_lossy(&output.stderr));
+    let figures: Figures = serde_json::from_slice(&output.stdout).expect("figures");
+    assert!(figures.other == 0 && figures.ok > 0, "somebody was refused: {figures:?}");
+    figures
+}
+
+/// Halls are made beforehand for so many; no server on one machine sells more.
+const MOST_PER_SECOND: f64 = 100_000.0;
+
+fn myself() -> Command {
+    Command::new(std::env::current_exe().expect("a path"))
+}
+
+fn contender(arguments: &[&str]) -> Running {
+    Running::start(myself().arg("contender").args(arguments))
+}

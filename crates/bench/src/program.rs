@@ -1,0 +1,142 @@
+//! The whole of `make bench`: every contender, every goal, one report.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::machine::Machine;
+use crate::measure::{Bench, MANY_SEATS, MILLION, Who};
+use crate::product::Place;
+use crate::rounds::{Series, Spread, alternate};
+use crate::table::{Goal, Report};
+
+pub struct Pace {
+    pub mode: &'static str,
+    pub rounds: usize,
+    pub time: Duration,
+}
+
+pub const QUICK: Pace = Pace { mode: "quick mode", rounds: 3, time: Duration::from_millis(1_000) };
+pub const FULL: Pace = Pace { mode: "full mode", rounds: 5, time: Duration::from_secs(4) };
+
+pub fn run(pace: &Pace, under: &Path) -> Report {
+    let machine = Machine::look(under);
+    let bench = Bench::new(under, pace.time);
+    let few = series(&bench, pace, 128, &[Who::Embedded, Who::Scaled(1)]);
+    let embedded = series(&bench, pace, 512, &[Who::Append, Who::Embedded, Who::Thousand, Who::Million]);
+    let scaled = series(&bench, pace, 512, &[Who::Seed, Who::SkipLocked, Who::Scaled(1), Who::Scaled(2)]);
+    let [_, append, fresh, thousand, million] = &embedded[..] else { unreachable!("a series for each") };
+    let [_, seed, _, one, two] = &scaled[..] else { unreachable!("a series for each") };
+    let mut goals = vec![
+        Goal::at_least("embedded, of the ceiling, 128 connections", 0.8, few[1].ratio()),
+        Goal::at_least("embedded, of the ceiling, 512 connections", 0.8, fresh.ratio()),
+        Goal::shown("embedded, of the append handler", &against(fresh, append)),
+        Goal::at_least("1,000,000 seats half sold, of halls of 1,000", 0.9, against(million, thousand)),
+        Goal::shown("1,000,000 seats half sold, of a new hall", &against(million, fresh)),
+        Goal::at_least("Redis + PostgreSQL, of the ceiling, 128 connections", 0.5, few[2].ratio()),
+        Goal::at_least("Redis + PostgreSQL, of the ceiling, 512 connections", 0.5, one.ratio()),
+        Goal::at_least("Redis + PostgreSQL, of the literal seed design", 3.0, against(one, seed)),
+        Goal::shown("two servers, of one", &against(two, one)),
+        latency(&bench, pace, &machine, Who::Embedded, fresh.rate() / 2.0),
+        latency(&bench, pace, &machine, Who::Scaled(1), one.rate() / 2.0),
+    ];
+    goals.extend(starts(&bench, pace));
+    goals.extend(memory(&bench));
+    goals.extend(not_yet());
+    let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
+    let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
+    let series = few.into_iter().chain(embedded).chain(scaled).collect();
+    Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, goals }
+}
+
+fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Who]) -> Vec<Series> {
+    let names: Vec<String> = who.iter().map(|who| who.name()).collect();
+    alternate(&names, connections, pace.rounds, |i| {
+        bench.measure(i.map_or(Who::Ceiling, |i| who[i]), connections, None)
+    })
+}
+
+/// Round by round, each as a part of the ceiling beside it.
+fn against(one: &Series, other: &Series) -> Spread {
+    Spread::of(&one.ratios.iter().zip(&other.ratios).map(|(a, b)| a / b).collect::<Vec<_>>())
+}
+
+/// At half of its own peak, arrivals that do not wait.
+fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Who, rate: f64) -> Goal {
+    let (mut ceiling, mut product) = (Vec::new(), Vec::new());
+    for _ in 0..pace.rounds {
+        ceiling.push(bench.measure(Who::Ceiling, 512, Some(rate)).p99_us as f64 / 1000.0);
+        product.push(bench.measure(who, 512, Some(rate)).p99_us as f64 / 1000.0);
+    }
+    let flushes = 3.0 * machine.flush.p50_us as f64 / 1000.0;
+    let (ceiling, product) = (Spread::of(&ceiling), Spread::of(&product));
+    let most = 10.0 * ceiling.median + flushes;
+    let what = format!("p99 at {rate:.0}/s, half of its peak: {}", who.name());
+    let mut goal = Goal::at_most(&what, most, "ms", product.median);
+    goal.goal = format!("<= {most:.1} ms (10 x {:.2} + {flushes:.2})", ceiling.median);
+    goal.measured = format!("{:.1} ms ({:.1} to {:.1})", product.median, product.min, product.max);
+    goal
+}
+
+fn starts(bench: &Bench, pace: &Pace) -> Vec<Goal> {
+    let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+    let empty: Vec<f64> = (0..2 * pace.rounds)
+        .map(|_| {
+            let folder = bench.empty();
+            ms(Place::embedded(folder.path()).serve(9).1)
+        })
+        .collect();
+    let million: Vec<f64> = (0..pace.rounds)
+        .map(|_| {
+            let folder = bench.with_half_sold();
+            let place = Place::embedded(folder.path());
+            bench.sell_and_kill(&place);
+            let (server, ready) = place.serve(MILLION);
+            drop(server);
+            place.verify();
+            ms(ready)
+        })
+        .collect();
+    vec![
+        Goal::at_most("start to ready, empty folder, slowest", 300.0, "ms", Spread::of(&empty).max),
+        Goal::at_most(
+            "start to ready after kill -9, 1,000,000 seats half sold, slowest",
+            5_000.0,
+            "ms",
+            Spread::of(&million).max,
+        ),
+    ]
+}
+
+fn memory(bench: &Bench) -> Vec<Goal> {
+    let folder = bench.empty();
+    let (idle, _) = Place::embedded(folder.path()).serve(MANY_SEATS);
+    std::thread::sleep(Duration::from_secs(1));
+    let idle_mib = idle.memory_mib().0;
+    drop(idle);
+    let folder = bench.with_half_sold();
+    let (server, _) = Place::embedded(folder.path()).serve(MILLION);
+    for headers in ["", "Accept-Encoding: gzip\r\n"] {
+        let (status, list) = server.ask("GET", "/api/v1/events/1/seats", headers, "").expect("a list");
+        assert!(status == 200 && list.len() > 100_000, "{status}, {} bytes", list.len());
+    }
+    let highest_mib = server.memory_mib().1;
+    vec![
+        Goal::at_most("memory, idle", 40.0, "MiB", idle_mib),
+        Goal::at_most(
+            "memory at its highest, 1,000,000 seats, the list read plain and packed",
+            400.0,
+            "MiB",
+            highest_mib,
+        ),
+    ]
+}
+
+/// Goals of the design whose capability is not built yet.
+fn not_yet() -> Vec<Goal> {
+    let why = "not measured: not built yet";
+    vec![
+        Goal::not_measured("sold-out refusals at the gateway, of nginx answering a constant", ">= 0.7", why),
+        Goal::not_measured("holds on one hot room type, of a transaction per hold", ">= 5", why),
+        Goal::not_measured("waiting room with 1,000,000 waiting, of 1,000", ">= 0.8", why),
+    ]
+}

@@ -1,0 +1,58 @@
+//! A server that runs beside the bench, as a process of its own, until it is dropped.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+pub struct Running {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Running {
+    /// Starts it, and reads where it listens from the first line it prints.
+    pub fn start(command: &mut Command) -> Running {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let first = lines.next().and_then(Result::ok).unwrap_or_else(|| panic!("{command:?} says nothing"));
+        let address = first.rsplit("http://").next().and_then(|a| a.trim().parse().ok()).expect(&first);
+        // Read on, so that the pipe never fills.
+        std::thread::spawn(move || lines.for_each(drop));
+        Running { child, address }
+    }
+
+    /// Status and body of a request without a body, on a connection of its own.
+    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> std::io::Result<(u16, Vec<u8>)> {
+        let mut stream = TcpStream::connect(self.address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        let length = body.len();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: bench\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let head = answer.windows(4).position(|w| w == b"\r\n\r\n").ok_or_else(|| std::io::Error::other("not HTTP"))?;
+        let status = std::str::from_utf8(&answer[..head]).ok().and_then(|h| h.get(9..12)?.parse().ok());
+        Ok((status.ok_or_else(|| std::io::Error::other("not HTTP"))?, answer.split_off(head + 4)))
+    }
+
+    /// Resident memory now, and at its highest, in MiB.
+    pub fn memory_mib(&self) -> (f64, f64) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a process");
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a known field");
+            line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") / 1024.0
+        };
+        (field("VmRSS:"), field("VmHWM:"))
+    }
+}
+
+impl Drop for Running {
+    /// kill -9: whatever must survive, survives that.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,50 @@
+//! An outside opinion: Locust's buyers, with the same scenarios as `tickettock rush`.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::process::{Process, binary};
+
+fn script(arguments: &[&str]) -> (Option<i32>, String) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(root.join("scripts/locust.sh")).args(arguments).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+/// Long enough to sell out, so that refusals are seen too.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_locust_is_answered_as_the_contract_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[("FCFS_SEATS", "300")]).await;
+    let url = format!("http://{}", process.address);
+    let (code, said) = tokio::task::spawn_blocking(move || script(&[&url, "5"])).await.unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    for scenario in ["plain", "double click", "lost answer", "cancel"] {
+        assert!(said.lines().any(|line| line.contains(scenario)), "{scenario}: {said}");
+    }
+    let seats = process.client().get("/api/v1/events/1").await.json();
+    assert_eq!(seats["event"]["remainingSeats"], 0, "it was long enough to sell out");
+    let verified = binary().arg("verify").env("DATA_DIR", folder.path()).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+/// A server that answers otherwise fails it: here everybody is told 404.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_locust_notices_what_is_not_in_the_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let token = format!("Bearer {}", process.admin_token());
+    let gone = process.client().send("DELETE", "/api/v1/admin/events/1", &[("Authorization", &token)], "").await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    let url = format!("http://{}", process.address);
+    let (code, said) = tokio::task::spawn_blocking(move || script(&[&url, "2"])).await.unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("is not in the contract"), "{said}");
+}
+
+#[test]
+fn locust_stays_on_this_machine() {
+    let (code, said) = script(&["http://192.0.2.1:5800", "1"]);
+    assert!(code == Some(2) && said.contains("not loopback"), "{said}");
+}

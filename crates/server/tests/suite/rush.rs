@@ -1,0 +1,226 @@
+//! The crowd in a box: a good server passes, and every planted fault makes it fail loudly.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stores::conformance::broken::{Bug, broken};
+
+use crate::support::Stand;
+use crate::support::process::{Process, binary};
+
+/// How a rush ended, and what it printed.
+struct Rush {
+    code: Option<i32>,
+    out: String,
+    complaint: String,
+}
+
+impl Rush {
+    fn of(output: Output) -> Rush {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Rush { code: output.status.code(), out: text(&output.stdout), complaint: text(&output.stderr) }
+    }
+
+    fn figures(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}{}", self.out, self.complaint))
+    }
+}
+
+fn command(address: std::net::SocketAddr, token: &str, arguments: &[&str]) -> Command {
+    let mut command = binary();
+    command.args(["rush", &format!("http://{address}"), "--json", "--admin-token", token]).args(arguments);
+    command
+}
+
+async fn run(mut command: Command) -> Rush {
+    Rush::of(tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap())
+}
+
+async fn verify(data: &Path) -> Rush {
+    let mut command = binary();
+    command.arg("verify").env("DATA_DIR", data);
+    run(command).await
+}
+
+/// 20,000 people, 1,000 seats, double clicks and lost answers; the ledger is looked at all along.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_twenty_thousand_buyers_for_a_thousand_seats() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let arguments = ["--buyers", "20000", "--seats", "1000", "--rate", "1200"];
+    let rush = tokio::spawn(run(command(process.address, &process.admin_token(), &arguments)));
+    let (mut looks, mut in_the_middle) = (0, false);
+    while !rush.is_finished() {
+        let seen = verify(folder.path()).await;
+        assert_eq!(seen.code, Some(0), "while it runs: {}{}", seen.out, seen.complaint);
+        looks += 1;
+        in_the_middle |= (1..1_000).any(|sold| seen.out.contains(&format!(" events, {sold} reservations")));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let rush = rush.await.unwrap();
+    let figures = rush.figures();
+    assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
+    for (name, expected) in [("sold", 1_000), ("soldTwice", 0), ("lost", 0), ("unexplained", 0), ("orderBroken", 0)] {
+        assert_eq!(figures[name], expected, "{name}: {figures}");
+    }
+    assert_eq!(figures["notInContract"], 0, "{figures}");
+    assert_eq!(figures["comparedWithServer"], true);
+    assert!(figures["offered"].as_u64().unwrap() > 20_500, "double clicks and lost answers: {figures}");
+    assert!(looks > 5 && in_the_middle, "the sale was verified {looks} times, in the middle: {in_the_middle}");
+    let settled = verify(folder.path()).await;
+    assert!(settled.code == Some(0) && settled.out.contains("1,000 reservations"), "{}", settled.out);
+    println!("verified {looks} times while it ran; {}", rush.out.trim());
+}
+
+/// Seats come back in the middle of it, and the ledger stays whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_seats_are_sold_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let arguments = ["--buyers", "600", "--seats", "100", "--rate", "300", "--cancel", "40"];
+    let rush = run(command(process.address, &process.admin_token(), &arguments)).await;
+    assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
+    let figures = rush.figures();
+    assert!(figures["outcomes"]["cancelled"].as_u64().unwrap() > 20, "{figures}");
+    assert!(figures["outcomes"]["reserved"].as_u64().unwrap() > 120, "{figures}");
+    let settled = verify(folder.path()).await;
+    assert_eq!(settled.code, Some(0), "{}", settled.out);
+}
+
+/// Arrivals do not wait for answers: a server that stands still for a second shows it, where a
+/// generator that waits would have asked less in the meantime.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_a_frozen_second_shows_in_p99() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let token = process.admin_token();
+    let arguments = ["--buyers", "2400", "--seats", "3000", "--rate", "400", "--ramp", "0"];
+    let p99 = |rush: &Rush| rush.figures()["latencyMs"]["p99"].as_f64().unwrap();
+    let calm = run(command(process.address, &token, &arguments)).await;
+    let rush = tokio::spawn(run(command(process.address, &token, &arguments)));
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    process.signal("STOP");
+    let stopped = Instant::now();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    process.signal("CONT");
+    let stood_ms = stopped.elapsed().as_secs_f64() * 1000.0;
+    let frozen = rush.await.unwrap();
+    assert_eq!((calm.code, frozen.code), (Some(0), Some(0)), "{}{}", frozen.out, frozen.complaint);
+    let (calm, frozen) = (p99(&calm), p99(&frozen));
+    println!("p99 {calm:.1} ms, with a pause of {stood_ms:.0} ms {frozen:.1} ms");
+    assert!(calm < 300.0, "p99 of a calm server: {calm} ms");
+    assert!(frozen > 800.0 && frozen > calm + 500.0, "p99 of a frozen one: {frozen} ms");
+}
+
+async fn against(bug: Bug, arguments: &[&str]) -> Rush {
+    let stand = Stand::bent(&[], |good| broken(bug, good)).await;
+    let rush = run(command(stand.address, &stand.app.admin_token, arguments)).await;
+    assert_eq!(rush.code, Some(3), "{bug:?} went unnoticed: {}{}", rush.out, rush.complaint);
+    assert!(rush.complaint.contains("what people were told is not what happened"), "{}", rush.complaint);
+    assert_eq!(rush.figures()["holds"], false);
+    rush
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_double_sale_is_noticed() {
+    let rush = against(Bug::SellsTwice, &["--buyers", "120", "--seats", "50", "--rate", "400"]).await;
+    assert!(rush.figures()["soldTwice"].as_u64().unwrap() > 0, "{}", rush.out);
+}
+
+/// One at a time, because this fault strikes batches of one.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acknowledgement_that_was_never_written_is_noticed() {
+    let calm = ["--double-click", "0", "--lost-answers", "0"];
+    let arguments = [&["--buyers", "200", "--seats", "500", "--rate", "200"][..], &calm].concat();
+    let rush = against(Bug::AcknowledgesTooEarly, &arguments).await;
+    assert!(rush.figures()["lost"].as_u64().unwrap() > 0, "{}", rush.out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_seat_that_never_comes_back_and_an_order_turned_round_are_noticed() {
+    let arguments = ["--buyers", "200", "--seats", "500", "--rate", "400", "--cancel", "50"];
+    let rush = against(Bug::KeepsCancelledSeats, &arguments).await;
+    assert!(rush.figures()["unexplained"].as_u64().unwrap() > 0, "{}", rush.out);
+    let arguments = ["--buyers", "200", "--seats", "500", "--rate", "400"];
+    let rush = against(Bug::ServesTheLastFirst, &arguments).await;
+    assert!(rush.figures()["orderBroken"].as_u64().unwrap() > 0, "{}", rush.out);
+}
+
+#[test]
+fn a_crowd_stays_on_this_machine() {
+    for url in ["http://192.0.2.1:5800", "http://10.0.0.1", "http://[2001:db8::1]:5800", "http://0.0.0.0:5800"] {
+        let began = Instant::now();
+        let rush = Rush::of(binary().args(["rush", url]).output().unwrap());
+        assert_eq!(rush.code, Some(2), "{url}: {}", rush.out);
+        assert!(rush.complaint.contains("--i-own-this-host"), "{}", rush.complaint);
+        assert!(began.elapsed() < Duration::from_secs(2), "refused before anything was sent");
+    }
+}
+
+#[test]
+fn what_it_is_told_must_make_sense() {
+    let refused = [
+        (&["--rate", "0"][..], "--rate"),
+        (&["--cancel", "101"], "--cancel"),
+        (&["--double-click=-1"], "--double-click"),
+        (&["--seats", "5", "--event", "1"], "--event"),
+        (&["--buyers", "0"], "--buyers"),
+    ];
+    for (arguments, named) in refused {
+        let rush = Rush::of(binary().arg("rush").args(arguments).output().unwrap());
+        assert_eq!(rush.code, Some(2), "{arguments:?}");
+        assert!(rush.complaint.contains(named), "{arguments:?}: {}", rush.complaint);
+    }
+    let rush = Rush::of(binary().args(["rush", "http://127.0.0.1:1", "--event", "1"]).output().unwrap());
+    assert!(rush.code == Some(2) && rush.complaint.contains("cannot be reached"), "{}", rush.complaint);
+    for command in ["rush", "verify"] {
+        let help = Rush::of(binary().args([command, "--help"]).output().unwrap());
+        assert!(help.code == Some(0) && help.out.contains("Usage: tickettock"), "{}", help.out);
+    }
+    let help = Rush::of(binary().args(["rush", "--help"]).output().unwrap()).out;
+    for option in ["--buyers", "--seats", "--event", "--rate", "--ramp", "--duration", "--double-click"] {
+        assert!(help.contains(option), "{option}: {help}");
+    }
+    for option in ["--lost-answers", "--cancel", "--json", "--html", "--i-own-this-host", "Examples:"] {
+        assert!(help.contains(option), "{option}: {help}");
+    }
+}
+
+/// A soak by time on an event that is there, with the table for people and the page to be mailed.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_and_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[("FCFS_SEATS", "30")]).await;
+    let page = folder.path().join("rush.html");
+    let mut command = binary();
+    command.args(["rush", &format!("http://{}", process.address), "--event", "1", "--duration", "2"]);
+    command.args(["--rate", "100", "--html"]).arg(&page).env("DATA_DIR", folder.path());
+    let rush = run(command).await;
+    assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
+    for word in ["offered", "answered", "p50", "p99.9", "sold twice", "30 sold, 0 sold twice, 0 lost"] {
+        assert!(rush.out.contains(word), "{word}: {}", rush.out);
+    }
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    let title = format!("http://{}", process.address);
+    let rest = page.replace(&title, "");
+    for fetched in ["http", "src=", "href=", "url(", "@import", "<script", "<link"] {
+        assert!(!rest.contains(fetched), "{fetched}: the page stands alone");
+    }
+}
+
+/// Without the admin's token answers are compared with answers only, and it says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_token_it_says_what_it_could_not_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let mut command = binary();
+    command.args(["rush", &format!("http://{}", process.address), "--event", "1", "--buyers", "20", "--rate", "200"]);
+    command.current_dir(folder.path());
+    let rush = run(command).await;
+    assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
+    assert!(rush.out.contains("9 sold, 0 sold twice, 0 lost"), "{}", rush.out);
+    assert!(rush.out.contains("without ADMIN_TOKEN only the answers were compared"), "{}", rush.out);
+}

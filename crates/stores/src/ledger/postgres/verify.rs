@@ -1,0 +1,34 @@
+//! The invariants, asked of a PostgreSQL; also of one that servers are using.
+
+use tokio_postgres::{Client, Config, Error};
+
+use super::address::Address;
+use super::trouble::words;
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST};
+
+/// One snapshot for all of it, and no writes even by mistake.
+const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Every invariant with what breaks it, in one snapshot.
+pub async fn verify(url: &str) -> Result<(Looked, Vec<Finding>), String> {
+    let Address { config, tls } = Address::read(url)?;
+    let (client, connection) = Config::connect(&config, tls).await.map_err(|e| words(&e))?;
+    // Ends with the client.
+    tokio::spawn(connection);
+    client.batch_execute(ONE_MOMENT).await.map_err(|e| words(&e))?;
+    let looked = client.query_one(LOOKED, &[]).await.map_err(|e| format!("this is no ledger: {}", words(&e)))?;
+    let count = |i| looked.get::<_, i64>(i) as u64;
+    let looked = Looked { events: count(0), reservations: count(1), history: count(2) };
+    let mut findings = Vec::with_capacity(INVARIANTS.len());
+    for invariant in INVARIANTS {
+        // What cannot be read is broken too.
+        let broken = sentences(&client, invariant.sql).await.unwrap_or_else(|error| vec![words(&error)]);
+        findings.push(Finding { name: invariant.name, broken });
+    }
+    Ok((looked, findings))
+}
+
+async fn sentences(client: &Client, sql: &str) -> Result<Vec<String>, Error> {
+    let rows = client.query(sql, &[]).await?;
+    Ok(rows.iter().take(SHOWN_MOST).map(|row| row.get(0)).collect())
+}

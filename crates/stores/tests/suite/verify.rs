@@ -1,0 +1,60 @@
+//! The invariants asked of a PostgreSQL: the same questions, the same lies found. (SQLite's are
+//! tested through the command, with the file tampered with.)
+
+use stores::conformance::expect_sale;
+use stores::ledger::postgres::verify;
+use testing::database::Database;
+
+use crate::postgres::stand_on;
+
+async fn sold(database: &Database) {
+    let stand = stand_on(database).await;
+    let event = stand.event(50, 1).await.unwrap().id;
+    for user in 0..20 {
+        let answer = stand.one(event, stand.reserve(&format!("user-{user}"))).await.unwrap();
+        expect_sale(&answer).unwrap();
+    }
+}
+
+/// The rows without what guards them.
+const UNGUARDED: &str = "
+    ALTER TABLE taken DISABLE TRIGGER USER; ALTER TABLE history DISABLE TRIGGER USER;
+    ALTER TABLE taken DROP CONSTRAINT taken_pkey; DROP INDEX taken_owner";
+
+const LIES: &[(&str, &str)] = &[
+    (
+        "INSERT INTO taken SELECT event, seat, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone
+         FROM taken WHERE seat = 5",
+        "every seat has one owner",
+    ),
+    ("DELETE FROM history WHERE n = 9", "history has no gap"),
+    ("UPDATE event SET sold = sold - 1 WHERE sold > 0", "sold + free = total in every event"),
+    ("UPDATE history SET number = 7 WHERE number IN (8, 9)", "arrival numbers are unique"),
+    ("UPDATE taken SET owner = 'thief' WHERE seat = 3", "every reservation is in the history"),
+    ("UPDATE taken SET owner = 'user-0' WHERE seat IN (5, 6)", "no user is beyond the limit"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_lie_is_found() {
+    for (lie, invariant) in LIES {
+        let database = Database::fresh().await;
+        sold(&database).await;
+        let (looked, findings) = verify(&database.url).await.unwrap();
+        assert!(findings.iter().all(|finding| finding.holds()), "{findings:?}");
+        assert_eq!(looked.reservations, 20);
+        let client = database.connect().await;
+        client.batch_execute(UNGUARDED).await.unwrap();
+        assert!(client.execute(*lie, &[]).await.unwrap() > 0, "{lie}");
+        let (_, findings) = verify(&database.url).await.unwrap();
+        let broken: Vec<&str> = findings.iter().filter(|f| !f.holds()).map(|f| f.name).collect();
+        assert!(broken.contains(invariant), "{lie}: {broken:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_without_a_ledger_is_not_a_good_one() {
+    let bare = Database::bare().await;
+    let refused = verify(&bare.url).await.unwrap_err();
+    assert!(refused.contains("no ledger"), "{refused}");
+    assert!(verify("postgres://postgres@127.0.0.1:1/x?sslmode=disable").await.is_err());
+}

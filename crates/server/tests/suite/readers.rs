@@ -102,7 +102,7 @@ fn resident(process: &Process) -> u64 {
 
 /// A million seats in both writings and both encodings, all of them kept, after changes too.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_lists_of_a_million_fit_in_150_mib() {
+async fn heavy_lists_of_a_million_fit_in_200_mib() {
     let folder = tempfile::tempdir().unwrap();
     let process = Process::start(folder.path(), &[("FCFS_SEATS", "1000000")]).await;
     let mut client = process.client();
@@ -123,5 +123,5 @@ async fn heavy_lists_of_a_million_fit_in_150_mib() {
     }
     let after = resident(&process);
     println!("a million seats: {before} MiB before, {after} MiB with every list; KiB per list {sizes:?}");
-    assert!(after - before < 150, "{before} to {after} MiB");
+    assert!(after - before < 200, "{before} to {after} MiB");
 }

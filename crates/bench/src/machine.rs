@@ -12,6 +12,8 @@ pub struct Machine {
     pub kernel: String,
     pub disk: String,
     pub flush: Flush,
+    /// Processes that wanted to run in the minute before the bench began.
+    pub busy: f64,
 }
 
 /// How long a small append takes to be on the disk, in microseconds.
@@ -22,6 +24,11 @@ pub struct Flush {
 }
 
 impl Machine {
+    /// Others wanted more than a small part of it: ratios are then about them too.
+    pub fn was_quiet(&self) -> bool {
+        self.busy < 0.2 * self.cores as f64
+    }
+
     /// The disk is the one under `folder`.
     pub fn look(folder: &Path) -> Machine {
         let field = |file: &str, name: &str| {
@@ -37,6 +44,10 @@ impl Machine {
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
             disk: disk(folder),
             flush: Flush::measure(folder),
+            busy: fs::read_to_string("/proc/loadavg")
+                .ok()
+                .and_then(|t| t.split(' ').next()?.parse().ok())
+                .unwrap_or(0.0),
         }
     }
 }

@@ -58,7 +58,8 @@ pub struct Report {
 
 impl Report {
     pub fn markdown(&self) -> String {
-        let Machine { processor, cores, memory_mib, kernel, disk, flush } = &self.machine;
+        let Machine { processor, cores, memory_mib, kernel, disk, flush, busy } = &self.machine;
+        let quiet = if self.machine.was_quiet() { "quiet" } else { "NOT QUIET: run it again when nothing else runs" };
         let mut text = String::from("# Benchmarks\n\n");
         let _ = writeln!(
             text,
@@ -67,6 +68,7 @@ impl Report {
              - date: {}, commit {}, {}\n\
              - machine: {cores} cores ({processor}), {memory_mib} MiB, Linux {kernel}\n\
              - disk: {disk}; 4 KiB appended and flushed: median {} us, 99th percentile {} us\n\
+             - load average when it began: {busy:.2} ({quiet})\n\
              - the generator runs on the same machine, in a process and thread of its own\n",
             self.date, self.commit, self.mode, flush.p50_us, flush.p99_us
         );

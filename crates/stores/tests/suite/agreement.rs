@@ -185,7 +185,7 @@ async fn twenty_thousand_commands_are_answered_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn and_by_a_cluster_too() {
+async fn heavy_and_by_a_cluster_too() {
     let cluster = Cluster::take();
     agreement(&cluster.url, true, 4).await;
 }

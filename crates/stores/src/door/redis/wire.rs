@@ -8,7 +8,10 @@ use redis::aio::MultiplexedConnection;
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
-use redis::{AsyncConnectionConfig, Client, FromRedisValue, RedisError, RedisResult, ScriptInvocation, Value};
+use redis::io::tcp::TcpSettings;
+use redis::{
+    AsyncConnectionConfig, Client, FromRedisValue, IntoConnectionInfo, RedisError, RedisResult, ScriptInvocation, Value,
+};
 use tokio::sync::Mutex;
 
 use super::trouble::{breaks_connection, fault};
@@ -51,6 +54,12 @@ pub struct Wires {
     state: Arc<Mutex<State>>,
 }
 
+/// Every call is small and waited for: held back for a fuller packet it would wait for the other
+/// side's delayed acknowledgement, 40 ms.
+fn at_once() -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
+}
+
 impl Wires {
     /// One address, or several of one cluster with commas between them.
     pub fn new(url: &str, cluster: bool) -> Result<Wires, String> {
@@ -58,10 +67,12 @@ impl Wires {
         let way = if cluster {
             let nodes: Vec<&str> = url.split(',').map(str::trim).collect();
             let builder = ClusterClient::builder(nodes).connection_timeout(STEP).response_timeout(STEP);
+            let builder = builder.tcp_settings(at_once());
             let cluster = builder.retries(3).min_retry_wait(10).max_retry_wait(50).build().map_err(words)?;
             Way::Many(Box::new(cluster))
         } else {
-            Way::One(Box::new(Client::open(url).map_err(words)?))
+            let address = url.into_connection_info().map_err(words)?.set_tcp_settings(at_once());
+            Way::One(Box::new(Client::open(address).map_err(words)?))
         };
         Ok(Wires { way, state: Arc::default() })
     }

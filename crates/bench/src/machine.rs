@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub struct Machine {
     pub processor: String,
@@ -12,7 +12,7 @@ pub struct Machine {
     pub kernel: String,
     pub disk: String,
     pub flush: Flush,
-    /// Processes that wanted to run in the minute before the bench began.
+    /// The part of all cores that others used just before the bench began.
     pub busy: f64,
 }
 
@@ -24,9 +24,9 @@ pub struct Flush {
 }
 
 impl Machine {
-    /// Others wanted more than a small part of it: ratios are then about them too.
+    /// Others used no more than a small part of it; else ratios are about them too.
     pub fn was_quiet(&self) -> bool {
-        self.busy < 0.2 * self.cores as f64
+        self.busy < 0.05
     }
 
     /// The disk is the one under `folder`.
@@ -44,11 +44,32 @@ impl Machine {
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
             disk: disk(folder),
             flush: Flush::measure(folder),
-            busy: fs::read_to_string("/proc/loadavg")
-                .ok()
-                .and_then(|t| t.split(' ').next()?.parse().ok())
-                .unwrap_or(0.0),
+            busy: busy(),
         }
+    }
+}
+
+/// Over two seconds in which the bench itself sleeps. Not the load average: that remembers the
+/// build before it.
+fn busy() -> f64 {
+    let before = Ticks::now();
+    std::thread::sleep(Duration::from_secs(2));
+    let after = Ticks::now();
+    1.0 - (after.idle - before.idle) as f64 / (after.all - before.all).max(1) as f64
+}
+
+struct Ticks {
+    idle: u64,
+    all: u64,
+}
+
+impl Ticks {
+    /// Since the machine started: user, nice, system, idle, waiting for a disk, and so on.
+    fn now() -> Ticks {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let first = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = first.split_whitespace().skip(1).take(8).filter_map(|t| t.parse().ok()).collect();
+        Ticks { idle: ticks.iter().skip(3).take(2).sum(), all: ticks.iter().sum() }
     }
 }
 

@@ -19,6 +19,10 @@ use std::time::Duration;
 
 use generator::{Load, Sale};
 
+/// The product's, so that nobody is faster or slower for another one.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "\
 bench run quick|full FOLDER [REPORT]     everything; data below FOLDER, the report also into a file
 bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POSTGRES

@@ -69,10 +69,11 @@ fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Who, rate: f64) -
     }
     let flushes = 3.0 * machine.flush.p50_us as f64 / 1000.0;
     let (ceiling, product) = (Spread::of(&ceiling), Spread::of(&product));
-    let most = 10.0 * ceiling.median + flushes;
+    // Its best round: what disturbs the ceiling must not make the goal easier, ten times over.
+    let most = 10.0 * ceiling.min + flushes;
     let what = format!("p99 at {rate:.0}/s, half of its peak: {}", who.name());
     let mut goal = Goal::at_most(&what, most, "ms", product.median);
-    goal.goal = format!("<= {most:.1} ms (10 x {:.2} + {flushes:.2})", ceiling.median);
+    goal.goal = format!("<= {most:.1} ms (10 x {:.2} + {flushes:.2})", ceiling.min);
     goal.measured = format!("{:.1} ms ({:.1} to {:.1})", product.median, product.min, product.max);
     goal
 }

@@ -68,9 +68,14 @@ impl Report {
              - date: {}, commit {}, {}\n\
              - machine: {cores} cores ({processor}), {memory_mib} MiB, Linux {kernel}\n\
              - disk: {disk}; 4 KiB appended and flushed: median {} us, 99th percentile {} us\n\
-             - load average when it began: {busy:.2} ({quiet})\n\
+             - when it began others used {:.0}% of the machine ({quiet})\n\
              - the generator runs on the same machine, in a process and thread of its own\n",
-            self.date, self.commit, self.mode, flush.p50_us, flush.p99_us
+            self.date,
+            self.commit,
+            self.mode,
+            flush.p50_us,
+            flush.p99_us,
+            busy * 100.0
         );
         text.push_str(
             "A ratio compares a run with the ceiling just before and just after it: a bare handler that\n\

@@ -280,3 +280,17 @@ async fn numbers_rise_across_restarts() {
     }
     assert!(last > 2_000_000_000, "every start is a generation: {last}");
 }
+
+/// The example of seed 000, section 5.4, field by field.
+#[tokio::test(flavor = "multi_thread")]
+async fn contention_as_seed_000_writes_it() {
+    let settings = [("FCFS_MAX_RETRIES", "0")];
+    let stand = Stand::bent(&settings, |good| refusing(good, 1, Fault::Locked)).await;
+    let headers = [("Api-Version", "2025-08-17"), ("Content-Type", "application/json")];
+    let body = r#"{"phone":"+821012345678"}"#;
+    let answer = stand.client().send("POST", "/api/v1/seats/reservation/fcfs", &headers, body).await;
+    let expected = serde_json::json!({
+        "success": false, "seat_id": null, "reserved_by": "+821012345678", "reason": "contention",
+    });
+    assert_eq!((answer.status, answer.json()), (200, expected));
+}

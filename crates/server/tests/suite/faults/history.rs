@@ -34,6 +34,8 @@ pub struct Bought {
     pub answers: Vec<(u16, String, Duration)>,
     /// Connections that broke on the way.
     pub broken: u32,
+    /// The answer was a repeated one: an earlier request was accepted and done, and its answer lost.
+    pub replayed: bool,
 }
 
 /// Buyers that come one after another until they are told to stop.
@@ -104,8 +106,15 @@ impl Load {
 /// Asks with the same key, at one server after another, until there is a definite answer.
 async fn buy(addresses: &[SocketAddr], client: usize, event: u64, user: String) -> Bought {
     let began = Instant::now();
-    let mut bought =
-        Bought { end: End::Unknown, began, ended: began, answers: Vec::new(), broken: 0, user: user.clone() };
+    let mut bought = Bought {
+        end: End::Unknown,
+        began,
+        ended: began,
+        answers: Vec::new(),
+        broken: 0,
+        replayed: false,
+        user: user.clone(),
+    };
     let mut turn = client;
     while began.elapsed() < PATIENCE {
         let mut wire = Client::new(addresses[turn % addresses.len()]);
@@ -114,6 +123,7 @@ async fn buy(addresses: &[SocketAddr], client: usize, event: u64, user: String) 
             Ok(Ok(answer)) => {
                 bought.answers.push((answer.status, answer.reason(), asked.elapsed()));
                 if let Some(end) = definite(&answer) {
+                    bought.replayed = answer.header("idempotent-replayed").is_some();
                     bought.end = end;
                     bought.ended = Instant::now();
                     return bought;

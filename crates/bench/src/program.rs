@@ -62,10 +62,12 @@ fn against(one: &Series, other: &Series) -> Spread {
 
 /// At half of its own peak, arrivals that do not wait.
 fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Who, rate: f64) -> Goal {
-    let (mut ceiling, mut product) = (Vec::new(), Vec::new());
+    let (mut ceiling, mut product, mut refused) = (Vec::new(), Vec::new(), 0);
     for _ in 0..pace.rounds {
         ceiling.push(bench.measure(Who::Ceiling, 512, Some(rate)).p99_us as f64 / 1000.0);
-        product.push(bench.measure(who, 512, Some(rate)).p99_us as f64 / 1000.0);
+        let figures = bench.measure(who, 512, Some(rate));
+        product.push(figures.p99_us as f64 / 1000.0);
+        refused += figures.other;
     }
     let flushes = 3.0 * machine.flush.p50_us as f64 / 1000.0;
     let (ceiling, product) = (Spread::of(&ceiling), Spread::of(&product));
@@ -75,6 +77,11 @@ fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Who, rate: f64) -
     let mut goal = Goal::at_most(&what, most, "ms", product.median);
     goal.goal = format!("<= {most:.1} ms (10 x {:.2} + {flushes:.2})", ceiling.min);
     goal.measured = format!("{:.1} ms ({:.1} to {:.1})", product.median, product.min, product.max);
+    if refused > 0 {
+        // Quick refusals are no way to be fast.
+        goal.measured.push_str(&format!(", {refused} refused"));
+        goal.holds = Some(false);
+    }
     goal
 }
 

@@ -11,6 +11,8 @@ pub struct Series {
     pub rates: Vec<f64>,
     /// Of the ceiling beside it.
     pub ratios: Vec<f64>,
+    /// Answered, but not with a seat: overload. Does not count in the rate.
+    pub refused: u64,
 }
 
 impl Series {
@@ -49,14 +51,17 @@ pub fn alternate(
     rounds: usize,
     mut measure: impl FnMut(Option<usize>) -> Figures,
 ) -> Vec<Series> {
-    let empty = |name: &str| Series { name: name.to_owned(), connections, rates: Vec::new(), ratios: Vec::new() };
+    let empty =
+        |name: &str| Series { name: name.to_owned(), connections, rates: Vec::new(), ratios: Vec::new(), refused: 0 };
     let mut ceiling = empty("the ceiling");
     let mut all: Vec<Series> = names.iter().map(|name| empty(name)).collect();
     for _ in 0..rounds {
         let mut before = measure(None).rate();
         ceiling.rates.push(before);
         for (i, series) in all.iter_mut().enumerate() {
-            let rate = measure(Some(i)).rate();
+            let figures = measure(Some(i));
+            let rate = figures.rate();
+            series.refused += figures.other;
             let after = measure(None).rate();
             ceiling.rates.push(after);
             series.rates.push(rate);

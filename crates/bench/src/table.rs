@@ -83,7 +83,7 @@ impl Report {
              the product was followed by `tickettock verify`.\n\n## Reservations per second\n\n",
         );
         text.push_str(&table(
-            &["what", "connections", "per second", "of the ceiling", "lowest", "highest"],
+            &["what", "connections", "per second", "of the ceiling", "lowest", "highest", "refused"],
             &self.rows(),
         ));
         text.push_str("\n## Goals\n\n");
@@ -102,6 +102,7 @@ impl Report {
                 two(ratio.median),
                 two(ratio.min),
                 two(ratio.max),
+                series.refused.to_string(),
             ]
         };
         self.series.iter().map(row).collect()

@@ -79,19 +79,39 @@ async fn heavy_one_seat_a_thousand_wanters() {
     }
 }
 
+/// Two ports for processes that share a database and a Redis, each started as often as a test likes.
+struct Pair {
+    database: Database,
+    ground: Ground,
+    folder: tempfile::TempDir,
+    ports: [String; 2],
+    _redis: OwnRedis,
+}
+
+impl Pair {
+    async fn new() -> Pair {
+        let (database, redis) = (Database::fresh().await, OwnRedis::start());
+        Pair {
+            ground: Ground::at(&database.url, &redis.url()),
+            database,
+            folder: tempfile::tempdir().unwrap(),
+            ports: [testing::free_port().to_string(), testing::free_port().to_string()],
+            _redis: redis,
+        }
+    }
+
+    async fn start(&self, port: usize) -> Process {
+        let mut settings = self.ground.settings();
+        settings.push(("FCFS_SEATS", "100000"));
+        Process::spawn(self.folder.path(), &settings, |command| command.env("APP_PORT", &self.ports[port])).await
+    }
+}
+
 /// C13: rolling restarts under load. What was accepted is answered; each ends within ten seconds.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_rolling_restarts() {
-    let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Ground::at(&database.url, &redis.url());
-    let folder = tempfile::tempdir().unwrap();
-    let ports = [testing::free_port().to_string(), testing::free_port().to_string()];
-    let start = async |port: &str| {
-        let mut settings = ground.settings();
-        settings.push(("FCFS_SEATS", "100000"));
-        Process::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
-    };
-    let mut servers = vec![start(&ports[0]).await, start(&ports[1]).await];
+    let pair = Pair::new().await;
+    let mut servers = vec![pair.start(0).await, pair.start(1).await];
     let addresses = [servers[0].address, servers[1].address];
     let load = Load::start(&addresses, 1, 12, 100_000);
     for round in 0..10 {
@@ -101,10 +121,10 @@ async fn heavy_rolling_restarts() {
         old.signal("TERM");
         assert_eq!(old.ended_within(Duration::from_secs(10)).await, Some(0), "it did not end: {:?}", began.elapsed());
         drop(old);
-        servers.push(start(&ports[round % 2]).await);
+        servers.push(pair.start(round % 2).await);
     }
     let all = load.stop().await;
-    let stood = core_ok(&database.url, 1, &all).await.unwrap();
+    let stood = core_ok(&pair.database.url, 1, &all).await.unwrap();
     assert_eq!((stood, unknown(&all)), (sold(&all), 0));
     // A refused connection was never accepted; what was accepted got an answer that is definite at once.
     let unsure = all.iter().flat_map(|b| &b.answers).filter(|(status, ..)| *status >= 500).count();
@@ -119,25 +139,17 @@ async fn heavy_rolling_restarts() {
 /// B1 at scale: one of two servers is killed again and again.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_servers_killed_fifteen_times() {
-    let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Ground::at(&database.url, &redis.url());
-    let folder = tempfile::tempdir().unwrap();
-    let ports = [testing::free_port().to_string(), testing::free_port().to_string()];
-    let start = async |port: &str| {
-        let mut settings = ground.settings();
-        settings.push(("FCFS_SEATS", "100000"));
-        Process::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
-    };
-    let mut servers = vec![start(&ports[0]).await, start(&ports[1]).await];
+    let pair = Pair::new().await;
+    let mut servers = vec![pair.start(0).await, pair.start(1).await];
     let addresses = [servers[0].address, servers[1].address];
     let load = Load::start(&addresses, 1, 12, 100_000);
     for round in 0..15 {
         load.after(40, Duration::from_secs(10)).await;
         servers.remove(0).kill();
-        servers.push(start(&ports[round % 2]).await);
+        servers.push(pair.start(round % 2).await);
     }
     let all = load.stop().await;
-    let stood = core_ok(&database.url, 1, &all).await.unwrap();
+    let stood = core_ok(&pair.database.url, 1, &all).await.unwrap();
     assert_eq!((stood, unknown(&all)), (sold(&all), 0));
     assert!(all.iter().any(|b| b.broken > 0), "nobody was hit by a kill");
     numbers_rise(&all).unwrap();

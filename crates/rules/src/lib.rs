@@ -13,4 +13,5 @@ pub mod ids;
 pub mod outcome;
 pub mod phone;
 pub mod seats;
+pub mod stock;
 pub mod time;

@@ -25,6 +25,8 @@ queries! {
     RESELL_SEAT = "resell_seat",
     RESERVATIONS_IN = "reservations_in",
     RESERVATIONS_OF = "reservations_of",
+    ROW_OF_SEAT = "row_of_seat",
+    ROWS_AHEAD = "rows_ahead",
     SALE = "sale",
     SALE_OF_SEAT = "sale_of_seat",
     SELL_SEAT = "sell_seat",

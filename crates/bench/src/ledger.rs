@@ -28,7 +28,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
-    let new = NewEvent { name: "Bench".into(), hall: Hall::Count(seats), max_per_user: 1, opens_at: None };
+    let new = NewEvent { name: "Bench".into(), hall: Hall::Count(seats), max_per_user: 1, opens_at: None, room: None };
     ledger.create_event(new, Some(FIRST_EVENT)).await.expect("an event");
     ledger.raise_generation(FIRST_EVENT).await.expect("a generation");
     FIRST_EVENT
@@ -86,6 +86,7 @@ fn command(i: u64) -> Command {
         number: Some(Number(i + 1)),
         name: RequestName(i.into()),
         key: None,
+        entry: None,
         action: Action::Reserve(Buyer { name: Some("Alice".into()), phone: Some("+821012345678".into()) }),
     }
 }

@@ -70,6 +70,10 @@ impl Arrivals {
         Arrivals { generation, counter: 0, marks: HashMap::new(), spent: HashMap::new(), windows: VecDeque::new() }
     }
 
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// A higher generation begins at number 1; a lower one is late news.
     pub fn raise(&mut self, generation: u64) {
         if generation > self.generation {

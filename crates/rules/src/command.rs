@@ -1,6 +1,7 @@
 //! What can be asked of an event. A command is whole before it is queued: nothing is looked up,
 //! parsed or awaited between the queue and the decision.
 
+use crate::entries::EntryToken;
 use crate::event::{Amendment, Turn};
 use crate::history::Actor;
 use crate::ids::{Number, RequestName, Seat};
@@ -12,6 +13,8 @@ pub struct Command {
     pub number: Option<Number>,
     pub name: RequestName,
     pub key: Option<Key>,
+    /// Shown by whoever books in an event with a waiting room.
+    pub entry: Option<EntryToken>,
     pub action: Action,
 }
 
@@ -35,6 +38,15 @@ pub enum Action {
     Cancel {
         n: u64,
     },
+    /// Comes into the waiting room by this number, or finds the entry that one has.
+    Enter {
+        number: Option<Number>,
+        token: EntryToken,
+    },
+    /// Gives the entry back.
+    Leave,
+    /// The entry lives on, as long as it may.
+    Renew,
     Turn(Turn),
     Amend(Amendment),
     Delete,
@@ -43,7 +55,11 @@ pub enum Action {
 impl Action {
     /// In a batch, what gives back comes first: those behind it may have the seat.
     pub fn gives_back(&self) -> bool {
-        matches!(self, Action::Cancel { .. })
+        matches!(self, Action::Cancel { .. } | Action::Leave)
+    }
+
+    pub fn is_about_entries(&self) -> bool {
+        matches!(self, Action::Enter { .. } | Action::Leave | Action::Renew)
     }
 
     /// It asks for a seat: it comes through the door and gets a number.

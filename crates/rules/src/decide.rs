@@ -3,13 +3,17 @@
 //! `needs` names what to read, the ledger reads it under the event's lock, `decide` answers every
 //! command and says what to write. In a batch what gives back comes first, then by number.
 
+mod inside;
+mod operate;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::command::{Action, Buyer, Command, Terms};
-use crate::event::{Amendment, Event, State, Turn};
+use crate::entries::{self, Moved};
+use crate::event::Event;
 use crate::history::{Actor, Entry, Happened};
-use crate::ids::{ReservationId, Seat, User};
-use crate::outcome::{Done, Fault, Forbidden, Kept, Outcome, Problem, Refusal, Reserved};
+use crate::ids::{Number, ReservationId, Seat, User};
+use crate::outcome::{Done, Forbidden, Kept, Outcome, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
 use crate::stock::{Gap, Row, Stock, Was};
 use crate::time::Moment;
@@ -29,17 +33,32 @@ pub struct Needs<'a> {
     pub free_seats: usize,
     /// This many gaps behind the cursor, lowest first.
     pub gaps: usize,
+    /// Whose entries: each user once.
+    pub entries: Vec<&'a User>,
+    /// Numbers that somebody may have entered by.
+    pub numbers: Vec<Number>,
+    /// This many of the entries that have lapsed, oldest end first.
+    pub lapsed_entries: usize,
 }
+
+/// Of others' entries that have lapsed at most so many are turned in one batch.
+const LAPSED_MOST: usize = 1_000;
 
 pub fn needs(commands: &[Command]) -> Needs<'_> {
     let mut needs = Needs::default();
     let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
-    let (mut seats, mut lowest) = (HashSet::new(), 0);
+    let (mut seats, mut lowest, mut inside) = (HashSet::new(), 0, HashSet::new());
     for command in commands {
         if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
             && keys.insert((user, &*key.text))
         {
             needs.keys.push((user, &key.text));
+        }
+        let entry_matters = command.entry.is_some() || command.action.is_about_entries();
+        if let Some(user) = command.actor.user().filter(|_| entry_matters)
+            && inside.insert(user)
+        {
+            needs.entries.push(user);
         }
         match &command.action {
             Action::Reserve(_) | Action::ReserveSeat { .. } => {
@@ -55,7 +74,11 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
                 }
             }
             Action::Cancel { n } => needs.sales.push(*n),
-            Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
+            Action::Enter { number, .. } => {
+                needs.numbers.extend(number);
+                needs.lapsed_entries = LAPSED_MOST;
+            }
+            Action::Leave | Action::Renew | Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
         }
     }
     // Those who choose may take what those behind them would have been given.
@@ -82,6 +105,12 @@ pub struct Known {
     /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
     /// not asked for.
     pub gaps: Option<Vec<Gap>>,
+    /// Entries that are not over.
+    pub entries: HashMap<User, entries::Entry>,
+    /// Of the numbers that were asked about, those that somebody has entered by.
+    pub spent: HashSet<Number>,
+    /// The oldest entries that have lapsed and are not over yet.
+    pub lapsed: Vec<entries::Entry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +135,8 @@ pub struct Decision {
     pub writes: Writes,
     /// The event as the batch leaves it.
     pub after: Event,
+    /// Who is inside changed: for the door.
+    pub moved: Vec<Moved>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -121,12 +152,16 @@ impl From<Outcome> for Answer {
     }
 }
 
-/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time.
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first
+/// time; entries made, renewed, over.
 #[derive(Debug, Default)]
 pub struct Writes {
     pub freed: Vec<Freed>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
+    pub entered: Vec<NewEntry>,
+    pub renewed: Vec<Renewal>,
+    pub over: Vec<Over>,
     pub history: Vec<Entry>,
     pub answers: Vec<NewAnswer>,
     /// Name, limit, opening or state differ: more of the event's row is written than its counts.
@@ -142,7 +177,7 @@ const CURSOR_FAR: u32 = 1_000;
 impl Writes {
     /// Nothing to write: the batch was refused, and needs neither lock nor flush.
     pub fn is_empty(&self) -> bool {
-        self.history.is_empty() && self.cursor_moved < CURSOR_FAR
+        self.history.is_empty() && self.renewed.is_empty() && self.over.is_empty() && self.cursor_moved < CURSOR_FAR
     }
 }
 
@@ -151,6 +186,28 @@ pub struct Freed {
     pub seat: Seat,
     /// The sale it ends: the ledger refuses to free any other.
     pub n: u64,
+}
+
+/// An entry that was made, with what the database holds it against: it is the nth inside of at
+/// most so many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    pub entry: entries::Entry,
+    pub nth: u32,
+    pub most: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    pub number: Number,
+    pub ends: Moment,
+}
+
+/// An entry that is over: given back, or lapsed and noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Over {
+    pub number: Number,
+    pub at: Moment,
 }
 
 #[derive(Clone, Debug)]
@@ -162,7 +219,10 @@ pub struct NewAnswer {
 
 /// Decides a batch. `commands` may come in any order; the answers come in the same.
 pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, now: Moment) -> Decision {
+    let mut known = known;
+    let lapsed = std::mem::take(&mut known.lapsed);
     let mut session = Session::new(event.clone(), known, *terms, now);
+    session.turn_lapsed(lapsed);
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
     for i in order(commands) {
         answers[i] = Some(session.answer(&commands[i]));
@@ -170,7 +230,8 @@ pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, 
     session.event.counts.cursor = session.stock.cursor();
     session.event.counts.came_back = session.stock.came_back();
     session.writes.cursor_moved = session.stock.cursor().saturating_sub(event.counts.cursor);
-    Decision { answers: answers.into_iter().flatten().collect(), writes: session.writes, after: session.event }
+    let Session { writes, event, moved, .. } = session;
+    Decision { answers: answers.into_iter().flatten().collect(), writes, after: event, moved }
 }
 
 /// The order in which a batch is served: what gives back, then by number.
@@ -186,6 +247,9 @@ struct Session {
     answers: HashMap<(User, Box<str>), KeptAnswer>,
     sales: HashMap<u64, Sale>,
     stock: Stock,
+    entries: HashMap<User, entries::Entry>,
+    spent: HashSet<Number>,
+    moved: Vec<Moved>,
     terms: Terms,
     now: Moment,
     writes: Writes,
@@ -200,6 +264,9 @@ impl Session {
             answers: known.answers,
             sales: known.sales,
             stock,
+            entries: known.entries,
+            spent: known.spent,
+            moved: Vec::new(),
             terms,
             now,
             writes: Writes::default(),
@@ -228,6 +295,9 @@ impl Session {
             Action::Reserve(buyer) => self.reserve(command, None, buyer),
             Action::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
             Action::Cancel { n } => self.cancel(command, *n),
+            Action::Enter { number, token } => self.enter(command, *number, *token),
+            Action::Leave => self.leave(command),
+            Action::Renew => self.renew(command),
             Action::Turn(turn) => self.turn(*turn),
             Action::Amend(amendment) => self.amend(amendment),
             Action::Delete => self.delete(),
@@ -271,6 +341,7 @@ impl Session {
         {
             return Err(Refusal::AlreadyReserved { seat });
         }
+        self.needs_entry(command)?;
         let row = || Row::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
         let (seat, was) = match chosen {
             Some(seat) => (seat, self.stock.take(seat, row).ok_or(Refusal::SeatTaken)?),
@@ -281,6 +352,7 @@ impl Session {
         if let Some(unit) = &owner {
             let holding = Holding { seat, n, unit: unit.unit, at: self.now };
             self.holdings.entry(unit.user.clone()).or_default().push(holding);
+            self.entry_served(&unit.user);
         }
         let sale = Sale {
             seat,
@@ -362,59 +434,6 @@ impl Session {
         self.writes.freed.push(Freed { seat, n });
         self.happened(Happened::Cancelled, command, Some(seat), owner);
         Ok(Done::Cancelled)
-    }
-
-    fn turn(&mut self, turn: Turn) -> Result<Done, Refusal> {
-        let (state, what) = match turn {
-            Turn::Open => (State::Open, Happened::Opened),
-            Turn::Pause => (State::Paused, Happened::Paused),
-            Turn::Resume => (State::Open, Happened::Resumed),
-            Turn::Close => (State::Closed, Happened::Closed),
-        };
-        if turn == Turn::Resume && self.event.state != State::Paused {
-            return Err(Fault::refused("state", Problem::Expected("a paused event")));
-        }
-        if turn == Turn::Pause && self.event.state_at(self.now) != State::Open {
-            return Err(Fault::refused("state", Problem::Expected("an open event")));
-        }
-        self.event.state = state;
-        Ok(self.changed(what))
-    }
-
-    fn amend(&mut self, amendment: &Amendment) -> Result<Done, Refusal> {
-        if let Some(name) = &amendment.name {
-            self.event.name = name.clone();
-        }
-        if let Some(most) = amendment.max_per_user {
-            self.event.max_per_user = most;
-        }
-        if let Some(opens_at) = amendment.opens_at {
-            // A closed or paused sale stays so: opening it again is a decision of its own.
-            let waits = matches!(self.event.state, State::Scheduled | State::Open);
-            self.event.opens_at = opens_at;
-            if waits {
-                self.event.state =
-                    if opens_at.is_some_and(|opens| opens > self.now) { State::Scheduled } else { State::Open };
-            }
-        }
-        Ok(self.changed(Happened::Amended))
-    }
-
-    fn delete(&mut self) -> Result<Done, Refusal> {
-        if self.event.counts.sold > 0 {
-            return Err(Refusal::InUse);
-        }
-        self.event.deleted = true;
-        Ok(self.changed(Happened::Deleted))
-    }
-
-    fn changed(&mut self, what: Happened) -> Done {
-        self.writes.event_changed = true;
-        self.event.counts.n += 1;
-        let entry =
-            Entry { n: self.event.counts.n, what, seat: None, owner: None, by_admin: true, number: None, at: self.now };
-        self.writes.history.push(entry);
-        Done::Changed(Box::new(self.event.clone()))
     }
 
     fn happened(&mut self, what: Happened, command: &Command, seat: Option<Seat>, owner: Option<User>) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::entries::Room;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
@@ -44,6 +45,7 @@ pub struct NewEvent {
     pub hall: Hall,
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
+    pub room: Option<Room>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,10 @@ pub struct Event {
     pub hall: Arc<Hall>,
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
+    /// Its waiting room, if it has one.
+    pub room: Option<Room>,
+    /// Tickets of older keys do not count here.
+    pub oldest_key: u32,
     pub state: State,
     pub deleted: bool,
     pub created_at: Moment,
@@ -71,6 +77,8 @@ pub struct Counts {
     pub held: u32,
     /// Rows of seats that were given back and are free.
     pub came_back: u32,
+    /// Entries that are not over, also what has lapsed and was not turned yet.
+    pub inside: u32,
 }
 
 impl Counts {
@@ -145,4 +153,6 @@ pub struct Amendment {
     pub max_per_user: Option<u32>,
     /// `Some(None)` takes the opening time away.
     pub opens_at: Option<Option<Moment>>,
+    /// `Some(None)` takes the waiting room away.
+    pub room: Option<Option<Room>>,
 }

@@ -14,10 +14,12 @@ pub enum Happened {
     Closed,
     Amended,
     Deleted,
+    Entered,
+    Left,
 }
 
 impl Happened {
-    pub const ALL: [Happened; 9] = [
+    pub const ALL: [Happened; 11] = [
         Happened::Created,
         Happened::Reserved,
         Happened::Cancelled,
@@ -27,6 +29,8 @@ impl Happened {
         Happened::Closed,
         Happened::Amended,
         Happened::Deleted,
+        Happened::Entered,
+        Happened::Left,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -40,6 +44,8 @@ impl Happened {
             Happened::Closed => "closed",
             Happened::Amended => "amended",
             Happened::Deleted => "deleted",
+            Happened::Entered => "entered",
+            Happened::Left => "left",
         }
     }
 

@@ -6,12 +6,14 @@
 pub mod arrive;
 pub mod command;
 pub mod decide;
+pub mod entries;
 pub mod event;
 pub mod hall;
 pub mod history;
 pub mod ids;
 pub mod outcome;
 pub mod phone;
+pub mod queue;
 pub mod seats;
 pub mod stock;
 pub mod time;

@@ -4,6 +4,7 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
+use crate::entries::Entry;
 use crate::event::Event;
 use crate::ids::{Number, ReservationId, Seat};
 use crate::time::Moment;
@@ -26,6 +27,9 @@ impl Outcome {
         match self {
             Outcome::Done(Done::Reserved(_)) => "reserved",
             Outcome::Done(Done::Cancelled) => "cancelled",
+            Outcome::Done(Done::Entered(_)) => "entered",
+            Outcome::Done(Done::Left) => "left",
+            Outcome::Done(Done::Renewed { .. }) => "renewed",
             Outcome::Done(Done::Changed(_)) => "changed",
             Outcome::Refused(refusal) => refusal.code(),
         }
@@ -37,6 +41,11 @@ impl Outcome {
 pub enum Done {
     Reserved(Reserved),
     Cancelled,
+    Entered(Box<Entry>),
+    Left,
+    Renewed {
+        ends: Moment,
+    },
     /// An operator changed the event; this is how it stands now.
     Changed(Box<Event>),
 }
@@ -63,7 +72,8 @@ impl Kept {
         match done {
             Done::Reserved(reserved) => Some(Kept::Reserved(reserved.clone())),
             Done::Cancelled => Some(Kept::Cancelled),
-            Done::Changed(_) => None,
+            // Queue calls repeat themselves by nature.
+            Done::Entered(_) | Done::Left | Done::Renewed { .. } | Done::Changed(_) => None,
         }
     }
 }
@@ -188,6 +198,8 @@ pub enum Problem {
 pub enum Forbidden {
     /// It belongs to somebody else.
     Anothers,
+    /// A ticket that does not verify.
+    Ticket,
     /// A proxy stands in front that we were not told about.
     UnknownProxy,
 }

@@ -8,9 +8,11 @@ use stores::ledger::Ledger;
 
 use crate::batch::Lanes;
 use crate::board::Boards;
+use crate::line::Lines;
 use crate::names::Names;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
+use crate::tickets::Tickets;
 
 pub struct App {
     pub settings: Settings,
@@ -19,6 +21,8 @@ pub struct App {
     pub door: Arc<dyn Door>,
     pub lanes: Lanes,
     pub boards: Boards,
+    pub lines: Lines,
+    pub tickets: Tickets,
     pub metrics: Arc<Metrics>,
     pub names: Names,
     /// Event 1 is there; until then the stores may be, but nothing is for sale.
@@ -32,6 +36,8 @@ impl App {
         Arc::new(App {
             lanes: Lanes::new(ledger.clone(), door.clone(), metrics.clone(), &settings),
             boards: Boards::new(ledger.clone()),
+            lines: Lines::default(),
+            tickets: Tickets::new(ledger.clone()),
             settings,
             admin_token,
             ledger,

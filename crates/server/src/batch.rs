@@ -3,19 +3,24 @@
 
 mod let_in;
 
+pub use self::let_in::closed;
+
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use futures_util::future::try_join;
 use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
+use rules::entries::Moved;
 use rules::event::Event;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::time::Moment;
 use stores::door::{Door, Left, Release};
 use stores::ledger::{BATCH_MOST, Batch, Committed, Fault, Ledger};
 use tokio::sync::oneshot;
@@ -260,7 +265,7 @@ impl Lane {
     }
 
     async fn respond(&self, batch: Vec<Waiting>, committed: Committed) {
-        self.publish(&batch, Some(&committed.event)).await;
+        self.publish(&batch, Some(&committed.event), committed.moved).await;
         self.lock().depth -= batch.len();
         for (waiting, answer) in batch.into_iter().zip(committed.answers) {
             let number = waiting.command.number;
@@ -269,7 +274,7 @@ impl Lane {
     }
 
     async fn give_up(&self, batch: Vec<Waiting>, outcome: Outcome) {
-        self.publish(&batch, None).await;
+        self.publish(&batch, None, Vec::new()).await;
         self.refuse(batch, &outcome);
     }
 
@@ -282,13 +287,17 @@ impl Lane {
 
     /// Before the answers leave: those who are answered may ask again, and the door knows what is
     /// left. A door that is slow about it is told in the background.
-    async fn publish(&self, batch: &[Waiting], after: Option<&Event>) {
+    async fn publish(&self, batch: &[Waiting], after: Option<&Event>, moved: Vec<Moved>) {
         let ended: Vec<Release> = batch.iter().filter_map(Waiting::mark).collect();
         let left = after.map(|event| self.left(event));
         if left.is_none() && ended.is_empty() {
             return;
         }
         let mut settling = self.shared.door.settle(self.event, left, ended);
+        if !moved.is_empty() {
+            let (settled, moved) = (settling, self.shared.door.moved(self.event, moved, self.shared.ledger.now()));
+            settling = Box::pin(async move { try_join(settled, moved).await.map(|_| ()) });
+        }
         let settled = match (&mut settling).now_or_never() {
             Some(settled) => Some(settled),
             None => {
@@ -305,9 +314,14 @@ impl Lane {
 
     fn left(&self, event: &Event) -> Left {
         self.shared.metrics.remaining(event);
-        let state = event.state_at(self.shared.ledger.now());
-        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end: None, state }
+        left(event, self.shared.ledger.now())
     }
+}
+
+/// What an event has left, for the door.
+pub fn left(event: &Event, now: Moment) -> Left {
+    let state = event.state_at(now);
+    Left { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end: None, state }
 }
 
 /// 4 to 8 ms, then twice that, up to 64 to 128 ms: several servers must not come back in step.

@@ -14,6 +14,7 @@ pub mod json;
 pub mod openapi;
 pub mod page;
 pub mod paging;
+pub mod queue;
 pub mod reservations;
 pub mod respond;
 pub mod routes;

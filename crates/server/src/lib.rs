@@ -9,10 +9,12 @@ pub mod commands;
 #[cfg(test)]
 mod golden;
 pub mod http;
+pub mod line;
 pub mod load;
 pub mod names;
 pub mod reserve;
 pub mod rush;
 pub mod settings;
 pub mod telemetry;
+pub mod tickets;
 pub mod wiring;

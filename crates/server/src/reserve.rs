@@ -3,6 +3,7 @@
 //! | step    | where                                                                  |
 //! |---------|------------------------------------------------------------------------|
 //! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number     |
+//! | admit   | `rules::decide`: an event with a waiting room asks for a live entry     |
 //! | batch   | `batch::Lane::run`: what arrived while the last batch ran is the next   |
 //! | decide  | `rules::decide`, called by the ledger under the event's lock            |
 //! | commit  | `stores::ledger`, durable before anyone is told                         |
@@ -17,6 +18,7 @@ use std::time::Duration;
 use rules::arrive::Arrival;
 use rules::command::{Action, Command, Key};
 use rules::decide::Answer;
+use rules::entries::EntryToken;
 use rules::history::Actor;
 use rules::ids::{Address, EventId, Number};
 use rules::outcome::{Outcome, Refusal};
@@ -48,6 +50,7 @@ pub async fn reserve(
     actor: Actor,
     address: Address,
     key: Option<Key>,
+    entry: Option<EntryToken>,
     action: Action,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
@@ -58,7 +61,7 @@ pub async fn reserve(
     }
     let name = app.names.next();
     let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
-    let command = Command { actor, number: None, name, key, action };
+    let command = Command { actor, number: None, name, key, entry, action };
     wait(lane, command, Some(arrival)).await
 }
 
@@ -71,7 +74,7 @@ pub async fn change(
     action: Action,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
-    let command = Command { actor, number: None, name: app.names.next(), key, action };
+    let command = Command { actor, number: None, name: app.names.next(), key, entry: None, action };
     wait(lane, command, None).await
 }
 

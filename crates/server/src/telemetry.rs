@@ -11,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use rules::event::Event;
+use rules::ids::EventId;
+use rules::queue::Serving;
 use tracing_subscriber::EnvFilter;
 
 use crate::settings::{LogFormat, Settings};
@@ -42,6 +44,9 @@ pub struct Metrics {
     commits: Histogram,
     remaining: Family<EventLabels, Gauge>,
     waiting: Gauge<u64, AtomicU64>,
+    in_line: Family<EventLabels, Gauge>,
+    inside: Family<EventLabels, Gauge>,
+    admitted: Counter,
 }
 
 impl Default for Metrics {
@@ -59,7 +64,13 @@ impl Default for Metrics {
         registry.register("remaining_seats", "Free seats after the last batch", remaining.clone());
         let waiting = Gauge::default();
         registry.register("waiting_requests", "Requests accepted and not yet answered", waiting.clone());
-        Metrics { registry, outcomes, requests, batches, commits, remaining, waiting }
+        let in_line = Family::default();
+        registry.register("queue_waiting", "People in line who were seen lately", in_line.clone());
+        let inside = Family::default();
+        registry.register("queue_inside", "People inside a waiting room", inside.clone());
+        let admitted = Counter::default();
+        registry.register("queue_admitted", "Entries given by this server", admitted.clone());
+        Metrics { registry, outcomes, requests, batches, commits, remaining, waiting, in_line, inside, admitted }
     }
 }
 
@@ -82,6 +93,16 @@ impl Metrics {
 
     pub fn remaining(&self, event: &Event) {
         self.remaining.get_or_create(&EventLabels { event: event.id.0 }).set(i64::from(event.remaining()));
+    }
+
+    pub fn admitted(&self) {
+        self.admitted.inc();
+    }
+
+    pub fn line(&self, event: EventId, serving: &Serving) {
+        let labels = EventLabels { event: event.0 };
+        self.in_line.get_or_create(&labels).set(serving.waiting as i64);
+        self.inside.get_or_create(&labels).set(serving.inside as i64);
     }
 
     pub fn text(&self, waiting: usize) -> String {

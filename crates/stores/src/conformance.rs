@@ -12,6 +12,7 @@ pub mod commit;
 pub mod contention;
 pub mod decide;
 pub mod once;
+pub mod queue;
 pub mod reads;
 
 use std::future::Future;
@@ -53,6 +54,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("commit", |s| Box::pin(commit::chapter(s))),
     ("once", |s| Box::pin(once::chapter(s))),
     ("reads", |s| Box::pin(reads::chapter(s))),
+    ("queue", |s| Box::pin(queue::chapter(s))),
     ("contention", |s| Box::pin(contention::chapter(s))),
 ];
 
@@ -77,7 +79,8 @@ impl Stand {
     }
 
     pub async fn event(&self, seats: u32, max_per_user: u32) -> Result<Event, String> {
-        let new = NewEvent { name: "Conformance".into(), hall: Hall::Count(seats), max_per_user, opens_at: None };
+        let new =
+            NewEvent { name: "Conformance".into(), hall: Hall::Count(seats), max_per_user, opens_at: None, room: None };
         self.ledger.create_event(new, None).await.map_err(|f| f.to_string())
     }
 
@@ -94,6 +97,7 @@ impl Stand {
             number: Some(Number(n)),
             name: RequestName(n.into()),
             key: None,
+            entry: None,
             action: Action::Reserve(Buyer { name: Some("Tester".into()), phone }),
         }
     }

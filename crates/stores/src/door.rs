@@ -7,11 +7,14 @@ pub mod redis;
 use std::fmt;
 
 use rules::arrive::{Arrival, Arrived};
+use rules::entries::{Moved, Room};
 use rules::event::State;
 use rules::ids::{EventId, RequestName, User};
+use rules::queue::{Asking, Serving, Supply, Told};
 use rules::time::Moment;
 
 use crate::Working;
+use crate::ledger::LineBegun;
 
 /// Broken machinery. A refusal is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +55,26 @@ pub struct Left {
     pub state: State,
 }
 
+impl Left {
+    pub fn supply(&self) -> Supply {
+        Supply { free: self.free, held: self.held, state: self.state }
+    }
+}
+
 /// How long that says something.
 pub const LEFT_FRESH_MS: i64 = 1_000;
+
+/// What a line says, or what it must be told first; then nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard<T> {
+    Said(T),
+    /// The generation is not known: raise it in the ledger, and `open`.
+    NotOpen,
+    /// The line does not know who is inside: `begin_line`.
+    NotBegun,
+    /// What is left is not known: `settle`.
+    NoLeft,
+}
 
 pub trait Door: Send + Sync + 'static {
     /// Lets requests in, in this order; one answer each. Without a known generation every answer
@@ -74,6 +95,20 @@ pub trait Door: Send + Sync + 'static {
 
     /// What the last batch left, if that still says something.
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>>;
+
+    /// Somebody in front of the line.
+    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>>;
+
+    /// The number that everybody may follow.
+    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>>;
+
+    /// The line begins, or begins anew after the door forgot: who is inside comes from the ledger,
+    /// and if somebody may stand in line already nobody new is admitted for a while.
+    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>>;
+
+    /// Who is inside changed in the ledger, whose clock says `at`: ends are told as what is left of
+    /// them, because the door has a clock of its own.
+    fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>>;
 
     fn ready(&self) -> Working<Result<(), DoorFault>>;
 }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
+use rules::entries::{self as inside, Moved};
 use rules::event::{Event, NewEvent};
 use rules::history::Entry;
-use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::Moment;
 
@@ -33,6 +34,8 @@ pub struct Committed {
     /// One per command, in the order of the commands; durable.
     pub answers: Vec<Answer>,
     pub event: Event,
+    /// Who is inside changed: for the door.
+    pub moved: Vec<Moved>,
 }
 
 /// Broken machinery. A refusal is not a fault.
@@ -87,6 +90,24 @@ pub struct Snapshot {
     pub sold: Vec<Seat>,
 }
 
+/// What tickets are signed with. The one with the highest id signs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TicketKey {
+    pub id: u32,
+    pub secret: [u8; 32],
+}
+
+/// What a door that has forgotten everything must know of a line.
+#[derive(Debug)]
+pub struct LineBegun {
+    /// Somebody may stand in it already: it was begun before.
+    pub used: bool,
+    /// The history number and the moment at which these were inside.
+    pub n: u64,
+    pub at: Moment,
+    pub inside: Vec<inside::Entry>,
+}
+
 pub trait Ledger: Send + Sync + 'static {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
     fn commit(&self, batch: Batch) -> Answered<Committed>;
@@ -120,6 +141,21 @@ pub trait Ledger: Send + Sync + 'static {
 
     /// An event's reservations by seat.
     fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>>;
+
+    /// A user's entry that is not over, live or not.
+    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<inside::Entry>>;
+
+    /// Somebody has entered by this number.
+    fn number_spent(&self, event: EventId, number: Number) -> Answered<bool>;
+
+    /// A line begins, or begins anew after the door forgot it.
+    fn begin_line(&self, event: EventId) -> Answered<LineBegun>;
+
+    /// Every key that tickets were ever signed with, oldest first.
+    fn ticket_keys(&self) -> Answered<Vec<TicketKey>>;
+
+    /// From now on this one signs. Older ones count in the events that are open now.
+    fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey>;
 
     /// What this ledger calls now.
     fn now(&self) -> Moment;

@@ -18,6 +18,7 @@ impl Refusal {
             Refusal::MissingUser,
             Refusal::Unauthorized,
             Refusal::Forbidden(Forbidden::Anothers),
+            Refusal::Forbidden(Forbidden::Ticket),
             Refusal::Forbidden(Forbidden::UnknownProxy),
             Refusal::NotFound,
             Refusal::NotQueued,

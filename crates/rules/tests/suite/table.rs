@@ -71,6 +71,8 @@ impl Table {
             hall: Arc::new(Hall::Count(seats)),
             max_per_user,
             opens_at: None,
+            room: None,
+            oldest_key: 0,
             state: State::Open,
             deleted: false,
             created_at: Moment(0),

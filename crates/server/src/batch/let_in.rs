@@ -94,7 +94,8 @@ impl Lane {
     }
 }
 
-fn closed(fault: DoorFault) -> Refusal {
+/// What a door that cannot be used means for a caller.
+pub fn closed(fault: DoorFault) -> Refusal {
     tracing::error!(%fault, "the door failed");
     match fault {
         DoorFault::Unreachable(_) => Refusal::DoorUnreachable,

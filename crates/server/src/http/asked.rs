@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use rules::command::Key;
+use rules::entries::EntryToken;
 use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
 use rules::outcome::{Fault, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, Method, ReqBody};
@@ -27,6 +28,7 @@ pub struct Asked {
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const X_IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
+pub const ENTRY_TOKEN: HeaderName = HeaderName::from_static("x-entry-token");
 pub const KEY_CHARS: usize = 128;
 
 impl Asked {
@@ -82,6 +84,15 @@ impl Asked {
             }
         }
         Ok(found)
+    }
+
+    /// The entry that the caller shows. What cannot be one shows nothing.
+    pub fn entry(&self) -> Option<EntryToken> {
+        let mut shown = self.headers.get_all(&ENTRY_TOKEN).iter();
+        match (shown.next(), shown.next()) {
+            (Some(token), None) => EntryToken::read(token.to_str().ok()?),
+            _ => None,
+        }
     }
 
     /// The caller's idempotency key, plain or quoted, under either name.

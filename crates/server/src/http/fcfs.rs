@@ -47,7 +47,7 @@ async fn ask(app: &App, asked: &mut Asked, caller: &mut Caller) -> Result<Told, 
         None => Action::Reserve(buyer),
         Some(seat) => Action::ReserveSeat { seat, buyer },
     };
-    reserve(app, event, actor, auth::address(&asked.peer), key, action).await
+    reserve(app, event, actor, auth::address(&asked.peer), key, asked.entry(), action).await
 }
 
 /// The user, or none where the oldest dialect may ask without one.

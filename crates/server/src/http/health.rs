@@ -8,6 +8,7 @@ use super::asked::Asked;
 use super::endpoint::Handled;
 use super::respond::Reply;
 use crate::app::App;
+use crate::line;
 
 pub async fn live(_: Arc<App>, _: Asked) -> Handled {
     Ok(Reply::ok(&json!({ "success": true })))
@@ -34,6 +35,11 @@ pub async fn ready(app: Arc<App>, _: Asked) -> Handled {
 }
 
 pub async fn metrics(app: Arc<App>, _: Asked) -> Handled {
+    for (event, room) in app.lines.known() {
+        if let Ok(serving) = line::serving(&app, event, room).await {
+            app.metrics.line(event, &serving);
+        }
+    }
     let text = app.metrics.text(app.lanes.depth());
     Ok(Reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

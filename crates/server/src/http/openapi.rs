@@ -25,10 +25,20 @@ pub struct Doc {
     pub summary: &'static str,
     pub who: Who,
     pub takes: Takes,
+    /// Headers of its own that may be sent.
+    pub shows: &'static [Shown],
     pub paged: bool,
     pub gives: &'static [Gives],
     /// Reasons beyond those that every operation of its kind has.
     pub refuses: &'static [fn() -> Refusal],
+}
+
+/// A header that may be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub most: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +47,8 @@ pub enum Who {
     User,
     /// A user, or in dialect 2025-08-17 perhaps nobody.
     MaybeUser,
+    /// A user, or whoever a ticket names.
+    UserOrTicket,
     Admin,
 }
 
@@ -132,7 +144,15 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
         let required = doc.who == Who::User;
         all.push(header("X-User-Id", required, text(usize::from(required), USER_CHARS), about));
     }
-    if doc.who != Who::Admin && !operation.method.is_safe() {
+    if doc.who == Who::UserOrTicket {
+        let about = "Who asks (FCFS_USER_HEADER); a ticket alone says whose it is.";
+        all.push(header("X-User-Id", false, text(1, USER_CHARS), about));
+    }
+    for shown in doc.shows {
+        all.push(header(shown.name, false, text(1, shown.most), shown.about));
+    }
+    // Calls of the line repeat themselves by nature.
+    if doc.who != Who::Admin && doc.tag != "queue" && !operation.method.is_safe() {
         // Two more for the quotes that it may stand in.
         let about = "The same key again gets the first answer again.";
         all.push(header("Idempotency-Key", false, text(1, KEY_CHARS + 2), about));
@@ -181,7 +201,7 @@ fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
     let mut all = vec![Fault::refused("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
     match doc.who {
         Who::Anyone => {}
-        Who::User | Who::MaybeUser => {
+        Who::User | Who::MaybeUser | Who::UserOrTicket => {
             let proxy = Refusal::Forbidden(Forbidden::UnknownProxy);
             all.extend([Refusal::MissingUser, Refusal::Unauthorized, proxy]);
         }

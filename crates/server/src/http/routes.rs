@@ -8,7 +8,7 @@ use salvo::http::Method;
 use super::endpoint::{Endpoint, Route};
 use super::openapi::operations as doc;
 use super::respond::{Dialect, Speech};
-use super::{admin, docs, events, fcfs, health, page, reservations, seats};
+use super::{admin, docs, events, fcfs, health, page, queue, reservations, seats};
 use crate::app::App;
 
 const GET: Method = Method::GET;
@@ -32,6 +32,13 @@ pub fn table() -> Vec<Route> {
         spoken("/api/v1/events/{eventId}/seats/{seatId}/reservation")
             .on(POST, fcfs::post, doc::RESERVE_SEAT)
             .limiting_itself(),
+        // the waiting room
+        at("/api/v1/events/{eventId}/queue")
+            .on(POST, queue::join, doc::QUEUE_JOIN)
+            .on(GET, queue::poll, doc::QUEUE_POLL)
+            .on(DELETE, queue::leave, doc::QUEUE_LEAVE),
+        at("/api/v1/events/{eventId}/queue/enter").on(POST, queue::enter, doc::QUEUE_ENTER),
+        at("/api/v1/events/{eventId}/queue/serving").on(GET, queue::serving, doc::QUEUE_SERVING),
         // the same for event 1
         spoken("/api/v1/seats").on(GET, seats::list, doc::FIRST_SEATS),
         spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE).limiting_itself(),
@@ -62,6 +69,7 @@ pub fn table() -> Vec<Route> {
         at("/api/v1/admin/events/{eventId}/resume").on(POST, admin::events::resume, doc::RESUME_EVENT),
         at("/api/v1/admin/events/{eventId}/reservations").on(GET, admin::reservations::list, doc::ADMIN_RESERVATIONS),
         at("/api/v1/admin/reservations/{reservationId}").on(DELETE, admin::reservations::cancel, doc::ADMIN_CANCEL),
+        at("/api/v1/admin/ticket-keys").on(POST, admin::waiting_room::rotate_key, doc::ROTATE_TICKET_KEY),
         // the machine
         at("/livez").on(GET, health::live, doc::LIVE),
         at("/readyz").on(GET, health::ready, doc::READY),

@@ -1,6 +1,7 @@
 //! The shapes of answers, as the contract writes them.
 
 use jiff::Timestamp;
+use rules::entries::Room;
 use rules::event::Event;
 use rules::ids::{ReservationId, Seat};
 use rules::seats::Hall;
@@ -103,7 +104,29 @@ pub struct EventBody {
     pub seat_count: u32,
     pub remaining_seats: u32,
     pub waiting_room: bool,
+    pub waiting_room_settings: Option<RoomBody>,
     pub max_per_user: u32,
+}
+
+/// The settings of a waiting room, in seconds.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomBody {
+    pub max_concurrent: u32,
+    pub token_ttl: i64,
+    pub token_max_age: i64,
+    pub idle_timeout: i64,
+}
+
+impl RoomBody {
+    pub fn of(room: &Room) -> RoomBody {
+        RoomBody {
+            max_concurrent: room.max_concurrent,
+            token_ttl: room.token_ttl_ms / 1000,
+            token_max_age: room.token_max_age_ms / 1000,
+            idle_timeout: room.idle_ms / 1000,
+        }
+    }
 }
 
 impl EventBody {
@@ -115,7 +138,8 @@ impl EventBody {
             opens_at: event.opens_at.map(moment),
             seat_count: event.seat_count(),
             remaining_seats: event.remaining(),
-            waiting_room: false,
+            waiting_room: event.room.is_some(),
+            waiting_room_settings: event.room.as_ref().map(RoomBody::of),
             max_per_user: event.max_per_user,
         }
     }

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use rules::entries::Entry as Entered;
 use rules::event::{Event, NewEvent};
 use rules::history::Entry;
-use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::Moment;
 
-use crate::ledger::{Answered, Batch, Committed, Ledger, Reservation, Snapshot};
+use crate::ledger::{Answered, Batch, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
 
 type Commit = Box<dyn Fn(&Arc<dyn Ledger>, Batch) -> Answered<Committed> + Send + Sync>;
 
@@ -77,6 +78,26 @@ impl Ledger for Bent {
 
     fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>> {
         self.good.reservations_in(event, after, limit)
+    }
+
+    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<Entered>> {
+        self.good.entry_of(event, user)
+    }
+
+    fn number_spent(&self, event: EventId, number: Number) -> Answered<bool> {
+        self.good.number_spent(event, number)
+    }
+
+    fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
+        self.good.begin_line(event)
+    }
+
+    fn ticket_keys(&self) -> Answered<Vec<TicketKey>> {
+        self.good.ticket_keys()
+    }
+
+    fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey> {
+        self.good.rotate_ticket_key(secret)
     }
 
     fn now(&self) -> Moment {

@@ -141,5 +141,5 @@ async fn acknowledge_unwritten(
     let seat = Seat(row.counts.cursor + 1);
     let reservation = ReservationId { event, n: row.counts.n + 1 };
     let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
-    Ok(Committed { answers: vec![answer], event: row })
+    Ok(Committed { answers: vec![answer], event: row, moved: Vec::new() })
 }

@@ -6,27 +6,62 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::arrive::{Arrival, Arrivals, Arrived, Budget};
+use rules::entries::{Moved, Room};
 use rules::ids::EventId;
+use rules::queue::{Asking, Line, Serving, Supply, Told};
 use rules::time::{Clock, Moment};
 
-use super::{Door, DoorFault, LEFT_FRESH_MS, Left, Release};
+use super::{Door, DoorFault, Heard, LEFT_FRESH_MS, Left, Release};
 use crate::Working;
+use crate::ledger::LineBegun;
 
 pub struct LocalDoor {
     clock: Arc<dyn Clock>,
     budget: Budget,
     events: Mutex<HashMap<EventId, Arrivals>>,
     lefts: Mutex<HashMap<EventId, (Left, Moment)>>,
+    lines: Mutex<HashMap<EventId, LocalLine>>,
+}
+
+/// A line, and the generation that it was begun in; none: it does not know yet who is inside.
+struct LocalLine {
+    line: Line,
+    begun: Option<u64>,
 }
 
 impl LocalDoor {
     pub fn new(clock: Arc<dyn Clock>, budget: Budget) -> LocalDoor {
-        LocalDoor { clock, budget, events: Mutex::default(), lefts: Mutex::default() }
+        LocalDoor { clock, budget, events: Mutex::default(), lefts: Mutex::default(), lines: Mutex::default() }
     }
 
     /// Gives no numbers until it is opened again, with a higher generation.
     pub fn close(&self) {
         self.events().clear();
+        self.lines().clear();
+    }
+
+    fn lines(&self) -> MutexGuard<'_, HashMap<EventId, LocalLine>> {
+        self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn known_left(&self, event: EventId, now: Moment) -> Option<Left> {
+        let known = self.lefts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&event).cloned();
+        known.and_then(|(left, at)| {
+            let says = at.ms_until(now) < LEFT_FRESH_MS && left.first_end.is_none_or(|end| end > now);
+            says.then_some(left)
+        })
+    }
+
+    /// Asks a line that was begun and knows what is left.
+    fn of_the_line<T>(&self, event: EventId, ask: impl FnOnce(&mut Line, Supply, Moment) -> T) -> Heard<T> {
+        let now = self.clock.now();
+        let Some(generation) = self.events().get(&event).map(Arrivals::generation) else { return Heard::NotOpen };
+        let mut lines = self.lines();
+        let Some(line) = lines.get_mut(&event).filter(|line| line.begun == Some(generation)) else {
+            return Heard::NotBegun;
+        };
+        let Some(left) = self.known_left(event, now) else { return Heard::NoLeft };
+        Heard::Said(ask(&mut line.line, left.supply(), now))
     }
 
     fn events(&self) -> MutexGuard<'_, HashMap<EventId, Arrivals>> {
@@ -69,13 +104,46 @@ impl Door for LocalDoor {
     }
 
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
-        let now = self.clock.now();
-        let known = self.lefts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&event).cloned();
-        let left = known.and_then(|(left, at)| {
-            let says = at.ms_until(now) < LEFT_FRESH_MS && left.first_end.is_none_or(|end| end > now);
-            says.then_some(left)
-        });
+        let left = self.known_left(event, self.clock.now());
         Box::pin(ready(Ok(left)))
+    }
+
+    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+        let heard = self.of_the_line(event, |line, supply, now| line.ask(&room, supply, &asking, now));
+        Box::pin(ready(Ok(heard)))
+    }
+
+    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+        let heard = self.of_the_line(event, |line, supply, now| line.serving(&room, supply, now));
+        Box::pin(ready(Ok(heard)))
+    }
+
+    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+        let now = self.clock.now();
+        let Some(generation) = self.events().get(&event).map(Arrivals::generation) else {
+            return Box::pin(ready(Ok(())));
+        };
+        let mut lines = self.lines();
+        let local = lines.entry(event).or_insert_with(|| LocalLine { line: Line::new(generation), begun: None });
+        // Begun before, nothing was forgotten: only the numbers begin anew.
+        let forgot = begun.used && local.begun.is_none();
+        local.line.raise(generation);
+        local.line.restore(
+            &begun.inside,
+            begun.n,
+            begun.at.ms_until(now),
+            forgot.then(|| now.plus_ms(room.pause_ms())),
+        );
+        local.begun = Some(generation);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>> {
+        let now = self.clock.now();
+        let mut lines = self.lines();
+        let local = lines.entry(event).or_insert_with(|| LocalLine { line: Line::new(0), begun: None });
+        moved.iter().for_each(|one| local.line.moved(one, at.ms_until(now), now));
+        Box::pin(ready(Ok(())))
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -2,6 +2,7 @@
 //! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
 
 mod keys;
+mod line;
 mod scripts;
 mod trouble;
 mod wire;
@@ -10,14 +11,17 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
+use rules::entries::{Moved, Room};
 use rules::event::State;
 use rules::ids::{EventId, Number};
+use rules::queue::{Asking, Serving, Told};
 use rules::time::Moment;
 
 use self::scripts::Scripts;
 use self::wire::Wires;
-use super::{Door, DoorFault, Left, Release};
+use super::{Door, DoorFault, Heard, Left, Release};
 use crate::Working;
+use crate::ledger::LineBegun;
 
 /// Scripts take at most so many requests a call: Redis does nothing else meanwhile.
 const CALL_MOST: usize = 128;
@@ -189,6 +193,22 @@ impl Door for RedisDoor {
 
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
         self.run(move |inner| async move { inner.left(event).await })
+    }
+
+    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+        self.run(move |inner| async move { inner.ask(event, &room, &asking).await })
+    }
+
+    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+        self.run(move |inner| async move { inner.serving(event, &room).await })
+    }
+
+    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move { inner.begin_line(event, &room, &begun).await })
+    }
+
+    fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move { inner.moved(event, &moved, at).await })
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

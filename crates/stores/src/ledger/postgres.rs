@@ -8,6 +8,7 @@ mod address;
 mod batch;
 mod claim;
 mod clock;
+mod entries;
 mod known;
 mod planted;
 mod prepare;
@@ -22,9 +23,10 @@ mod writes;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use rules::entries::Entry as Entered;
 use rules::event::{Event, NewEvent};
 use rules::history::{Entry, Happened};
-use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::{Hall, Sale};
 use rules::time::{Clock, Moment};
 use tokio_postgres::Row;
@@ -38,7 +40,7 @@ use self::rows::Halls;
 use self::session::{Session, Sessions, within};
 use self::trouble::Trouble;
 pub use self::verify::verify;
-use super::{Answered, Batch, Committed, Fault, Ledger, Reservation, Snapshot};
+use super::{Answered, Batch, Committed, Fault, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
 
 pub struct PostgresLedger(Arc<Inner>);
 
@@ -184,7 +186,7 @@ impl Inner {
     async fn events(&self, query: &'static str, row: Vec<Box<dyn ToSql + Sync + Send>>) -> Result<Vec<Event>, Trouble> {
         let mut events = Vec::new();
         for row in self.rows(query, &row).await? {
-            self.clock.saw(Moment(row.try_get(13)?));
+            self.clock.saw(Moment(row.try_get("ledger_now")?));
             if let Some(hall) = self.hall(EventId(row.try_get(0)?)).await? {
                 events.push(rows::event(&row, hall)?.0);
             }
@@ -225,12 +227,17 @@ impl Inner {
         let family = [&prepare::LOCK_FAMILY as &(dyn ToSql + Sync), &prepare::LOCK_NEW_EVENT];
         session.execute("SELECT pg_advisory_xact_lock($1, $2)", &family).await?;
         let statement = session.prepared(queries::CREATE_EVENT).await?;
-        let row: [&(dyn ToSql + Sync); 5] = [
+        let (most, [ttl, age, idle]) = entries::room(new.room.as_ref());
+        let row: [&(dyn ToSql + Sync); 9] = [
             &id.map(|id| id.0),
             &&*new.name,
             &(new.hall.seat_count() as i32),
             &(new.max_per_user as i32),
             &new.opens_at.map(|m| m.0),
+            &most,
+            &ttl,
+            &age,
+            &idle,
         ];
         let Some(made) = session.query_opt(&statement, &row).await? else { return Ok(None) };
         let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);
@@ -345,6 +352,33 @@ impl Ledger for PostgresLedger {
         let row: Vec<Box<dyn ToSql + Sync + Send>> =
             vec![Box::new(event.0), Box::new(after.map_or(0, |s| s.0) as i32), Box::new(limit as i64)];
         self.read(queries::RESERVATIONS_IN, row, |_, rows| all(&rows, rows::reservation))
+    }
+
+    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<Entered>> {
+        let row: Vec<Box<dyn ToSql + Sync + Send>> = vec![Box::new(event.0), Box::new(vec![user.as_str().to_owned()])];
+        self.read(queries::ENTRIES_OF, row, |_, rows| first(&rows, rows::inside))
+    }
+
+    fn number_spent(&self, event: EventId, number: Number) -> Answered<bool> {
+        let row: Vec<Box<dyn ToSql + Sync + Send>> = vec![Box::new(event.0), Box::new(vec![number.0 as i64])];
+        self.read(queries::NUMBERS_SPENT, row, |_, rows| Ok(!rows.is_empty()))
+    }
+
+    fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
+        self.run(move |inner| async move {
+            entries::begin_line(&inner, event).await.map_err(Trouble::fault)?.ok_or(Fault::NoSuchEvent)
+        })
+    }
+
+    fn ticket_keys(&self) -> Answered<Vec<TicketKey>> {
+        self.read(queries::TICKET_KEYS, vec![], |_, rows| all(&rows, entries::ticket_key))
+    }
+
+    fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey> {
+        let made = self.read(queries::MAKE_TICKET_KEY, vec![Box::new(secret.to_vec())], move |_, rows| {
+            first(&rows, |row| Ok(TicketKey { id: row.try_get::<_, i32>(0)? as u32, secret }))
+        });
+        Box::pin(async move { made.await?.ok_or_else(|| Fault::Broken("no key was made".into())) })
     }
 
     fn now(&self) -> Moment {

@@ -4,6 +4,7 @@
 //! been flushed to the disk when it returns. Anybody may open the file with `sqlite3` to look.
 
 mod apply;
+mod entries;
 mod folder;
 mod queries;
 mod readers;
@@ -19,9 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
+use rules::entries::Entry as Entered;
 use rules::event::{Event, NewEvent};
 use rules::history::Entry;
-use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::{Clock, Moment};
 use rusqlite::{Connection, OptionalExtension};
@@ -33,7 +35,7 @@ use self::readers::Readers;
 use self::rows::Halls;
 pub use self::verify::verify;
 use self::writer::{Job, Writer};
-use super::{Answered, Batch, Committed, Fault, Ledger, Reservation, Snapshot};
+use super::{Answered, Batch, Committed, Fault, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
 
 mod migrations {
     refinery::embed_migrations!("src/ledger/sqlite/migrations");
@@ -222,6 +224,33 @@ impl Ledger for SqliteLedger {
             let mut statement = conn.prepare_cached(queries::RESERVATIONS_IN)?;
             statement.query_map((event.0, after.map_or(0, |s| s.0), limit as i64), rows::reservation)?.collect()
         })
+    }
+
+    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<Entered>> {
+        self.readers.read(move |conn| {
+            conn.prepare_cached(queries::ENTRY_OF)?.query_row((event.0, user.as_str()), rows::inside).optional()
+        })
+    }
+
+    fn number_spent(&self, event: EventId, number: Number) -> Answered<bool> {
+        self.readers.read(move |conn| {
+            conn.prepare_cached(queries::NUMBER_SPENT)?.query_row((event.0, number.0 as i64), |row| row.get(0))
+        })
+    }
+
+    fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
+        self.ask(|reply| Job::BeginLine(event, reply))
+    }
+
+    fn ticket_keys(&self) -> Answered<Vec<TicketKey>> {
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::TICKET_KEYS)?;
+            statement.query_map([], |row| Ok(TicketKey { id: row.get(0)?, secret: row.get(1)? }))?.collect()
+        })
+    }
+
+    fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey> {
+        self.ask(|reply| Job::MakeTicketKey(secret, reply))
     }
 
     fn now(&self) -> Moment {

@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rules::arrive::{Arrival, Arrived, Budget};
+use rules::entries::{Moved, Room};
 use rules::ids::{EventId, Number};
+use rules::queue::{Asking, Serving, Told};
+use rules::time::Moment;
 use stores::Working;
 use stores::conformance::{Stand, arrive};
-use stores::door::{Door, DoorFault, Left, Release};
+use stores::door::{Door, DoorFault, Heard, Left, Release};
+use stores::ledger::LineBegun;
 use testing::database::Database;
 use testing::redis::OwnRedis;
 
@@ -91,6 +95,22 @@ impl Door for Broken {
 
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
         self.good.left(event)
+    }
+
+    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+        self.good.ask(event, room, asking)
+    }
+
+    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+        self.good.serving(event, room)
+    }
+
+    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+        self.good.begin_line(event, room, begun)
+    }
+
+    fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>> {
+        self.good.moved(event, moved, at)
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rules::command::Action;
+use rules::entries::Room;
 use rules::event::{Amendment, EVENT_NAME_CHARS, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
 use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::Actor;
@@ -11,6 +12,7 @@ use rules::time::Moment;
 use salvo::hyper::body::Bytes;
 use serde_json::json;
 
+use super::waiting_room;
 use crate::app::App;
 use crate::auth;
 use crate::batch::refusal;
@@ -30,13 +32,15 @@ struct Fields<'a> {
     seats: Option<Node<'a>>,
     max_per_user: Option<Node<'a>>,
     opens_at: Option<Node<'a>>,
+    /// Null takes the waiting room away.
+    waiting_room: Option<Node<'a>>,
 }
 
 impl<'a> Fields<'a> {
     fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
-        let [name, seats, max_per_user, opens_at] =
-            Node::read(sent)?.fields(["name", "seats", "maxPerUser", "opensAt"])?;
-        Ok(Fields { name: given(name), seats: given(seats), max_per_user: given(max_per_user), opens_at })
+        let [name, seats, max_per_user, opens_at, waiting_room] =
+            Node::read(sent)?.fields(["name", "seats", "maxPerUser", "opensAt", "waitingRoom"])?;
+        Ok(Fields { name: given(name), seats: given(seats), max_per_user: given(max_per_user), opens_at, waiting_room })
     }
 
     fn name(&self) -> Result<Box<str>, Refusal> {
@@ -55,6 +59,10 @@ impl<'a> Fields<'a> {
         }
         let moment = read_moment(&node.text()?).ok_or_else(|| Fault::refused("opensAt", Problem::NotAMoment))?;
         Ok(Some(Some(moment)))
+    }
+
+    fn waiting_room(&self) -> Result<Option<Option<Room>>, Refusal> {
+        self.waiting_room.as_ref().map(waiting_room::read).transpose()
     }
 
     /// A count, or sections of rows.
@@ -94,6 +102,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
         opens_at: fields.opens_at()?.flatten(),
+        room: fields.waiting_room()?.flatten(),
     })
 }
 
@@ -133,6 +142,7 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
+        room: fields.waiting_room()?,
     };
     operate(&app, &asked, Action::Amend(amendment)).await
 }
@@ -143,6 +153,7 @@ pub async fn delete(app: Arc<App>, asked: Asked) -> Handled {
     let event = asked.event()?;
     app.lanes.forget(event);
     app.boards.forget(event);
+    app.lines.forget(event);
     Ok(reply)
 }
 
@@ -171,6 +182,7 @@ async fn operate(app: &App, asked: &Asked, action: Action) -> Handled {
     let told = change(app, asked.event()?, Actor::Admin, None, action).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
+            app.lines.learn(event);
             Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(event, app.ledger.now()) })))
         }
         Outcome::Refused(refusal) => Err(Refused::told(refusal.clone(), &told)),

@@ -3,8 +3,9 @@
 use rules::ids::Seat;
 use rules::outcome::{Forbidden, Refusal};
 
-use super::{Doc, Gives, Takes, Who};
+use super::{Doc, Gives, Shown, Takes, Who};
 use crate::http::respond::Success;
+use crate::tickets::TICKET_CHARS;
 
 const JSON: &str = "application/json";
 
@@ -18,8 +19,21 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, paged: false, gives, refuses: &[] }
+    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, shows: &[], paged: false, gives, refuses: &[] }
 }
+
+/// Asked for where the event has a waiting room.
+const ENTRY: &[Shown] = &[Shown {
+    name: "X-Entry-Token",
+    about: "The token of a live entry, where the event has a waiting room.",
+    most: 32,
+}];
+
+const TICKET: &[Shown] = &[Shown {
+    name: "X-Queue-Ticket",
+    about: "The ticket of an earlier answer: the same place again, also after the door forgot it.",
+    most: TICKET_CHARS,
+}];
 
 const SALE: &[fn() -> Refusal] = &[
     || Refusal::NotFound,
@@ -27,6 +41,7 @@ const SALE: &[fn() -> Refusal] = &[
     || Refusal::NotOpen { opens_at: None, retry_after: None },
     || Refusal::Closed,
     || Refusal::AlreadyReserved { seat: Seat(1) },
+    || Refusal::EntryRequired,
     || Refusal::SoldOut,
     || Refusal::Contention,
     || Refusal::KeyMismatch,
@@ -42,6 +57,7 @@ const CHOICE: &[fn() -> Refusal] = &[
     || Refusal::NotOpen { opens_at: None, retry_after: None },
     || Refusal::Closed,
     || Refusal::AlreadyReserved { seat: Seat(1) },
+    || Refusal::EntryRequired,
     || Refusal::SeatTaken,
     || Refusal::Contention,
     || Refusal::KeyMismatch,
@@ -51,11 +67,12 @@ const CHOICE: &[fn() -> Refusal] = &[
 ];
 
 const fn reserve(id: &'static str, summary: &'static str, who: Who, takes: Takes) -> Doc {
-    Doc { id, tag: "seats", summary, who, takes, paged: false, gives: RESERVED, refuses: SALE }
+    Doc { id, tag: "seats", summary, who, takes, shows: ENTRY, paged: false, gives: RESERVED, refuses: SALE }
 }
 
 const fn operate(id: &'static str, summary: &'static str, refuses: &'static [fn() -> Refusal]) -> Doc {
-    Doc { id, tag: "admin", summary, who: Who::Admin, takes: Takes::Nothing, paged: false, gives: ONE_EVENT, refuses }
+    let (who, takes) = (Who::Admin, Takes::Nothing);
+    Doc { id, tag: "admin", summary, who, takes, shows: &[], paged: false, gives: ONE_EVENT, refuses }
 }
 
 const LOCKED: &[fn() -> Refusal] = &[|| Refusal::Contention];
@@ -103,6 +120,74 @@ pub const FIRST_RESERVE_1_0: Doc = reserve(
 );
 pub const JOIN: Doc =
     reserve("join", "The same under a shorter path.", Who::MaybeUser, Takes::MaybeJson("BuyerInAnyDialect"));
+
+const IN_LINE: &[fn() -> Refusal] = &[
+    || Refusal::Forbidden(Forbidden::Ticket),
+    || Refusal::NoWaitingRoom,
+    || Refusal::TooLarge { limit_bytes: 0 },
+    || Refusal::TooSlow,
+    || Refusal::Closed,
+    || Refusal::DoorUnreachable,
+    || Refusal::DoorFailed,
+    || Refusal::NoNumber,
+];
+
+const fn in_line(id: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
+    Doc { who: Who::User, shows: TICKET, refuses: IN_LINE, ..read(id, "queue", summary, gives) }
+}
+
+pub const QUEUE_JOIN: Doc =
+    in_line("joinQueue", "Joins the line, or finds the place that one has. Keep the ticket.", &[ok("QueueStanding")]);
+pub const QUEUE_POLL: Doc = Doc {
+    who: Who::UserOrTicket,
+    refuses: &[
+        || Refusal::Forbidden(Forbidden::Ticket),
+        || Refusal::NoWaitingRoom,
+        || Refusal::NotQueued,
+        || Refusal::Closed,
+        || Refusal::Contention,
+        || Refusal::DoorUnreachable,
+        || Refusal::DoorFailed,
+        || Refusal::NoNumber,
+    ],
+    ..in_line("pollQueue", "How one stands; the heartbeat. Renews an entry.", &[ok("QueueStanding")])
+};
+pub const QUEUE_LEAVE: Doc = Doc {
+    shows: &[],
+    refuses: &[
+        || Refusal::TooLarge { limit_bytes: 0 },
+        || Refusal::TooSlow,
+        || Refusal::Contention,
+        || Refusal::DoorUnreachable,
+        || Refusal::DoorFailed,
+        || Refusal::NoNumber,
+    ],
+    ..in_line("leaveQueue", "Gives the place or the entry back.", &[ok("Success")])
+};
+pub const QUEUE_ENTER: Doc = Doc {
+    refuses: &[
+        || Refusal::Forbidden(Forbidden::Ticket),
+        || Refusal::NoWaitingRoom,
+        || Refusal::NotQueued,
+        || Refusal::TooLarge { limit_bytes: 0 },
+        || Refusal::TooSlow,
+        || Refusal::Closed,
+        || Refusal::NotReady { retry_after: 1 },
+        || Refusal::Contention,
+        || Refusal::DoorUnreachable,
+        || Refusal::DoorFailed,
+        || Refusal::NoNumber,
+    ],
+    ..in_line("enter", "Comes in, if it is one's turn; again: the same entry.", &[ok("Entered")])
+};
+pub const QUEUE_SERVING: Doc = Doc {
+    refuses: &[|| Refusal::NoWaitingRoom, || Refusal::DoorUnreachable, || Refusal::DoorFailed, || Refusal::NoNumber],
+    ..read("serving", "queue", "The number that everybody may follow. Cacheable.", &[ok("Serving")])
+};
+pub const ROTATE_TICKET_KEY: Doc = Doc {
+    gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("TicketKey") }],
+    ..operate("rotateTicketKey", "Tickets are signed with a new key from now on.", &[])
+};
 
 pub const MINE: Doc = Doc {
     who: Who::User,

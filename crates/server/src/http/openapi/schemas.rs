@@ -1,5 +1,6 @@
 //! The shapes of bodies. The fuzzer of the suite holds every answer against them.
 
+use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
 use rules::event::{EVENT_NAME_CHARS, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use serde_json::{Map, Value, json};
@@ -9,7 +10,9 @@ use crate::http::buyer::BUYER_NAME_CHARS;
 
 pub fn all() -> Value {
     let mut all = Map::new();
-    for (name, schema) in asked().into_iter().chain(buyers()).chain(answered()).chain(refused()).chain(old_dialects()) {
+    for (name, schema) in
+        asked().into_iter().chain(lines()).chain(buyers()).chain(answered()).chain(refused()).chain(old_dialects())
+    {
         all.insert(name.into(), schema);
     }
     Value::Object(all)
@@ -74,12 +77,50 @@ fn asked() -> Vec<(&'static str, Value)> {
     let section = object(json!({ "name": text(PLACE_NAME_CHARS), "rows": rows }));
     let sections = json!({ "type": "array", "minItems": 1, "maxItems": SECTIONS_MOST, "items": section });
     let name = text(EVENT_NAME_CHARS);
-    let made = json!({ "name": name, "seats": seats, "maxPerUser": most, "opensAt": opens });
-    let amended = json!({ "name": maybe(name), "maxPerUser": most, "opensAt": opens, "seats": { "type": "null" } });
+    let room = json!({ "oneOf": [named("WaitingRoom"), { "type": "null" }] });
+    let made = json!({ "name": name, "seats": seats, "maxPerUser": most, "opensAt": opens, "waitingRoom": room });
+    let mut amended = json!({ "name": maybe(name), "maxPerUser": most, "opensAt": opens, "waitingRoom": room });
+    amended["seats"] = json!({ "type": "null" });
     vec![
+        ("WaitingRoom", waiting_room()),
         ("Hall", object(json!({ "sections": sections }))),
         ("NewEvent", json!({ "type": "object", "required": ["name", "seats"], "properties": made })),
         ("Amendment", json!({ "type": "object", "properties": amended })),
+    ]
+}
+
+/// Every field has a default; an object that names none has all of them.
+fn waiting_room() -> Value {
+    let count = |(least, most): (u32, u32)| json!({ "type": ["integer", "null"], "minimum": least, "maximum": most });
+    json!({ "type": "object", "properties": {
+        "maxConcurrent": count((1, INSIDE_MOST)), "tokenTtl": count(TOKEN_TTL_S),
+        "tokenMaxAge": count(TOKEN_MAX_AGE_S), "idleTimeout": count(IDLE_TIMEOUT_S),
+    } })
+}
+
+fn lines() -> Vec<(&'static str, Value)> {
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let maybe = json!({ "type": ["integer", "null"], "minimum": 0 });
+    let mut standing = object(json!({
+        "success": { "const": true }, "status": { "enum": ["waiting", "ready", "entered", "sold_out"] },
+        "number": maybe, "rank": maybe, "aheadCount": maybe, "pollAfter": { "type": "integer", "minimum": 1 },
+    }));
+    standing["properties"]["ticket"] = json!({ "type": "string" });
+    standing["properties"]["expiresIn"] = count.clone();
+    let entered = json!({
+        "success": { "const": true }, "status": { "const": "entered" },
+        "token": { "type": "string", "pattern": "^[0-9a-f]{32}$" }, "expiresIn": count,
+    });
+    let serving = json!({
+        "success": { "const": true }, "serving": count, "waiting": count, "admittedPerMinute": count,
+        "soldOut": { "type": "boolean" },
+    });
+    let key = json!({ "success": { "const": true }, "key": { "type": "integer", "minimum": 1 } });
+    vec![
+        ("QueueStanding", standing),
+        ("Entered", object(entered)),
+        ("Serving", object(serving)),
+        ("TicketKey", object(key)),
     ]
 }
 
@@ -107,6 +148,7 @@ fn answered() -> Vec<(&'static str, Value)> {
     let event = json!({
         "id": id, "name": text, "state": state, "opensAt": maybe, "seatCount": count, "remainingSeats": count,
         "waitingRoom": { "type": "boolean" }, "maxPerUser": id,
+        "waitingRoomSettings": { "oneOf": [named("WaitingRoom"), { "type": "null" }] },
     });
     let seat = json!({ "id": id, "name": text, "status": { "type": "boolean" }, "state": { "enum": ["free", "held", "sold"] } });
     let reservation = json!({

@@ -60,6 +60,12 @@ fn form(refusal: &Refusal) -> Option<Advice> {
         Refusal::Forbidden(Forbidden::Anothers) => {
             advice("it belongs to somebody else", "Look at your own reservations.", "Do not repeat it.", NOTHING)
         }
+        Refusal::Forbidden(Forbidden::Ticket) => advice(
+            "`X-Queue-Ticket` does not verify",
+            "Join the line again.",
+            "Send the ticket as it was given, with the user and event it was given for.",
+            "Many of these: somebody is guessing, or the ledger was put back to before its keys.",
+        ),
         Refusal::Forbidden(Forbidden::UnknownProxy) => advice(
             "a proxy stands in front that the server was not told about",
             NOTHING,

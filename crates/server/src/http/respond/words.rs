@@ -13,6 +13,7 @@ pub fn message(refusal: &Refusal) -> String {
         Refusal::MissingUser => "The request does not say which user is asking.".into(),
         Refusal::Unauthorized => "The request does not show who is allowed to make it.".into(),
         Refusal::Forbidden(Forbidden::Anothers) => "This belongs to another user.".into(),
+        Refusal::Forbidden(Forbidden::Ticket) => "This is no ticket of this event.".into(),
         Refusal::Forbidden(Forbidden::UnknownProxy) => {
             "The request came through a proxy that this server was not told about (GATEWAY_KEY).".into()
         }

@@ -9,6 +9,15 @@
 //! | `dup:ip:{e:1}:<address>`  | hash            | `count`, `end`: budget of an address                 |
 //! | `left:{e:1}`              | hash            | `n free held first_end state at`: a hint             |
 //! | `live:{e:1}`              | sharded channel | changes                                              |
+//! | `queue:{e:1}`             | ZSET by number  | the line: who waits and was seen lately              |
+//! | `queue:seen:{e:1}`        | ZSET by moment  | when each of them was last seen                      |
+//! | `queue:gone:{e:1}`        | ZSET by number  | silent, or let their turn lapse: they keep the place |
+//! | `queue:passed:{e:1}`      | set             | of those, who let their turn lapse                   |
+//! | `queue:ready:{e:1}`       | ZSET by end     | who was told that it is their turn                   |
+//! | `queue:seq:{e:1}`         | integer         | numbers of the line in this generation               |
+//! | `queue:state:{e:1}`       | hash            | `generation run_id from r0..r5`                      |
+//! | `token:{e:1}`             | ZSET by end     | who is inside                                        |
+//! | `queue:inside:{e:1}`      | hash            | of those, `<history number> <end at most>`           |
 //!
 //! TTLs are longer than what they belong to, and only collect garbage: ends are in the values.
 
@@ -45,6 +54,24 @@ pub fn live(event: EventId) -> String {
     format!("live:{{e:{event}}}")
 }
 
+/// The keys of the line, in the order in which its scripts take them.
+pub fn line(event: EventId) -> [String; 11] {
+    let of = |name: &str| format!("{name}:{{e:{event}}}");
+    [
+        door(event),
+        left(event),
+        of("queue"),
+        of("queue:seen"),
+        of("queue:gone"),
+        of("queue:passed"),
+        of("queue:ready"),
+        of("queue:seq"),
+        of("queue:state"),
+        of("token"),
+        of("queue:inside"),
+    ]
+}
+
 /// How a request's name is written in a mark.
 pub fn name(name: RequestName) -> String {
     format!("{:032x}", name.0)
@@ -58,7 +85,8 @@ mod tests {
     fn the_tag_is_the_first_pair_of_braces_whatever_a_user_is_called() {
         let event = EventId(7);
         let rude = user(event, &User::stored("}{x}"));
-        for key in [sequence(event), door(event), rude, left(event), live(event)] {
+        let keys = [sequence(event), door(event), rude, left(event), live(event)];
+        for key in keys.into_iter().chain(line(event)) {
             let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
             assert_eq!(tag, Some("e:7"), "{key}");
         }

@@ -7,6 +7,17 @@ pub struct Scripts {
     pub open: Script,
     pub settle: Script,
     pub left: Script,
+    pub queue_ask: Script,
+    pub queue_serving: Script,
+    pub queue_begin: Script,
+    pub queue_moved: Script,
+}
+
+/// What the scripts of the line share stands in front of each of them.
+macro_rules! of_the_line {
+    ($file:literal) => {
+        Script::new(concat!(include_str!("scripts/queue_line.lua"), include_str!($file)))
+    };
 }
 
 impl Scripts {
@@ -16,6 +27,10 @@ impl Scripts {
             open: Script::new(include_str!("scripts/open.lua")),
             settle: Script::new(include_str!("scripts/settle.lua")),
             left: Script::new(include_str!("scripts/left.lua")),
+            queue_ask: of_the_line!("scripts/queue_ask.lua"),
+            queue_serving: of_the_line!("scripts/queue_serving.lua"),
+            queue_begin: of_the_line!("scripts/queue_begin.lua"),
+            queue_moved: of_the_line!("scripts/queue_moved.lua"),
         }
     }
 }

@@ -68,10 +68,10 @@ async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Optio
     session.clean();
     let Some(row) = event else { return Ok(None) };
     let (event, newest) = rows::event(&row, hall.clone())?;
-    let now = Moment(row.try_get(13)?).max(newest);
-    let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    let now = Moment(row.try_get("ledger_now")?).max(newest);
+    let Decision { answers, writes, after, moved } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
     ledger.learn(&event);
-    Ok(writes.is_empty().then_some(Committed { answers, event: after }))
+    Ok(writes.is_empty().then_some(Committed { answers, event: after, moved }))
 }
 
 async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tried, Trouble> {
@@ -90,22 +90,22 @@ async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tri
     };
     let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
     let (event, now) = locked(ledger, &row, &now, hall)?;
-    let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    let Decision { answers, writes, after, moved } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
     let id = uuid::Uuid::new_v4().to_string();
     let page = Page { before: &event, after: &after, writes: &writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: &id };
     let Some(first) = writes.history.first().map(|entry| entry.n) else {
         if !writes.is_empty() {
             within(writer.write(&session, &page)).await??;
         }
-        return ended(session, Tried::Done(Committed { answers, event: after })).await;
+        return ended(session, Tried::Done(Committed { answers, event: after, moved })).await;
     };
     #[cfg(feature = "planted")]
     if ledger.planted == planted::Bug::AnswerBeforeCommit {
         planted::write_later(session, writer, (event, after.clone()), writes, now, id);
-        return Ok(Tried::Done(Committed { answers, event: after }));
+        return Ok(Tried::Done(Committed { answers, event: after, moved }));
     }
     let written = within(try_join(writer.write(&session, &page), session.batch_execute("COMMIT"))).await;
-    let committed = Committed { answers, event: after };
+    let committed = Committed { answers, event: after, moved };
     finish(session, written.map(|result| result.map(|_| ())), committed, first, id)
 }
 
@@ -172,14 +172,15 @@ async fn one_by_one(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<T
     let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
     let (mut event, now) = locked(ledger, &row, &now, hall)?;
     let id = uuid::Uuid::new_v4().to_string();
-    let mut first = None;
+    let (mut first, mut moved) = (None, Vec::new());
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     for i in decide::order(&batch.commands) {
         let command = std::slice::from_ref(&batch.commands[i]);
         within(session.batch_execute("SAVEPOINT request")).await??;
         let alone = alone(ledger, &session, &reads, &writer, &event, command, batch, now, &id).await;
         match alone {
-            Ok(Decision { answers: mut answer, writes, after }) => {
+            Ok(Decision { answers: mut answer, writes, after, moved: some }) => {
+                moved.extend(some);
                 within(session.batch_execute("RELEASE request")).await??;
                 first = first.or(writes.history.first().map(|entry| entry.n));
                 event = after;
@@ -192,7 +193,7 @@ async fn one_by_one(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<T
             Err(trouble) => return Err(trouble),
         }
     }
-    let committed = Committed { answers, event };
+    let committed = Committed { answers, event, moved };
     let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
     let written = within(session.batch_execute("COMMIT")).await;
     finish(session, written, committed, first, id)

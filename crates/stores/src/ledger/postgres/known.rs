@@ -1,15 +1,14 @@
 //! What must be read to decide a batch, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join, try_join3};
+use futures_util::future::{OptionFuture, try_join3};
 use rules::command::Command;
 use rules::decide::{Known, needs};
 use rules::ids::{EventId, User};
 use tokio_postgres::{Error, Row, Statement};
 
-use super::queries;
-use super::rows;
 use super::session::Session;
 use super::trouble::Trouble;
+use super::{entries, queries, rows};
 
 /// The statements of a batch, prepared before any of them is sent: nothing may come between the
 /// parts of a pipeline.
@@ -23,6 +22,7 @@ pub struct Reads {
     free_seats: Statement,
     rows_of_seats: Statement,
     gaps: Statement,
+    entries: entries::Reads,
 }
 
 impl Reads {
@@ -37,6 +37,7 @@ impl Reads {
             free_seats: session.prepared(queries::FREE_SEATS).await?,
             rows_of_seats: session.prepared(queries::ROWS_OF_SEATS).await?,
             gaps: session.prepared(queries::GAPS).await?,
+            entries: entries::Reads::prepare(session).await?,
         })
     }
 
@@ -61,17 +62,19 @@ impl Reads {
         let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
         let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
         let stock = try_join3(rows_of(free), rows_of(chosen), rows_of(gaps));
-        let ((holdings, answers, sales), (free, chosen, gaps)) = try_join(people, stock).await?;
-        Ok(Raw { holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps })
+        let inside = self.entries.known(session, event, &needs);
+        let ((holdings, answers, sales), (free, chosen, gaps), inside) = try_join3(people, stock, inside).await?;
+        Ok(Raw { inside, holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps })
     }
 }
 
-async fn rows_of(query: Option<impl Future<Output = Result<Vec<Row>, Error>>>) -> Result<Vec<Row>, Error> {
+pub async fn rows_of(query: Option<impl Future<Output = Result<Vec<Row>, Error>>>) -> Result<Vec<Row>, Error> {
     OptionFuture::from(query).await.unwrap_or(Ok(Vec::new()))
 }
 
 /// Rows as they came.
 pub struct Raw {
+    inside: entries::Raw,
     holdings: Vec<Row>,
     answers: Vec<Row>,
     sales: Vec<Row>,
@@ -91,6 +94,7 @@ impl Raw {
             gaps: (self.gaps_wanted > 0).then(|| rows::gaps(&self.gaps, self.gaps_wanted)).transpose()?,
             ..Known::default()
         };
+        self.inside.understand(&mut known)?;
         for row in &self.sales {
             let sale = rows::sale(row)?;
             known.sales.insert(sale.n, sale);

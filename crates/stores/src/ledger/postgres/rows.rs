@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::decide::{Holding, KeptAnswer};
+use rules::entries::{Entry as Inside, EntryToken, Room};
 use rules::event::{Counts, Event, State};
 use rules::history::{Entry, Happened};
 use rules::ids::{EventId, Number, Seat, User};
@@ -52,9 +53,36 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             sold: row.try_get::<_, i32>(9)? as u32,
             held: row.try_get::<_, i32>(10)? as u32,
             came_back: row.try_get::<_, i32>(11)? as u32,
+            inside: row.try_get::<_, i32>(12)? as u32,
         },
+        room: room(row)?,
+        oldest_key: row.try_get::<_, i32>(17)? as u32,
     };
-    Ok((event, Moment(row.try_get(12)?)))
+    Ok((event, Moment(row.try_get("changed_at")?)))
+}
+
+fn room(row: &Row) -> Result<Option<Room>, Trouble> {
+    let Some(most) = row.try_get::<_, Option<i32>>(13)? else { return Ok(None) };
+    Ok(Some(Room {
+        max_concurrent: most as u32,
+        token_ttl_ms: row.try_get(14)?,
+        token_max_age_ms: row.try_get(15)?,
+        idle_ms: row.try_get(16)?,
+    }))
+}
+
+/// The entry of somebody who is or was inside.
+pub fn inside(row: &Row) -> Result<Inside, Trouble> {
+    let token: &[u8] = row.try_get(2)?;
+    Ok(Inside {
+        number: Number(row.try_get::<_, i64>(0)? as u64),
+        user: User::stored(row.try_get(1)?),
+        token: EntryToken(token.try_into().map_err(|_| Trouble::Broken("a token of another length".into()))?),
+        n: row.try_get::<_, i64>(3)? as u64,
+        begins: Moment(row.try_get(4)?),
+        ends: Moment(row.try_get(5)?),
+        cap: Moment(row.try_get(6)?),
+    })
 }
 
 pub fn holdings(rows: &[Row]) -> Result<HashMap<User, Vec<Holding>>, Trouble> {

@@ -12,9 +12,9 @@ use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement};
 
-use super::queries;
 use super::session::Session;
 use super::trouble::Trouble;
+use super::{entries, queries};
 
 pub struct Writer {
     free: Statement,
@@ -24,6 +24,7 @@ pub struct Writer {
     keep_answers: Statement,
     forget_answers: Statement,
     move_counts: Statement,
+    entries: entries::Writer,
 }
 
 /// One decided batch, on its way to the tables.
@@ -49,6 +50,7 @@ impl Writer {
             keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
             forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
             move_counts: session.prepared(queries::MOVE_COUNTS).await?,
+            entries: entries::Writer::prepare(session).await?,
         })
     }
 
@@ -67,7 +69,10 @@ impl Writer {
                 sent.push(Box::pin(sell(session, statement, id, sales)));
             }
         }
-        sent.push(Box::pin(self.append(session, page)));
+        sent.push(Box::pin(self.entries.write(session, id, writes)));
+        if !writes.history.is_empty() {
+            sent.push(Box::pin(self.append(session, page)));
+        }
         if !writes.answers.is_empty() {
             sent.push(Box::pin(self.keep(session, id, &writes.answers)));
             let old = now.0 - page.key_ttl_ms;
@@ -104,7 +109,8 @@ impl Writer {
 
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
-        let row: [&(dyn ToSql + Sync); 13] = [
+        let (most, [ttl, age, idle]) = entries::room(after.room.as_ref());
+        let row: [&(dyn ToSql + Sync); 18] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
@@ -112,12 +118,17 @@ impl Writer {
             &(counts.sold as i32),
             &(counts.held as i32),
             &(counts.came_back as i32),
+            &(counts.inside as i32),
             &now.0,
             &&*after.name,
             &(after.max_per_user as i32),
             &after.opens_at.map(|m| m.0),
             &after.state.as_str(),
             &after.deleted,
+            &most,
+            &ttl,
+            &age,
+            &idle,
         ];
         execute(session, &self.move_counts, &row).await
     }

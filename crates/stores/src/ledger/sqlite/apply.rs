@@ -16,7 +16,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
 use super::rows::{self, Halls};
-use super::{queries, trouble};
+use super::{entries, queries, trouble};
 use crate::ledger::{Batch, Committed};
 
 /// How a batch is run: together, or with care.
@@ -36,11 +36,15 @@ pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Re
 
 fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    let mut moved = Vec::new();
     for i in decide::order(&batch.commands) {
         let alone =
             Batch { event: batch.event, commands: Arc::new(vec![batch.commands[i].clone()]), terms: batch.terms };
         match within_savepoint(conn, || together(conn, halls, &alone, now)) {
-            Ok(Some(committed)) => answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone()),
+            Ok(Some(committed)) => {
+                answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone());
+                moved.extend(committed.moved);
+            }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
                 tracing::error!(event = %batch.event, %error, "a request was refused by the database");
@@ -48,7 +52,7 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
             Err(error) => return Err(error),
         }
     }
-    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event }))
+    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event, moved }))
 }
 
 /// All of `work` or none of it.
@@ -73,18 +77,19 @@ pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) ->
 
 fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
-    let known = read(conn, &event, batch)?;
-    let Decision { answers, writes, after } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
+    let known = read(conn, &event, batch, now)?;
+    let Decision { answers, writes, after, moved } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
     if !writes.is_empty() {
         write(conn, &event, &after, &writes, now)?;
     }
-    Ok(Some(Committed { answers, event: after }))
+    Ok(Some(Committed { answers, event: after, moved }))
 }
 
-fn read(conn: &Connection, found: &Event, batch: &Batch) -> Result<Known> {
+fn read(conn: &Connection, found: &Event, batch: &Batch, now: Moment) -> Result<Known> {
     let needs = decide::needs(&batch.commands);
     let event = batch.event.0;
     let mut known = Known { holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
+    entries::read(conn, batch.event, &needs, &mut known, now)?;
     let mut holdings = conn.prepare_cached(queries::HOLDINGS)?;
     for user in needs.users {
         let mine: Vec<_> = holdings.query_map(params![user.as_str(), event], rows::holding)?.collect::<Result<_>>()?;
@@ -172,6 +177,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         sell.raw_bind_parameter(11, hall_seats)?;
         sell.raw_execute()?;
     }
+    entries::write(conn, id, writes)?;
     let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
     for entry in &writes.history {
         append.execute(params![
@@ -197,6 +203,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         ])?;
     }
     if writes.event_changed {
+        let [most, ttl, age, idle] = entries::room(after.room.as_ref());
         conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
             id.0,
             &*after.name,
@@ -204,6 +211,10 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
             after.opens_at.map(|m| m.0),
             after.state.as_str(),
             after.deleted,
+            most,
+            ttl,
+            age,
+            idle,
         ])?;
     }
     let counts = after.counts;
@@ -216,6 +227,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         counts.sold,
         counts.held,
         counts.came_back,
+        counts.inside,
         now.0
     ])?)
 }
@@ -236,7 +248,7 @@ fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &
 }
 
 /// A guarded write that hit anything but its one row means that the rules and the rows disagree.
-fn exactly_one(changed: usize) -> Result<()> {
+pub fn exactly_one(changed: usize) -> Result<()> {
     if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
 }
 
@@ -255,6 +267,7 @@ pub fn create_event(
     }
     let waits = new.opens_at.is_some_and(|opens| opens > now);
     let state = if waits { State::Scheduled } else { State::Open };
+    let [most, ttl, age, idle] = entries::room(new.room.as_ref());
     let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
         params![
             id.map(|id| id.0),
@@ -263,7 +276,11 @@ pub fn create_event(
             new.max_per_user,
             new.opens_at.map(|m| m.0),
             state.as_str(),
-            now.0
+            now.0,
+            most,
+            ttl,
+            age,
+            idle,
         ],
         |row| row.get(0),
     )?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use rules::decide::Holding;
+use rules::entries::{Entry as Inside, EntryToken, Room};
 use rules::event::{Counts, Event, State};
 use rules::history::{Entry, Happened};
 use rules::ids::{EventId, Number, Seat, User};
@@ -83,12 +84,33 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             sold: row.get(9)?,
             held: row.get(10)?,
             came_back: row.get(11)?,
+            inside: row.get(12)?,
         },
+        room: room(row)?,
+        oldest_key: row.get(17)?,
     }))
 }
 
 pub fn holding(row: &Row<'_>) -> Result<Holding> {
     Ok(Holding { seat: Seat(row.get(0)?), n: row.get::<_, i64>(1)? as u64, unit: row.get(2)?, at: Moment(row.get(3)?) })
+}
+
+fn room(row: &Row<'_>) -> Result<Option<Room>> {
+    let Some(max_concurrent) = row.get(13)? else { return Ok(None) };
+    Ok(Some(Room { max_concurrent, token_ttl_ms: row.get(14)?, token_max_age_ms: row.get(15)?, idle_ms: row.get(16)? }))
+}
+
+/// The entry of somebody who is or was inside.
+pub fn inside(row: &Row<'_>) -> Result<Inside> {
+    Ok(Inside {
+        number: Number(row.get::<_, i64>(0)? as u64),
+        user: User::stored(&row.get::<_, String>(1)?),
+        token: EntryToken(row.get(2)?),
+        n: row.get::<_, i64>(3)? as u64,
+        begins: Moment(row.get(4)?),
+        ends: Moment(row.get(5)?),
+        cap: Moment(row.get(6)?),
+    })
 }
 
 /// A seat's row: kind, owner, end.

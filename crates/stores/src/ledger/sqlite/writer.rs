@@ -13,8 +13,8 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use tokio::sync::oneshot;
 
 use super::rows::Halls;
-use super::{apply, queries, trouble};
-use crate::ledger::{Batch, Committed, Fault};
+use super::{apply, entries, queries, trouble};
+use crate::ledger::{Batch, Committed, Fault, LineBegun, TicketKey};
 
 type Reply<T> = oneshot::Sender<std::result::Result<T, Fault>>;
 
@@ -22,6 +22,8 @@ pub enum Job {
     Commit(Batch, Reply<Committed>),
     Create(NewEvent, Option<EventId>, Reply<Event>),
     Raise(EventId, Reply<u64>),
+    BeginLine(EventId, Reply<LineBegun>),
+    MakeTicketKey([u8; 32], Reply<TicketKey>),
 }
 
 /// What a job came to inside the transaction; told once that is durable.
@@ -29,6 +31,8 @@ enum Finished {
     Commit(Option<Committed>),
     Create(Option<Event>),
     Raise(Option<u64>),
+    BeginLine(Option<LineBegun>),
+    MakeTicketKey(Option<TicketKey>),
 }
 
 impl Job {
@@ -40,6 +44,8 @@ impl Job {
             (Job::Commit(_, reply), Finished::Commit(found)) => send(reply, found),
             (Job::Create(_, _, reply), Finished::Create(found)) => send(reply, found),
             (Job::Raise(_, reply), Finished::Raise(found)) => send(reply, found),
+            (Job::BeginLine(_, reply), Finished::BeginLine(found)) => send(reply, found),
+            (Job::MakeTicketKey(_, reply), Finished::MakeTicketKey(found)) => send(reply, found),
             (job, _) => job.refuse(Fault::Broken("a job was answered as another".into())),
         }
     }
@@ -49,6 +55,8 @@ impl Job {
             Job::Commit(_, reply) => drop(reply.send(Err(fault))),
             Job::Create(_, _, reply) => drop(reply.send(Err(fault))),
             Job::Raise(_, reply) => drop(reply.send(Err(fault))),
+            Job::BeginLine(_, reply) => drop(reply.send(Err(fault))),
+            Job::MakeTicketKey(_, reply) => drop(reply.send(Err(fault))),
         }
     }
 }
@@ -137,6 +145,10 @@ impl Writer {
             Job::Commit(batch, _) => Finished::Commit(run(conn, halls, batch, now)?),
             Job::Create(new, id, _) => Finished::Create(apply::create_event(conn, halls, new, *id, now)?),
             Job::Raise(event, _) => Finished::Raise(self.raise(*event)?),
+            Job::BeginLine(event, _) => Finished::BeginLine(entries::begin_line(conn, *event, now)?),
+            Job::MakeTicketKey(secret, _) => {
+                Finished::MakeTicketKey(Some(entries::make_ticket_key(conn, secret, now)?))
+            }
         })
     }
 

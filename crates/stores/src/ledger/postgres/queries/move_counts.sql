@@ -1,8 +1,10 @@
 -- The last write of a batch. The old number is the guard against a second writer.
 WITH moved AS (
     UPDATE event
-    SET n = $3, "cursor" = $4, sold = $5, held = $6, came_back = $7, changed_at = greatest(changed_at, $8),
-        name = $9, max_per_user = $10, opens_at = $11, state = $12, deleted = $13
+    SET n = $3, "cursor" = $4, sold = $5, held = $6, came_back = $7, inside = $8,
+        changed_at = greatest(changed_at, $9),
+        name = $10, max_per_user = $11, opens_at = $12, state = $13, deleted = $14,
+        room_most = $15, room_ttl_ms = $16, room_max_age_ms = $17, room_idle_ms = $18
     WHERE id = $1 AND n = $2
     RETURNING 1
 )

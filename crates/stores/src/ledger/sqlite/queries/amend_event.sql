@@ -1,1 +1,2 @@
-UPDATE event SET name = ?2, max_per_user = ?3, opens_at = ?4, state = ?5, deleted = ?6 WHERE id = ?1
+UPDATE event SET name = ?2, max_per_user = ?3, opens_at = ?4, state = ?5, deleted = ?6,
+    room_most = ?7, room_ttl_ms = ?8, room_max_age_ms = ?9, room_idle_ms = ?10 WHERE id = ?1

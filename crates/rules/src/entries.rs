@@ -1,0 +1,157 @@
+//! Entries to an event's waiting room. The door says whose turn it is; who is inside is decided
+//! here, under the event's lock, and kept in the ledger.
+
+use crate::ids::{Number, User};
+use crate::time::Moment;
+
+pub const INSIDE_MOST: u32 = 1_000_000;
+/// Bounds of the times of a waiting room, in seconds.
+pub const TOKEN_TTL_S: (u32, u32) = (5, 86_400);
+pub const TOKEN_MAX_AGE_S: (u32, u32) = (5, 604_800);
+pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
+
+/// The settings of a waiting room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// So many are inside at most.
+    pub max_concurrent: u32,
+    pub token_ttl_ms: i64,
+    /// However often it is renewed, an entry ends so long after it began.
+    pub token_max_age_ms: i64,
+    /// Who is silent for so long is passed over.
+    pub idle_ms: i64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room { max_concurrent: 800, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 }
+    }
+}
+
+impl Room {
+    /// After the door lost its memory nobody new is admitted for so long, so that everybody can
+    /// show their ticket first.
+    pub fn pause_ms(&self) -> i64 {
+        self.idle_ms / 2
+    }
+
+    /// A renewal reaches the ledger once a quarter of its time has passed.
+    fn renewal_ms(&self) -> i64 {
+        self.token_ttl_ms / 4
+    }
+}
+
+/// What an entry's holder shows with every booking. Drawn at random, outside.
+#[derive(Clone, Copy)]
+pub struct EntryToken(pub [u8; 16]);
+
+impl EntryToken {
+    pub fn read(text: &str) -> Option<EntryToken> {
+        let digits = text.as_bytes();
+        if digits.len() != 32 {
+            return None;
+        }
+        let mut bytes = [0; 16];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(EntryToken(bytes))
+    }
+
+    pub fn text(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// One spelling only: lower case.
+pub fn digit(letter: u8) -> Option<u8> {
+    match letter {
+        b'0'..=b'9' => Some(letter - b'0'),
+        b'a'..=b'f' => Some(letter - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// In constant time, so that a guess learns nothing from the clock.
+impl PartialEq for EntryToken {
+    fn eq(&self, other: &Self) -> bool {
+        let differs = self.0.iter().zip(&other.0).fold(0, |differs, (a, b)| differs | (a ^ b));
+        std::hint::black_box(differs) == 0
+    }
+}
+
+impl Eq for EntryToken {}
+
+/// Tokens stand in no log.
+impl std::fmt::Debug for EntryToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EntryToken(..)")
+    }
+}
+
+/// An entry that was not given back yet. Live until its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The place in line that it was made from: spent for ever.
+    pub number: Number,
+    pub user: User,
+    pub token: EntryToken,
+    /// History number of its beginning.
+    pub n: u64,
+    pub begins: Moment,
+    pub ends: Moment,
+    /// It is not renewed beyond this.
+    pub cap: Moment,
+}
+
+impl Entry {
+    pub fn live(&self, now: Moment) -> bool {
+        self.ends > now
+    }
+
+    /// The end it gets from being asked about now.
+    pub fn renewed(&self, room: &Room, now: Moment) -> Moment {
+        now.plus_ms(room.token_ttl_ms).min(self.cap).max(self.ends)
+    }
+}
+
+/// Whether asking about an entry is worth a write, with so much time left to its end and to its
+/// cap: a quarter of its time has passed, and there is something to gain.
+pub fn renewal_due(room: &Room, left_ms: i64, cap_left_ms: i64) -> bool {
+    room.token_ttl_ms.min(cap_left_ms) - left_ms >= room.renewal_ms().max(1)
+}
+
+/// Who is inside changed. The door is told; what it is told late never undoes what is newer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moved {
+    In(Entry),
+    Renewed { user: User, n: u64, ends: Moment },
+    Out { user: User, n: u64 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_one_spelling_and_are_not_shown() {
+        let token = EntryToken([0xab; 16]);
+        assert_eq!(EntryToken::read(&token.text()), Some(token));
+        let upper = token.text().to_uppercase();
+        for bad in ["", "ab", upper.as_str(), &"ab".repeat(17), &"zz".repeat(16)] {
+            assert_eq!(EntryToken::read(bad), None, "{bad}");
+        }
+        assert!(!format!("{token:?}").contains("ab"));
+        assert_ne!(token, EntryToken([0xaa; 16]));
+    }
+
+    #[test]
+    fn renewals_are_worth_a_write_once_a_quarter_has_passed() {
+        let room = Room::default();
+        let due = |ends: i64, cap: i64, now: i64| renewal_due(&room, ends - now, cap - now);
+        assert!(!due(300_000, 1_800_000, 0));
+        assert!(!due(300_000, 1_800_000, 74_999));
+        assert!(due(300_000, 1_800_000, 75_000));
+        assert!(!due(1_800_000, 1_800_000, 1_790_000), "at its cap there is nothing to gain");
+    }
+}

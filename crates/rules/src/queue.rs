@@ -1,0 +1,474 @@
+//! The line in front of an event: who waits, in which order, and whose turn it is. The scripts
+//! `queue_*.lua` say the same in Lua.
+//!
+//! A place is a number, and numbers are never given twice. Who is silent for `idleTimeout` is
+//! passed over, and gets the place back on return. Who was told `ready` and does not enter within
+//! `idleTimeout` is passed over until they ask to enter. Who is inside is the ledger's to say; the
+//! line is told, and counts by the ends it was told. Nothing is ever swept by a clock: each call
+//! passes over at most a thousand.
+
+mod ranks;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::entries::{Entry, Moved, Room};
+use crate::event::State;
+use crate::ids::{NUMBERS_PER_GENERATION, Number, User};
+use crate::time::Moment;
+
+use self::ranks::Ranks;
+
+/// So many silent ones are passed over per call at most.
+pub const PASSED_PER_CALL: usize = 1_000;
+
+/// Admissions are counted in so many tenths of a minute, the running one included.
+const RATE_BUCKETS: usize = 6;
+const RATE_BUCKET_MS: i64 = 10_000;
+
+/// So many people ahead are worth a second more between two polls.
+const AHEAD_PER_SECOND: u64 = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Join,
+    /// The heartbeat.
+    Poll,
+    Enter,
+    Leave,
+}
+
+/// What somebody in front of the line wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asking {
+    pub user: User,
+    pub what: What,
+    /// A place that their ticket proves, and that nobody has entered by.
+    pub proven: Option<Number>,
+}
+
+/// What is for sale, as the last batch left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supply {
+    pub free: u32,
+    pub held: u32,
+    pub state: State,
+}
+
+impl Supply {
+    pub fn sold_out(&self) -> bool {
+        self.free == 0 && self.held == 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Waiting,
+    Ready,
+    SoldOut,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Waiting => "waiting",
+            Status::Ready => "ready",
+            Status::SoldOut => "sold_out",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub number: Number,
+    /// How many who were seen lately are before.
+    pub rank: u64,
+    /// How many must go before it is their turn.
+    pub ahead: u64,
+    pub status: Status,
+    /// Seconds.
+    pub poll_after: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    Place(Place),
+    /// They are inside, for so long yet, and renewed for so long at most.
+    Inside {
+        left_ms: i64,
+        cap_left_ms: i64,
+    },
+    /// It is their turn: the ledger may let them in by this number.
+    MayEnter {
+        number: Number,
+    },
+    NotReady {
+        retry_after: u64,
+    },
+    NotQueued,
+    /// They had no place, or have none any more.
+    Gone,
+    /// Nobody may say which number is next.
+    NoNumber,
+}
+
+/// For everybody to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serving {
+    /// The highest number that would be admitted now.
+    pub serving: u64,
+    pub waiting: u64,
+    pub admitted_per_minute: u64,
+    pub sold_out: bool,
+    pub inside: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// In line, and counted.
+    Present,
+    Silent,
+    /// Was ready and did not enter: not counted until they ask to.
+    Passed,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Person {
+    number: Number,
+    seen: Moment,
+    /// Was told `ready`; until then.
+    ready: Option<Moment>,
+    standing: Standing,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Insider {
+    n: u64,
+    ends: Moment,
+    cap: Moment,
+}
+
+/// The line of one event.
+#[derive(Debug)]
+pub struct Line {
+    generation: u64,
+    counter: u64,
+    people: HashMap<User, Person>,
+    present: Ranks,
+    /// Those who are present, by when they were last seen.
+    seen: BTreeMap<(Moment, Number), User>,
+    /// Those who were told `ready`, by when that lapses.
+    ready: BTreeMap<(Moment, Number), User>,
+    inside: HashMap<User, Insider>,
+    ends: BTreeSet<(Moment, User)>,
+    /// Nobody new is admitted before.
+    from: Moment,
+    admitted: [(i64, u64); RATE_BUCKETS],
+}
+
+impl Line {
+    pub fn new(generation: u64) -> Line {
+        Line {
+            generation,
+            counter: 0,
+            people: HashMap::new(),
+            present: Ranks::default(),
+            seen: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            inside: HashMap::new(),
+            ends: BTreeSet::new(),
+            from: Moment(i64::MIN),
+            admitted: [(i64::MIN, 0); RATE_BUCKETS],
+        }
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// A higher generation begins at number 1. Nobody loses their place.
+    pub fn raise(&mut self, generation: u64) {
+        if generation > self.generation {
+            self.generation = generation;
+            self.counter = 0;
+        }
+    }
+
+    /// After a loss: these are inside, as the ledger said at its number `n`, and for a while nobody
+    /// new is admitted. The ledger's clock is behind this one's by `skew_ms`.
+    pub fn restore(&mut self, entries: &[Entry], n: u64, skew_ms: i64, from: Option<Moment>) {
+        let kept: Vec<(User, Insider)> = self.inside.drain().filter(|(_, insider)| insider.n > n).collect();
+        self.ends.clear();
+        for (user, insider) in kept {
+            self.let_in(user, insider);
+        }
+        for entry in entries {
+            self.admit(entry, skew_ms);
+        }
+        if let Some(from) = from {
+            self.from = self.from.max(from);
+        }
+    }
+
+    /// Who is inside changed in the ledger, whose clock is behind this one's by `skew_ms`.
+    pub fn moved(&mut self, moved: &Moved, skew_ms: i64, now: Moment) {
+        match moved {
+            Moved::In(entry) => {
+                if self.admit(entry, skew_ms) {
+                    self.count_admission(now);
+                }
+            }
+            Moved::Renewed { user, n, ends } => {
+                let ends = ends.plus_ms(skew_ms);
+                if let Some(insider) = self.inside.get(user).copied()
+                    && insider.n == *n
+                    && ends > insider.ends
+                {
+                    self.ends.remove(&(insider.ends, user.clone()));
+                    self.let_in(user.clone(), Insider { ends, ..insider });
+                }
+            }
+            Moved::Out { user, n } => {
+                if self.inside.get(user).is_some_and(|insider| insider.n <= *n) {
+                    self.put_out(user);
+                }
+            }
+        }
+    }
+
+    /// False: this was known, or something newer is.
+    fn admit(&mut self, entry: &Entry, skew_ms: i64) -> bool {
+        if self.inside.get(&entry.user).is_some_and(|insider| insider.n >= entry.n) {
+            return false;
+        }
+        self.put_out(&entry.user);
+        self.forget(&entry.user);
+        self.let_in(
+            entry.user.clone(),
+            Insider { n: entry.n, ends: entry.ends.plus_ms(skew_ms), cap: entry.cap.plus_ms(skew_ms) },
+        );
+        true
+    }
+
+    fn let_in(&mut self, user: User, insider: Insider) {
+        self.ends.insert((insider.ends, user.clone()));
+        self.inside.insert(user, insider);
+    }
+
+    fn put_out(&mut self, user: &User) {
+        if let Some(insider) = self.inside.remove(user) {
+            self.ends.remove(&(insider.ends, user.clone()));
+        }
+    }
+
+    pub fn ask(&mut self, room: &Room, supply: Supply, asking: &Asking, now: Moment) -> Told {
+        self.touch(&asking.user, now);
+        self.pass_over(room, now);
+        if let Some(insider) = self.inside.get(&asking.user).filter(|insider| insider.ends > now) {
+            return Told::Inside { left_ms: now.ms_until(insider.ends), cap_left_ms: now.ms_until(insider.cap) };
+        }
+        if asking.what == What::Leave {
+            self.forget(&asking.user);
+            return Told::Gone;
+        }
+        if let Some(proven) = asking.proven {
+            self.prove(&asking.user, proven, now);
+        }
+        if !self.people.contains_key(&asking.user) {
+            if asking.what != What::Join {
+                return Told::NotQueued;
+            }
+            if self.counter + 1 >= NUMBERS_PER_GENERATION {
+                return Told::NoNumber;
+            }
+            self.counter += 1;
+            self.stand(&asking.user, Number(self.generation * NUMBERS_PER_GENERATION + self.counter), now);
+        }
+        self.take_back(&asking.user, asking.what == What::Enter, now);
+        self.answer(room, supply, asking, now)
+    }
+
+    fn answer(&mut self, room: &Room, supply: Supply, asking: &Asking, now: Moment) -> Told {
+        let Some(person) = self.people.get(&asking.user).copied() else { return Told::NotQueued };
+        let rank = self.present.below(person.number);
+        let places = self.places(room);
+        let turn = self.admits(supply, now) && rank < places;
+        let ahead = rank.saturating_sub(places);
+        let poll_after = poll_after(room, ahead);
+        if asking.what == What::Enter {
+            if turn {
+                return Told::MayEnter { number: person.number };
+            }
+            let retry_after = if self.from > now { now.seconds_until(self.from).max(1) } else { poll_after };
+            return Told::NotReady { retry_after };
+        }
+        self.set_ready(&asking.user, person, turn, now.plus_ms(room.idle_ms));
+        let status = match (supply.sold_out(), turn) {
+            (true, _) => Status::SoldOut,
+            (false, true) => Status::Ready,
+            (false, false) => Status::Waiting,
+        };
+        Told::Place(Place { number: person.number, rank, ahead, status, poll_after })
+    }
+
+    pub fn serving(&mut self, room: &Room, supply: Supply, now: Moment) -> Serving {
+        self.pass_over(room, now);
+        let (waiting, places) = (self.present.count(), self.places(room));
+        let given = self.generation * NUMBERS_PER_GENERATION + self.counter;
+        let serving = if !self.admits(supply, now) || places == 0 {
+            self.present.nth(0).map_or(given, |first| first.0 - 1)
+        } else if waiting <= places {
+            self.present.nth(waiting.wrapping_sub(1)).map_or(given, |last| last.0.max(given))
+        } else {
+            self.present.nth(places - 1).map_or(given, |last| last.0)
+        };
+        let since = now.0.div_euclid(RATE_BUCKET_MS) - RATE_BUCKETS as i64;
+        let admitted_per_minute = self.admitted.iter().filter(|(at, _)| *at > since).map(|(_, count)| count).sum();
+        let inside = self.ends.len() as u64;
+        Serving { serving, waiting, admitted_per_minute, sold_out: supply.sold_out(), inside }
+    }
+
+    fn admits(&self, supply: Supply, now: Moment) -> bool {
+        supply.state == State::Open && supply.free > 0 && now >= self.from
+    }
+
+    /// Free places inside. Those whose end has passed were put out before.
+    fn places(&self, room: &Room) -> u64 {
+        u64::from(room.max_concurrent).saturating_sub(self.ends.len() as u64)
+    }
+
+    fn count_admission(&mut self, now: Moment) {
+        let at = now.0.div_euclid(RATE_BUCKET_MS);
+        let bucket = &mut self.admitted[at.rem_euclid(RATE_BUCKETS as i64) as usize];
+        if bucket.0 != at {
+            *bucket = (at, 0);
+        }
+        bucket.1 += 1;
+    }
+
+    /// They are there.
+    fn touch(&mut self, user: &User, now: Moment) {
+        if let Some(person) = self.people.get_mut(user).filter(|person| person.standing == Standing::Present) {
+            if let Some(name) = self.seen.remove(&(person.seen, person.number)) {
+                self.seen.insert((now, person.number), name);
+            }
+            person.seen = now;
+        }
+    }
+
+    /// The place that a ticket proves, unless they have a better one.
+    fn prove(&mut self, user: &User, proven: Number, now: Moment) {
+        match self.people.get(user) {
+            Some(person) if person.number <= proven => {}
+            _ => {
+                self.forget(user);
+                self.stand(user, proven, now);
+            }
+        }
+    }
+
+    fn stand(&mut self, user: &User, number: Number, now: Moment) {
+        self.people.insert(user.clone(), Person { number, seen: now, ready: None, standing: Standing::Present });
+        self.present.insert(number);
+        self.seen.insert((now, number), user.clone());
+    }
+
+    /// Who was silent is back at their place; who was passed over, if they ask to enter.
+    fn take_back(&mut self, user: &User, enters: bool, now: Moment) {
+        let Some(person) = self.people.get_mut(user) else { return };
+        let back = match person.standing {
+            Standing::Present => false,
+            Standing::Silent => true,
+            Standing::Passed => enters,
+        };
+        if back {
+            person.standing = Standing::Present;
+            person.seen = now;
+            let number = person.number;
+            self.present.insert(number);
+            self.seen.insert((now, number), user.clone());
+        }
+    }
+
+    /// `ready` begins with the first answer that says so, and ends when it is not their turn any more.
+    fn set_ready(&mut self, user: &User, person: Person, turn: bool, until: Moment) {
+        if person.standing != Standing::Present {
+            return;
+        }
+        let ready = match (person.ready, turn) {
+            (None, true) => {
+                self.ready.insert((until, person.number), user.clone());
+                Some(until)
+            }
+            (Some(before), false) => {
+                self.ready.remove(&(before, person.number));
+                None
+            }
+            (before, _) => before,
+        };
+        if let Some(person) = self.people.get_mut(user) {
+            person.ready = ready;
+        }
+    }
+
+    fn forget(&mut self, user: &User) {
+        if let Some(person) = self.people.remove(user) {
+            self.step_aside(person);
+            if let Some(until) = person.ready {
+                self.ready.remove(&(until, person.number));
+            }
+        }
+    }
+
+    /// Not counted any more.
+    fn step_aside(&mut self, person: Person) {
+        if person.standing == Standing::Present {
+            self.present.remove(person.number);
+            self.seen.remove(&(person.seen, person.number));
+        }
+    }
+
+    /// Entries that have ended are out; the silent and those who let their turn lapse stand aside.
+    fn pass_over(&mut self, room: &Room, now: Moment) {
+        while let Some((ends, user)) = self.ends.first().cloned().filter(|(ends, _)| *ends <= now) {
+            self.ends.remove(&(ends, user.clone()));
+            self.inside.remove(&user);
+        }
+        let mut most = PASSED_PER_CALL;
+        let silent = now.plus_ms(-room.idle_ms);
+        while most > 0
+            && let Some(((seen, _), user)) = self.seen.first_key_value()
+            && *seen <= silent
+        {
+            let user = user.clone();
+            self.set_aside(&user, Standing::Silent);
+            most -= 1;
+        }
+        while most > 0
+            && let Some(((until, number), user)) = self.ready.first_key_value()
+            && *until <= now
+        {
+            let (key, user) = ((*until, *number), user.clone());
+            self.ready.remove(&key);
+            self.set_aside(&user, Standing::Passed);
+            most -= 1;
+        }
+    }
+
+    fn set_aside(&mut self, user: &User, standing: Standing) {
+        let Some(person) = self.people.get(user).copied() else { return };
+        self.step_aside(person);
+        if let Some(person) = self.people.get_mut(user) {
+            person.standing = standing;
+            if standing == Standing::Passed {
+                person.ready = None;
+            }
+        }
+    }
+}
+
+/// Grows with the distance: at least a second, at most a third of the time in which one must be
+/// seen.
+fn poll_after(room: &Room, ahead: u64) -> u64 {
+    let most = (room.idle_ms / 3_000).max(1) as u64;
+    (1 + ahead / AHEAD_PER_SECOND).min(most)
+}

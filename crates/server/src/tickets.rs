@@ -1,0 +1,228 @@
+//! Tickets: a place in line that its holder can prove after the door forgot it.
+//!
+//! `<key>.<number>.<user in hex>.<HMAC-SHA256 in hex>` over event, key, number and user. The secrets
+//! are in the ledger. The newest one signs; older ones count in events that were open when it came.
+
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use hmac::{Hmac, KeyInit, Mac};
+use rules::entries::digit;
+use rules::event::Event;
+use rules::ids::{EventId, Number, USER_CHARS, User, whole};
+use rules::outcome::{Forbidden, Refusal};
+use sha2::Sha256;
+use stores::ledger::{Ledger, TicketKey};
+
+use crate::batch::refusal;
+
+/// Longer than any ticket that we give out: a user's name may take four bytes a character.
+pub const TICKET_CHARS: usize = 2 * 4 * USER_CHARS + 128;
+
+/// A key that nobody knows is looked for in the ledger at most so often.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a ticket says, once it was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    pub user: User,
+    pub number: Number,
+}
+
+pub struct Tickets {
+    ledger: Arc<dyn Ledger>,
+    keys: RwLock<Arc<Vec<TicketKey>>>,
+    looked: Mutex<Option<Instant>>,
+}
+
+impl Tickets {
+    pub fn new(ledger: Arc<dyn Ledger>) -> Tickets {
+        Tickets { ledger, keys: RwLock::default(), looked: Mutex::default() }
+    }
+
+    pub async fn sign(&self, event: &Event, user: &User, number: Number) -> Result<String, Refusal> {
+        let known = |keys: &[TicketKey]| keys.last().filter(|key| key.id >= event.oldest_key).cloned();
+        let key = match known(&self.keys()) {
+            Some(key) => key,
+            None => known(&self.load().await?).ok_or(Refusal::Internal)?,
+        };
+        Ok(write(&key, event.id, user, number))
+    }
+
+    /// Whoever shows one that does not verify is refused, and told no more than that.
+    pub async fn verify(&self, event: &Event, text: &str) -> Result<Ticket, Refusal> {
+        let refused = Refusal::Forbidden(Forbidden::Ticket);
+        let read = Read::of(text).ok_or(refused.clone())?;
+        if read.key < event.oldest_key {
+            return Err(refused);
+        }
+        let find = |keys: &[TicketKey]| keys.iter().find(|key| key.id == read.key).cloned();
+        let key = match find(&self.keys()) {
+            Some(key) => Some(key),
+            // Another server may have rotated.
+            None if self.may_look() => find(&self.load().await?),
+            None => None,
+        };
+        let good = key.is_some_and(|key| {
+            let mac = digest(&key, event.id, &read.ticket.user, read.ticket.number);
+            mac.verify_slice(&read.mac).is_ok()
+        });
+        if good { Ok(read.ticket) } else { Err(refused) }
+    }
+
+    /// A new key signs from now on.
+    pub async fn rotate(&self) -> Result<u32, Refusal> {
+        let key = self.ledger.rotate_ticket_key(secret()?).await.map_err(|f| refusal(&f))?;
+        self.load().await?;
+        Ok(key.id)
+    }
+
+    fn keys(&self) -> Arc<Vec<TicketKey>> {
+        self.keys.read().unwrap_or_else(|p| p.into_inner()).clone()
+    }
+
+    fn may_look(&self) -> bool {
+        let looked = self.looked.lock().unwrap_or_else(|p| p.into_inner());
+        looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN)
+    }
+
+    /// From the ledger; the first one is made when it is needed.
+    async fn load(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+        let mut keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
+        if keys.is_empty() {
+            // Two servers may do this at once: whoever is second finds the first one's.
+            let made = self.ledger.rotate_ticket_key(secret()?).await;
+            keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
+            if keys.is_empty() {
+                return Err(made.map_or_else(|f| refusal(&f), |_| Refusal::Internal));
+            }
+        }
+        let keys = Arc::new(keys);
+        *self.keys.write().unwrap_or_else(|p| p.into_inner()) = keys.clone();
+        *self.looked.lock().unwrap_or_else(|p| p.into_inner()) = Some(Instant::now());
+        Ok(keys)
+    }
+}
+
+/// So many bytes that nobody can guess.
+pub fn random<const N: usize>() -> Result<[u8; N], Refusal> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        tracing::error!(%error, "the system gives no random numbers");
+        Refusal::Internal
+    })?;
+    Ok(bytes)
+}
+
+fn secret() -> Result<[u8; 32], Refusal> {
+    random()
+}
+
+fn digest(key: &TicketKey, event: EventId, user: &User, number: Number) -> Hmac<Sha256> {
+    // A key is padded with zeros to a block: what HMAC does to one that is shorter.
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(&key.secret);
+    let mut mac = Hmac::<Sha256>::new(&block.into());
+    mac.update(b"tickettock ticket\0");
+    mac.update(&event.0.to_be_bytes());
+    mac.update(&key.id.to_be_bytes());
+    mac.update(&number.0.to_be_bytes());
+    mac.update(user.as_str().as_bytes());
+    mac
+}
+
+fn write(key: &TicketKey, event: EventId, user: &User, number: Number) -> String {
+    let mac = digest(key, event, user, number).finalize().into_bytes();
+    format!("{}.{}.{}.{}", key.id, number.0, hex(user.as_str().as_bytes()), hex(&mac))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
+
+/// What a text claims to be.
+struct Read {
+    key: u32,
+    ticket: Ticket,
+    mac: Vec<u8>,
+}
+
+impl Read {
+    /// One spelling only.
+    fn of(text: &str) -> Option<Read> {
+        if text.len() > TICKET_CHARS {
+            return None;
+        }
+        let mut parts = text.split('.');
+        let (key, number, user, mac) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() || mac.len() != 64 {
+            return None;
+        }
+        let user = String::from_utf8(unhex(user)?).ok().and_then(|user| User::new(&user))?;
+        let number = whole(number).filter(|number| i64::try_from(*number).is_ok()).map(Number)?;
+        let key = whole(key).and_then(|key| u32::try_from(key).ok())?;
+        Some(Read { key, ticket: Ticket { user, number }, mac: unhex(mac)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(id: u32) -> TicketKey {
+        TicketKey { id, secret: [id as u8; 32] }
+    }
+
+    fn good(text: &str, event: i64, key: &TicketKey) -> bool {
+        Read::of(text).is_some_and(|read| {
+            read.key == key.id
+                && digest(key, EventId(event), &read.ticket.user, read.ticket.number).verify_slice(&read.mac).is_ok()
+        })
+    }
+
+    /// FAULTS G5.
+    #[test]
+    fn no_bit_can_be_changed() {
+        let user = User::new("김철수").unwrap();
+        let text = write(&key(3), EventId(7), &user, Number(1_234));
+        assert!(good(&text, 7, &key(3)));
+        assert_eq!(Read::of(&text).unwrap().ticket, Ticket { user, number: Number(1_234) });
+        for at in 0..text.len() * 8 {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at / 8] ^= 1 << (at % 8);
+            let flipped = String::from_utf8_lossy(&bytes).into_owned();
+            assert!(!good(&flipped, 7, &key(3)), "{flipped}");
+        }
+        for end in 0..text.len() {
+            assert!(!good(&text[..end], 7, &key(3)), "cut at {end}");
+        }
+        for longer in
+            [format!("{text}0"), format!("{text}.0"), format!("0{text}"), format!(" {text}"), text.to_uppercase()]
+        {
+            assert!(!good(&longer, 7, &key(3)), "{longer}");
+        }
+        assert!(!good(&text, 8, &key(3)), "another event");
+        assert!(!good(&text, 7, &TicketKey { id: 3, secret: [4; 32] }), "another secret");
+    }
+
+    #[test]
+    fn guesses_do_not_verify() {
+        let mut dice = 1u64;
+        for _ in 0..20_000 {
+            let mut mac = String::new();
+            for _ in 0..4 {
+                dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                mac.push_str(&format!("{dice:016x}"));
+            }
+            assert!(!good(&format!("3.1234.{}.{mac}", hex(b"alice")), 7, &key(3)));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The line in Redis: every call is one script, over the keys of one slot.
+
+use redis::{Script, ScriptInvocation};
+use rules::entries::{Moved, Room};
+use rules::ids::{EventId, Number};
+use rules::queue::{Asking, Place, Serving, Status, Told, What};
+use rules::time::Moment;
+
+use super::wire::Connected;
+use super::{CALL_MOST, Inner, keys, odd};
+use crate::door::{DoorFault, Heard};
+use crate::ledger::LineBegun;
+
+impl Inner {
+    /// A script of the line with the keys and arguments that all of them take.
+    fn of_the_line<'a>(
+        &self,
+        script: &'a Script,
+        connected: &Connected,
+        event: EventId,
+        room: &Room,
+    ) -> ScriptInvocation<'a> {
+        let mut call = script.prepare_invoke();
+        for key in keys::line(event) {
+            call.key(key);
+        }
+        call.arg(self.ledger().unwrap_or_default()).arg(&*connected.run_id).arg(self.offset_ms());
+        call.arg(room.max_concurrent).arg(room.idle_ms);
+        call
+    }
+
+    pub async fn ask(&self, event: EventId, room: &Room, asking: &Asking) -> Result<Heard<Told>, DoorFault> {
+        let mut connected = self.wires.get().await?;
+        let mut call = self.of_the_line(&self.scripts.queue_ask, &connected, event, room);
+        call.arg(word(asking.what)).arg(asking.user.as_str());
+        call.arg(asking.proven.map_or(String::new(), |number| number.0.to_string()));
+        let said: Vec<i64> = self.wires.run(&mut connected, &call).await?;
+        let count = |number: i64| number as u64;
+        Ok(Heard::Said(match said[..] {
+            [0] => return Ok(Heard::NotOpen),
+            [1] => return Ok(Heard::NotBegun),
+            [2] => return Ok(Heard::NoLeft),
+            [3, left_ms, cap_left_ms] => Told::Inside { left_ms, cap_left_ms },
+            [4] => Told::Gone,
+            [5] => Told::NotQueued,
+            [6] => Told::NoNumber,
+            [7, number] => Told::MayEnter { number: Number(count(number)) },
+            [8, retry_after] => Told::NotReady { retry_after: count(retry_after) },
+            [9, number, rank, ahead, status, poll_after] => Told::Place(Place {
+                number: Number(count(number)),
+                rank: count(rank),
+                ahead: count(ahead),
+                status: match status {
+                    0 => Status::Waiting,
+                    1 => Status::Ready,
+                    2 => Status::SoldOut,
+                    _ => return Err(odd("queue_ask", &said)),
+                },
+                poll_after: count(poll_after),
+            }),
+            _ => return Err(odd("queue_ask", &said)),
+        }))
+    }
+
+    pub async fn serving(&self, event: EventId, room: &Room) -> Result<Heard<Serving>, DoorFault> {
+        let mut connected = self.wires.get().await?;
+        let call = self.of_the_line(&self.scripts.queue_serving, &connected, event, room);
+        let said: Vec<i64> = self.wires.run(&mut connected, &call).await?;
+        Ok(match said[..] {
+            [0] => Heard::NotOpen,
+            [1] => Heard::NotBegun,
+            [2] => Heard::NoLeft,
+            [3, serving, waiting, admitted, sold_out, inside] => Heard::Said(Serving {
+                serving: serving as u64,
+                waiting: waiting as u64,
+                admitted_per_minute: admitted as u64,
+                sold_out: sold_out == 1,
+                inside: inside as u64,
+            }),
+            _ => return Err(odd("queue_serving", &said)),
+        })
+    }
+
+    /// A chunk at a time; the line is open once the last one was heard.
+    pub async fn begin_line(&self, event: EventId, room: &Room, begun: &LineBegun) -> Result<(), DoorFault> {
+        let chunks: Vec<_> = begun.inside.chunks(CALL_MOST).collect();
+        let calls = chunks.len().max(1);
+        for at in 0..calls {
+            let mut connected = self.wires.get().await?;
+            let mut call = self.of_the_line(&self.scripts.queue_begin, &connected, event, room);
+            call.arg(u8::from(at == 0)).arg(u8::from(at + 1 == calls)).arg(begun.n);
+            call.arg(if begun.used { room.pause_ms().to_string() } else { String::new() });
+            for entry in chunks.get(at).copied().unwrap_or_default() {
+                let (ends, cap) = (begun.at.ms_until(entry.ends), begun.at.ms_until(entry.cap));
+                call.arg(entry.user.as_str()).arg(entry.n).arg(ends).arg(cap);
+            }
+            let _: u64 = self.wires.run(&mut connected, &call).await?;
+        }
+        Ok(())
+    }
+
+    pub async fn moved(&self, event: EventId, moved: &[Moved], at: Moment) -> Result<(), DoorFault> {
+        for some in moved.chunks(CALL_MOST) {
+            let mut connected = self.wires.get().await?;
+            let mut call = self.of_the_line(&self.scripts.queue_moved, &connected, event, &Room::default());
+            for one in some {
+                match one {
+                    Moved::In(entry) => {
+                        let (ends, cap) = (at.ms_until(entry.ends), at.ms_until(entry.cap));
+                        call.arg("in").arg(entry.user.as_str()).arg(entry.n).arg(ends).arg(cap)
+                    }
+                    Moved::Renewed { user, n, ends } => {
+                        call.arg("renewed").arg(user.as_str()).arg(*n).arg(at.ms_until(*ends)).arg(0)
+                    }
+                    Moved::Out { user, n } => call.arg("out").arg(user.as_str()).arg(*n).arg(0).arg(0),
+                };
+            }
+            let _: u64 = self.wires.run(&mut connected, &call).await?;
+        }
+        Ok(())
+    }
+}
+
+fn word(what: What) -> &'static str {
+    match what {
+        What::Join => "join",
+        What::Poll => "poll",
+        What::Enter => "enter",
+        What::Leave => "leave",
+    }
+}

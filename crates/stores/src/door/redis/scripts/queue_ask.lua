@@ -1,0 +1,94 @@
+-- Somebody in front of the line: joins, asks, wants to enter, or leaves.
+--
+-- args   6  join, poll, enter or leave     7  the user
+--        8  a number that their ticket proves and that nobody has entered by; empty: none
+-- reply  0: no number may be given here    1: the line was not begun in this generation
+--        2: what is left is not known      then nothing was done
+--        3 <ms left> <ms left at most>: they are inside     4: they have no place any more
+--        5: they have no place             6: no number is left in this generation
+--        7 <number>: it is their turn      8 <seconds>: not yet
+--        9 <number> <rank> <ahead> <0 waiting, 1 ready, 2 sold out> <seconds until the next poll>
+--
+-- example  EVALSHA <sha> 11 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice ''
+--            ->  9 1234 733 500 0 3
+
+local what, user, proven = ARGV[6], ARGV[7], tonumber(ARGV[8])
+local AHEAD_PER_SECOND = 200
+
+local generation = opened(this_run())
+if not generation then return { 0 } end
+if redis.call('HGET', STATE, 'generation') ~= generation then return { 1 } end
+local free, held, state = supply()
+if not free then return { 2 } end
+
+redis.call('ZADD', SEEN, 'XX', now, user)
+pass_over()
+
+local ends = redis.call('ZSCORE', TOKEN, user)
+if ends and tonumber(ends) > now then
+    local cap = string.match(redis.call('HGET', INSIDE, user) or '', ' (%d+)$')
+    return { 3, tonumber(ends) - now, tonumber(cap or ends) - now }
+end
+if what == 'leave' then
+    forget(user)
+    return { 4 }
+end
+
+local number, away = tonumber(redis.call('ZSCORE', QUEUE, user) or nil), false
+if not number then
+    number = tonumber(redis.call('ZSCORE', GONE, user) or nil)
+    away = number ~= nil
+end
+if proven and (not number or proven < number) then
+    forget(user)
+    stand(user, proven)
+    number, away = proven, false
+end
+if not number then
+    if what ~= 'join' then return { 5 } end
+    local given = tonumber(redis.call('GET', SEQ) or '0')
+    if given + 1 >= NUMBERS then return { 6 } end
+    number = tonumber(generation) * NUMBERS + redis.call('INCR', SEQ)
+    stand(user, number)
+    if given % 100 == 0 then keep_for_a_week() end
+end
+if away and (what == 'enter' or redis.call('SISMEMBER', PASSED, user) == 0) then
+    redis.call('ZREM', GONE, user)
+    redis.call('SREM', PASSED, user)
+    stand(user, number)
+    away = false
+end
+
+local rank
+if away then
+    rank = redis.call('ZCOUNT', QUEUE, '-inf', '(' .. whole(number))
+else
+    rank = redis.call('ZRANK', QUEUE, user)
+end
+local places = math.max(0, most_inside - inside())
+local turn = admits(free, state) and rank < places
+local ahead = math.max(0, rank - places)
+local poll_after = math.min(1 + math.floor(ahead / AHEAD_PER_SECOND), math.max(1, math.floor(idle_ms / 3000)))
+
+if what == 'enter' then
+    if turn then return { 7, number } end
+    local from = tonumber(redis.call('HGET', STATE, 'from') or '0')
+    if from > now then return { 8, math.max(1, math.ceil((from - now) / 1000)) } end
+    return { 8, poll_after }
+end
+
+-- `ready` begins with the first answer that says so, and ends when it is not their turn any more.
+if not away then
+    if turn then
+        redis.call('ZADD', READY, 'NX', now + idle_ms, user)
+    else
+        redis.call('ZREM', READY, user)
+    end
+end
+local status = 0
+if free == 0 and held == 0 then
+    status = 2
+elseif turn then
+    status = 1
+end
+return { 9, number, rank, ahead, status, poll_after }

@@ -1,0 +1,122 @@
+-- What the scripts of the line share. It stands in front of each of them.
+--
+-- keys   1  door:{e:1}          2  left:{e:1}
+--        3  queue:{e:1}         users by number: in line, and counted
+--        4  queue:seen:{e:1}    the same by when they were last seen
+--        5  queue:gone:{e:1}    users by number: silent, or passed over
+--        6  queue:passed:{e:1}  of those, who was ready and did not enter
+--        7  queue:ready:{e:1}   who was told `ready`, by when that lapses
+--        8  queue:seq:{e:1}     numbers given in this generation
+--        9  queue:state:{e:1}   generation and run_id it was begun on; from: nobody is admitted before;
+--                               r0 to r5: admissions in tenths of a minute, `<tenth> <count>`
+--       10  token:{e:1}         who is inside, by end
+--       11  queue:inside:{e:1}  of those, `<history number> <end at most>`
+-- args   1  ledger id           2  run_id as the caller read it when it connected; empty: looked up here
+--        3  offset of the clock in ms (0 outside tests)
+--        4  how many may be inside      5  idleTimeout in ms
+--
+-- Who is inside is counted by the ends: nothing counts up and down, so nothing drifts. Each call passes
+-- over at most 1,000.
+
+local DOOR, LEFT, QUEUE, SEEN, GONE, PASSED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local READY, SEQ, STATE, TOKEN, INSIDE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local NUMBERS = 1000000000
+local AT_MOST = 1000
+local FRESH_MS = 1000
+local WEEK_MS = 604800000
+local TENTH_MS = 10000
+local TENTHS = 6
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[3])
+local most_inside, idle_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+
+local function whole(number) return string.format('%d', number) end
+
+local function this_run()
+    if ARGV[2] ~= '' then return ARGV[2] end
+    return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+end
+
+-- The generation in which numbers may be given; nil: nobody may say which is next.
+local function opened(run_id)
+    local known = redis.call('HMGET', DOOR, 'ledger', 'generation', 'run_id')
+    if known[1] ~= ARGV[1] or known[3] ~= run_id then return nil end
+    return known[2] or nil
+end
+
+-- Free, held and state, while what the last batch left says something.
+local function supply()
+    local left = redis.call('HMGET', LEFT, 'free', 'held', 'first_end', 'state', 'at')
+    if not left[1] or not left[5] or now - tonumber(left[5]) >= FRESH_MS then return nil end
+    local first_end = tonumber(left[3])
+    if first_end and first_end <= now then return nil end
+    return tonumber(left[1]), tonumber(left[2]), left[4]
+end
+
+local function stand(user, number)
+    redis.call('ZADD', QUEUE, 'NX', number, user)
+    redis.call('ZADD', SEEN, now, user)
+end
+
+local function forget(user)
+    redis.call('ZREM', QUEUE, user)
+    redis.call('ZREM', SEEN, user)
+    redis.call('ZREM', GONE, user)
+    redis.call('ZREM', READY, user)
+    redis.call('SREM', PASSED, user)
+end
+
+local function set_aside(users)
+    local numbers, aside = redis.call('ZMSCORE', QUEUE, unpack(users)), {}
+    for i, user in ipairs(users) do
+        if numbers[i] then
+            aside[#aside + 1] = numbers[i]
+            aside[#aside + 1] = user
+        end
+    end
+    redis.call('ZREM', QUEUE, unpack(users))
+    redis.call('ZREM', SEEN, unpack(users))
+    if #aside > 0 then redis.call('ZADD', GONE, unpack(aside)) end
+end
+
+local function pass_over()
+    local ended = redis.call('ZRANGEBYSCORE', TOKEN, '-inf', whole(now), 'LIMIT', 0, AT_MOST)
+    if #ended > 0 then
+        redis.call('ZREM', TOKEN, unpack(ended))
+        redis.call('HDEL', INSIDE, unpack(ended))
+    end
+    local silent = redis.call('ZRANGEBYSCORE', SEEN, '-inf', whole(now - idle_ms), 'LIMIT', 0, AT_MOST)
+    if #silent > 0 then set_aside(silent) end
+    if #silent >= AT_MOST then return end
+    local late = redis.call('ZRANGEBYSCORE', READY, '-inf', whole(now), 'LIMIT', 0, AT_MOST - #silent)
+    if #late > 0 then
+        set_aside(late)
+        redis.call('SADD', PASSED, unpack(late))
+        redis.call('ZREM', READY, unpack(late))
+    end
+end
+
+local function inside()
+    return redis.call('ZCOUNT', TOKEN, '(' .. whole(now), '+inf')
+end
+
+local function admits(free, state)
+    return state == 'open' and free > 0 and now >= tonumber(redis.call('HGET', STATE, 'from') or '0')
+end
+
+-- With so much left to its end and to its cap: the ledger has a clock of its own. False: this was
+-- known, or something newer is.
+local function admit(user, n, left, cap_left)
+    local known = redis.call('HGET', INSIDE, user)
+    if known and tonumber(string.match(known, '^%d+')) >= tonumber(n) then return false end
+    redis.call('ZADD', TOKEN, now + tonumber(left), user)
+    redis.call('HSET', INSIDE, user, n .. ' ' .. whole(now + tonumber(cap_left)))
+    forget(user)
+    return true
+end
+
+-- Ends are in the values; this only collects what nobody has asked for in a week.
+local function keep_for_a_week()
+    for i = 3, 11 do redis.call('PEXPIRE', KEYS[i], WEEK_MS) end
+end

@@ -1,0 +1,3 @@
+-- Entries that have ended and are not over yet, oldest end first.
+SELECT number, user_id, token, n, begins, ends, cap FROM entry
+WHERE event = $1 AND over_at IS NULL AND ends <= ledger_now() ORDER BY ends LIMIT $2

@@ -17,3 +17,4 @@ mod readers;
 mod rush;
 mod support;
 mod verify;
+mod waiting;

@@ -16,6 +16,10 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every reservation is in the history", sql: include_str!("verify/recorded.sql") },
     Invariant { name: "the history explains every seat", sql: include_str!("verify/explained.sql") },
     Invariant { name: "arrival numbers are unique", sql: include_str!("verify/numbers.sql") },
+    Invariant { name: "never more inside than allowed", sql: include_str!("verify/inside.sql") },
+    Invariant { name: "one entry per user at a time", sql: include_str!("verify/one_entry.sql") },
+    Invariant { name: "nobody entered twice by one number", sql: include_str!("verify/entry_numbers.sql") },
+    Invariant { name: "every entry is in the history", sql: include_str!("verify/entered.sql") },
 ];
 
 /// How many sentences are shown of one broken invariant.

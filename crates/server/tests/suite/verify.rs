@@ -17,12 +17,29 @@ async fn ledger(folder: &Path) -> PathBuf {
             assert_eq!(client.cancel(&format!("user-{i}"), &id).await.status, 200);
         }
     }
+    waiting_room(&process).await;
     drop(client);
     process.signal("TERM");
     assert_eq!(process.ended_within(std::time::Duration::from_secs(10)).await, Some(0));
     let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     data
+}
+
+/// An event with two places: two came in, one left, a third came in.
+async fn waiting_room(process: &Process) {
+    let token = format!("Bearer {}", process.admin_token());
+    let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
+    let body = r#"{"name":"Waiting","seats":9,"waitingRoom":{"maxConcurrent":2}}"#;
+    let mut client = process.client();
+    assert_eq!(client.send("POST", "/api/v1/admin/events", &headers, body).await.status, 201);
+    let steps =
+        [("a", "POST", ""), ("b", "POST", ""), ("c", "POST", ""), ("a", "POST", "/enter"), ("b", "POST", "/enter")];
+    for (user, method, path) in steps.into_iter().chain([("a", "DELETE", ""), ("c", "POST", "/enter")]) {
+        let path = format!("/api/v1/events/2/queue{path}");
+        let answer = client.send(method, &path, &[("X-User-Id", user)], "").await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
 }
 
 /// Exit code, and what it said.
@@ -45,6 +62,7 @@ const UNGUARDED: &str = "
     DROP VIEW seats;
     DROP TRIGGER taken_one_owner; DROP TRIGGER taken_no_delete;
     DROP TRIGGER history_no_update; DROP TRIGGER history_no_delete;
+    CREATE TABLE loose AS SELECT * FROM entry; DROP TABLE entry; ALTER TABLE loose RENAME TO entry;
     CREATE TABLE loose AS SELECT * FROM taken; DROP TABLE taken; ALTER TABLE loose RENAME TO taken;
     CREATE TABLE loose AS SELECT * FROM history; DROP TABLE history; ALTER TABLE loose RENAME TO history;
     CREATE TABLE loose AS SELECT * FROM event; DROP TABLE event; ALTER TABLE loose RENAME TO event;
@@ -87,6 +105,22 @@ const LIES: &[(&str, &str, &str)] = &[
         "UPDATE history SET seat = 3, what = 'reserved' WHERE what = 'cancelled' AND n = (SELECT min(n) FROM history WHERE what = 'cancelled')",
         "the history explains every seat",
     ),
+    (
+        "one more inside than allowed",
+        "UPDATE entry SET over_at = NULL WHERE over_at IS NOT NULL",
+        "never more inside than allowed",
+    ),
+    (
+        "two entries of one user",
+        "UPDATE entry SET user_id = (SELECT user_id FROM entry WHERE over_at IS NULL LIMIT 1)",
+        "one entry per user at a time",
+    ),
+    (
+        "a number that entered twice",
+        "UPDATE entry SET number = (SELECT min(number) FROM entry)",
+        "nobody entered twice by one number",
+    ),
+    ("an entry removed", "DELETE FROM entry WHERE number = 1", "every entry is in the history"),
     (
         "somebody beyond the limit",
         "UPDATE taken SET owner = 'user-0' WHERE seat IN (5, 6)",

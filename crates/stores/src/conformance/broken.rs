@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::command::{Action, Command};
 use rules::decide::Answer;
+use rules::entries::Entry;
 use rules::history::Actor;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
+use rules::time::Moment;
 
 use super::bent::Bent;
 use crate::ledger::{Answered, Batch, Committed, Ledger};
@@ -32,10 +34,16 @@ pub enum Bug {
     IgnoresTheChoice,
     /// Whoever chooses a seat that is taken is told that it is theirs.
     GivesTakenSeats,
+    /// Lets in whoever asks, however many are inside.
+    LetsTooManyIn,
+    /// A number that somebody has entered by lets in again.
+    ForgetsSpentNumbers,
+    /// Whoever shows any token at all may book.
+    BelievesAnyToken,
 }
 
 impl Bug {
-    pub const ALL: [Bug; 9] = [
+    pub const ALL: [Bug; 12] = [
         Bug::AcknowledgesTooEarly,
         Bug::SellsTwice,
         Bug::ForgetsTheLimit,
@@ -45,6 +53,9 @@ impl Bug {
         Bug::KeepsCancelledSeats,
         Bug::IgnoresTheChoice,
         Bug::GivesTakenSeats,
+        Bug::LetsTooManyIn,
+        Bug::ForgetsSpentNumbers,
+        Bug::BelievesAnyToken,
     ];
 }
 
@@ -72,9 +83,17 @@ fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: Ba
     {
         return Box::pin(async move { acknowledge_unwritten(&*good, batch.event, last).await });
     }
-    let commands = original.iter().enumerate().map(|(i, c)| bend(bug, &mut locked(&state), c, i)).collect();
-    let batch = Batch { commands: Arc::new(commands), ..batch };
+    let mut commands: Vec<Command> =
+        original.iter().enumerate().map(|(i, c)| bend(bug, &mut locked(&state), c, i)).collect();
     Box::pin(async move {
+        for command in commands.iter_mut().filter(|c| bug == Bug::BelievesAnyToken && c.entry.is_some()) {
+            if let Some(user) = command.actor.user()
+                && let Some(entry) = good.entry_of(batch.event, user.clone()).await?
+            {
+                command.entry = Some(entry.token);
+            }
+        }
+        let batch = Batch { commands: Arc::new(commands), ..batch };
         let mut committed = good.commit(batch).await?;
         let mut state = locked(&state);
         let answers = std::mem::take(&mut committed.answers).into_iter().zip(&*original);
@@ -101,6 +120,11 @@ fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
             command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
         }
         (Bug::IgnoresTheChoice, Action::ReserveSeat { buyer, .. }) => command.action = Action::Reserve(buyer.clone()),
+        (Bug::ForgetsSpentNumbers, Action::Enter { number: Some(number), token }) => {
+            let number = Some(Number(number.0 + 1_000_000 * state.asked));
+            state.asked += 1;
+            command.action = Action::Enter { number, token: *token };
+        }
         (Bug::ForgetsKeys, _) => command.key = None,
         (Bug::KeepsCancelledSeats, Action::Cancel { .. }) => {
             command.action = Action::Cancel { n: u64::MAX / 4 + i as u64 };
@@ -125,6 +149,16 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
                 Some(last) => Outcome::Done(Done::Reserved(Reserved { seat: *seat, ..last })).into(),
                 None => answer,
             }
+        }
+        (
+            Bug::LetsTooManyIn,
+            Action::Enter { number: Some(number), token },
+            Outcome::Refused(Refusal::NotReady { .. }),
+        ) => {
+            let user = command.actor.user().cloned().unwrap_or_else(|| User::stored("nobody"));
+            let (begins, ends) = (Moment(0), Moment(i64::MAX / 4));
+            let entry = Entry { number: *number, user, token: *token, n: 0, begins, ends, cap: ends };
+            Outcome::Done(Done::Entered(Box::new(entry))).into()
         }
         (Bug::KeepsCancelledSeats, Action::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
         _ => answer,

@@ -247,6 +247,8 @@ async fn entries_end_and_nobody_extra_comes_in(stand: &Stand) -> Verdict {
     ensure!(stand.ledger.number_spent(hall.event, Number(99)).await == Ok(false), "a number that nobody used");
     hall.comes_in("c").await?;
     hall.stays_out("d").await?;
+    let told = hall.ask("d", What::Enter).await?;
+    ensure!(matches!(told, Told::NotReady { .. }), "the door itself would let too many in: {told:?}");
     // Their time ends: both places are free at once.
     hall.later(241_000);
     for user in ["d", "e"] {

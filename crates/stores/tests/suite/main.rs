@@ -2,10 +2,12 @@
 
 mod agreement;
 mod doors;
+mod line_agreement;
 mod old_formats;
 mod planted;
 mod postgres;
 mod redis;
+mod seed_003;
 mod sqlite;
 mod verify;
 

@@ -1,7 +1,10 @@
 //! The invariants asked of a PostgreSQL: the same questions, the same lies found. (SQLite's are
 //! tested through the command, with the file tampered with.)
 
+use rules::command::Action;
+use rules::queue::What;
 use stores::conformance::expect_sale;
+use stores::conformance::queue::Hallway;
 use stores::ledger::postgres::verify;
 use testing::database::Database;
 
@@ -14,12 +17,22 @@ async fn sold(database: &Database) {
         let answer = stand.one(event, stand.reserve(&format!("user-{user}"))).await.unwrap();
         expect_sale(&answer).unwrap();
     }
+    let hall = Hallway::new(&stand, 9, 2).await.unwrap();
+    for user in ["a", "b", "c"] {
+        hall.place(user, What::Join).await.unwrap();
+    }
+    for user in ["a", "b"] {
+        hall.comes_in(user).await.unwrap();
+    }
+    hall.command("a", Action::Leave, None).await.unwrap();
+    hall.comes_in("c").await.unwrap();
 }
 
 /// The rows without what guards them.
 const UNGUARDED: &str = "
     ALTER TABLE taken DISABLE TRIGGER USER; ALTER TABLE history DISABLE TRIGGER USER;
-    ALTER TABLE taken DROP CONSTRAINT taken_pkey; DROP INDEX taken_owner";
+    ALTER TABLE taken DROP CONSTRAINT taken_pkey; DROP INDEX taken_owner;
+    ALTER TABLE entry DISABLE TRIGGER USER; ALTER TABLE entry DROP CONSTRAINT entry_pkey; DROP INDEX entry_user";
 
 const LIES: &[(&str, &str)] = &[
     (
@@ -33,6 +46,12 @@ const LIES: &[(&str, &str)] = &[
     ("UPDATE history SET number = 7 WHERE number IN (8, 9)", "arrival numbers are unique"),
     ("UPDATE taken SET owner = 'thief' WHERE seat = 3", "every reservation is in the history"),
     ("UPDATE taken SET owner = 'user-0' WHERE seat IN (5, 6)", "no user is beyond the limit"),
+    ("UPDATE entry SET over_at = NULL WHERE number = 1", "never more inside than allowed"),
+    ("UPDATE entry SET user_id = 'b' WHERE number = 3", "one entry per user at a time"),
+    ("UPDATE entry SET number = 2 WHERE number = 3", "nobody entered twice by one number"),
+    ("UPDATE entry SET n = 999 WHERE number = 2", "every entry is in the history"),
+    ("DELETE FROM entry WHERE number = 2", "every entry is in the history"),
+    ("UPDATE event SET inside = 1 WHERE inside = 2", "every entry is in the history"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

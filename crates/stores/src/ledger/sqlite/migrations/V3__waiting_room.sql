@@ -14,7 +14,7 @@ ALTER TABLE event ADD COLUMN oldest_key INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE entry (
     event INTEGER NOT NULL,
     number INTEGER NOT NULL,
-    user TEXT NOT NULL,
+    user_id TEXT NOT NULL,
     token BLOB NOT NULL CHECK (length(token) = 16),
     -- The history row of its beginning.
     n INTEGER NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE entry (
 ) STRICT, WITHOUT ROWID;
 
 -- One entry per user and event, whatever the code above believes.
-CREATE UNIQUE INDEX entry_user ON entry (event, user) WHERE over_at IS NULL;
+CREATE UNIQUE INDEX entry_user ON entry (event, user_id) WHERE over_at IS NULL;
 
 -- The entries that end first.
 CREATE INDEX entry_ends ON entry (event, ends) WHERE over_at IS NULL;

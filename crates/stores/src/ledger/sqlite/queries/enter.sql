@@ -1,3 +1,3 @@
 -- The primary key refuses a number that was used, entry_user a second entry of one user.
-INSERT INTO entry (event, number, user, token, n, begins, ends, cap, nth, most)
+INSERT INTO entry (event, number, user_id, token, n, begins, ends, cap, nth, most)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)

@@ -1,2 +1,2 @@
-SELECT number, user, token, n, begins, ends, cap FROM entry INDEXED BY entry_ends
+SELECT number, user_id, token, n, begins, ends, cap FROM entry INDEXED BY entry_ends
 WHERE event = ?1 AND over_at IS NULL AND ends > ?2

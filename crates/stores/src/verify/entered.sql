@@ -1,0 +1,18 @@
+-- An entry names the history row of its beginning, and every such row has its entry; the event counts
+-- those that are not over.
+SELECT 'event ' || CAST(t.event AS TEXT) || ' number ' || CAST(t.number AS TEXT) || ' is an entry that the history does not tell'
+FROM entry t
+LEFT JOIN history h ON h.event = t.event AND h.n = t.n AND h.what = 'entered' AND h.owner = t.user_id
+WHERE h.n IS NULL
+UNION ALL
+SELECT 'event ' || CAST(h.event AS TEXT) || ' history number ' || CAST(h.n AS TEXT) || ' tells of an entry that is not there'
+FROM history h
+LEFT JOIN entry t ON t.event = h.event AND t.n = h.n
+WHERE h.what = 'entered' AND t.n IS NULL
+UNION ALL
+SELECT 'event ' || CAST(e.id AS TEXT) || ' counts ' || CAST(e.inside AS TEXT) || ' inside, its entries say '
+       || CAST(coalesce(t.inside, 0) AS TEXT)
+FROM event e
+LEFT JOIN (SELECT event, count(*) AS inside FROM entry WHERE over_at IS NULL GROUP BY event) t ON t.event = e.id
+WHERE e.inside <> coalesce(t.inside, 0)
+LIMIT 5

@@ -1,0 +1,15 @@
+-- Every entry counts from its beginning to its end or the moment it was given back. At no admission
+-- were more inside than were allowed then; ends come before beginnings of the same moment.
+SELECT 'event ' || CAST(event AS TEXT) || ' let number ' || CAST(number AS TEXT) || ' in as the '
+       || CAST(inside AS TEXT) || 'th of ' || CAST(most AS TEXT)
+FROM (
+    SELECT event, number, most, step,
+           sum(step) OVER (PARTITION BY event ORDER BY at, step, n ROWS UNBOUNDED PRECEDING) AS inside
+    FROM (
+        SELECT event, number, most, n, begins AS at, 1 AS step FROM entry
+        UNION ALL
+        SELECT event, number, most, n, coalesce(over_at, ends), -1 FROM entry
+    ) moves
+) counted
+WHERE step = 1 AND inside > most
+LIMIT 5

@@ -2,6 +2,7 @@
 //! what happens when the door forgets.
 
 mod contract;
+mod crowd;
 
 mod forged;
 mod lost;

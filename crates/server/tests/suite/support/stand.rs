@@ -165,6 +165,8 @@ impl Stand {
         let settings = understand(&both, ground.folder.path());
         let added = added_ms.clone();
         let make_clock = |newest: Moment| {
+            // What the ledger knows was moved already.
+            let newest = Moment(newest.0.saturating_sub(added.load(Ordering::SeqCst)));
             Arc::new(MovedClock { base: EmbeddedClock::starting(newest), added_ms: added }) as Arc<dyn Clock>
         };
         let (Parts { ledger, door }, moved): (_, Moved) = match ground.backing {

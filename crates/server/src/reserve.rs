@@ -9,7 +9,8 @@
 //! | publish | `batch::Lane::publish`: marks are taken away, counts are shown          |
 //! | respond | `http::respond`: outcome -> status and body                             |
 //!
-//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on.
+//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on. The
+//! lane answers everybody in time (`batch::serve`), so nothing here needs a timer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +22,12 @@ use rules::history::Actor;
 use rules::ids::{Address, EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
-use tokio::time::timeout;
 
 use crate::app::App;
 use crate::batch::{Ended, Lane, Wanted};
 
 /// From arrival to the moment a request leaves the queue unserved.
 pub const DEADLINE: Duration = Duration::from_secs(3);
-
-/// A request that is in a batch when its deadline passes may still be answered by that batch.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// How a request ended, with what is needed to tell it.
 #[derive(Debug)]
@@ -73,11 +70,9 @@ pub async fn change(
 async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Result<Told, Refusal> {
     let hall = lane.hall();
     let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
-    match timeout(DEADLINE + GRACE, answer).await {
-        Ok(Ok(Ended { answer, number })) => Ok(Told { answer, hall, number }),
+    match answer.await {
+        Ok(Ended { answer, number }) => Ok(Told { answer, hall, number }),
         // Nobody will answer any more: the batch it was in has panicked.
-        Ok(Err(_)) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
-        // Not answered in time: whether it happened is not known here.
-        Err(_) => Ok(Told { answer: Outcome::from(Refusal::LedgerUnreachable).into(), hall, number: None }),
+        Err(_) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
     }
 }

@@ -56,6 +56,11 @@ impl Route {
         self
     }
 
+    /// On the path of a reservation.
+    pub fn crowded(&self) -> bool {
+        self.operations.iter().any(|operation| operation.limits_itself)
+    }
+
     /// The newest operation limits itself: one timer less on the path of a reservation.
     pub fn limiting_itself(mut self) -> Route {
         if let Some(newest) = self.operations.last_mut() {

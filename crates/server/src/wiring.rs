@@ -30,6 +30,8 @@ use crate::settings::{Settings, Stores};
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
 /// Requests that are under way get this long. Together well under the ten seconds promised.
 const DRAIN_TIME: Duration = Duration::from_secs(8);
+/// The ledger may take so long to put its files in order.
+const CLOSING: Duration = Duration::from_millis(500);
 
 /// The process ends with this when the disk can no longer be trusted (`EX_IOERR`).
 const DISK_FAILED: i32 = 74;
@@ -167,5 +169,9 @@ impl Listening {
             handle.stop_graceful(DRAIN_TIME);
         });
         server.serve(service).await;
+        // Whatever was left in doubt is not asked any more; a ledger that hangs is not waited for.
+        if let Ok(Err(fault)) = tokio::time::timeout(CLOSING, self.app.ledger.close()).await {
+            tracing::warn!(%fault, "the ledger was not closed");
+        }
     }
 }

@@ -87,6 +87,12 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Where the ledger is, for whoever only looks at it: nothing else has to be set.
+    pub fn ledger(values: &Values) -> Result<(PathBuf, Stores), BadSetting> {
+        let read = Reading { values };
+        Ok((read.path("DATA_DIR")?, Stores::understand(&read)?))
+    }
+
     /// Believing a header from strangers is a choice that has to be made in so many words.
     fn safe_to_listen(&self) -> Result<(), BadSetting> {
         if self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header {

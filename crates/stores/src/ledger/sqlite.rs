@@ -245,6 +245,10 @@ impl Ledger for SqliteLedger {
         })
     }
 
+    fn close(&self) -> Answered<()> {
+        self.ask(Job::Close)
+    }
+
     fn now(&self) -> Moment {
         self.clock.now()
     }

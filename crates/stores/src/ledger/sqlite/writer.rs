@@ -22,6 +22,8 @@ pub enum Job {
     Commit(Batch, Reply<Committed>),
     Create(NewEvent, Option<EventId>, Reply<Event>),
     Raise(EventId, Reply<u64>),
+    /// Fold the log into the database and empty it.
+    Close(Reply<()>),
 }
 
 /// What a job came to inside the transaction; told once that is durable.
@@ -29,6 +31,7 @@ pub enum Finished {
     Commit(Option<Committed>),
     Create(Option<Event>),
     Raise(Option<u64>),
+    Close,
 }
 
 impl Job {
@@ -40,6 +43,7 @@ impl Job {
             (Job::Commit(_, reply), Finished::Commit(found)) => send(reply, found),
             (Job::Create(_, _, reply), Finished::Create(found)) => send(reply, found),
             (Job::Raise(_, reply), Finished::Raise(found)) => send(reply, found),
+            (Job::Close(reply), Finished::Close) => send(reply, Some(())),
             (job, _) => job.refuse(Fault::Broken("a job was answered as another".into())),
         }
     }
@@ -49,6 +53,7 @@ impl Job {
             Job::Commit(_, reply) => drop(reply.send(Err(fault))),
             Job::Create(_, _, reply) => drop(reply.send(Err(fault))),
             Job::Raise(_, reply) => drop(reply.send(Err(fault))),
+            Job::Close(reply) => drop(reply.send(Err(fault))),
         }
     }
 }
@@ -77,6 +82,9 @@ impl Writer {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(jobs.try_iter().take(GROUP_MOST - 1));
+                    if group.iter().any(|job| matches!(job, Job::Close(_))) {
+                        self.fold_wholly();
+                    }
                     self.group(group);
                     if self.unfolded_rows >= CHECKPOINT_ROWS {
                         self.fold();
@@ -149,6 +157,7 @@ impl Writer {
             Job::Commit(batch, _) => Finished::Commit(run(conn, halls, batch, now)?),
             Job::Create(new, id, _) => Finished::Create(apply::create_event(conn, halls, new, *id, now)?),
             Job::Raise(event, _) => Finished::Raise(self.raise(*event)?),
+            Job::Close(_) => Finished::Close,
         })
     }
 
@@ -172,6 +181,13 @@ impl Writer {
             tracing::error!(%error, "the transaction failed; nothing of it was done");
         }
         jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
+    }
+
+    /// Nothing of it has to be there for the sales to be safe: it only makes one file of two.
+    fn fold_wholly(&mut self) {
+        if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "the log could not be folded");
+        }
     }
 
     /// Folds the log into the database file. Readers may stop it half way; it goes on next time.

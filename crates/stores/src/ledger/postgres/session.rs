@@ -18,12 +18,21 @@ use super::trouble::Trouble;
 
 /// What every session is told first. A batch is decided under one row lock, so READ COMMITTED is
 /// what it needs: each later statement sees what was committed while the lock was waited for.
+///
+/// The last five are about plans. Every statement on the path probes an index once per element of
+/// an array, and must do so whatever the planner believes of a table that was empty a second ago
+/// and that nobody has analysed yet: left alone it reads the whole table for each batch.
 const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
     SET synchronous_commit = on;
     SET statement_timeout = '3s';
     SET lock_timeout = '1s';
     SET idle_in_transaction_session_timeout = '1s';
-    SET client_min_messages = warning";
+    SET client_min_messages = warning;
+    SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SET jit = off";
 
 /// For a free connection, and for a new one.
 const CONNECT_TIME: Duration = Duration::from_secs(2);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
-    TimeoutType,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod,
+    Runtime, TimeoutType,
 };
 use tokio::time::timeout;
 use tokio_postgres::Statement;
@@ -54,6 +54,8 @@ impl Sessions {
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);
         let pool = Pool::builder(manager)
             .max_size(most)
+            // The connection used last is warm: its plans and caches are there.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(CONNECT_TIME))
             .create_timeout(Some(CONNECT_TIME))

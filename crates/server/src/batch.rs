@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
-use rules::event::Event;
+use rules::event::{Event, State};
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
@@ -92,7 +92,8 @@ impl Lanes {
 /// What somebody wants of an event.
 pub struct Wanted {
     pub command: Command,
-    /// Present: the request passes mark, budget and number first.
+    /// Present: the request passes mark, budget and number first, unless the command has a number:
+    /// then a gateway let it in.
     pub arrival: Option<Arrival>,
     pub limit: Duration,
 }
@@ -156,7 +157,7 @@ impl Lane {
     pub fn submit(self: &Arc<Self>, wanted: Wanted) -> Result<oneshot::Receiver<Ended>, Refusal> {
         let (reply, answer) = oneshot::channel();
         let Wanted { command, arrival, limit } = wanted;
-        let through_door = arrival.is_some();
+        let through_door = arrival.is_some() && command.number.is_none();
         let waiting = Waiting { command, arrival, deadline: Instant::now() + limit, reply };
         let mut queue = self.lock();
         if queue.depth >= self.shared.queue_depth {
@@ -171,7 +172,7 @@ impl Lane {
                 self.let_in_now();
             }
         } else {
-            queue.pending.push_back(waiting);
+            place(&mut queue.pending, waiting);
             self.start(queue);
         }
         Ok(answer)
@@ -306,8 +307,21 @@ impl Lane {
     fn left(&self, event: &Event) -> Left {
         self.shared.metrics.remaining(event);
         let state = event.state_at(self.shared.ledger.now());
-        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end: None, state }
+        // Scheduled, it opens by the clock alone: nothing said before says anything after.
+        let first_end = event.opens_at.filter(|_| state == State::Scheduled);
+        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end, state }
     }
+}
+
+/// By number: who got theirs at a gateway may come after somebody with a higher one. What has no
+/// number stays where it came in.
+fn place(pending: &mut VecDeque<Waiting>, waiting: Waiting) {
+    let higher = |number: Number| {
+        let back = pending.iter().rev();
+        back.take_while(|before| before.command.number.is_some_and(|theirs| theirs > number)).count()
+    };
+    let at = pending.len() - waiting.command.number.map_or(0, higher);
+    pending.insert(at, waiting);
 }
 
 /// 4 to 8 ms, then twice that, up to 64 to 128 ms: several servers must not come back in step.

@@ -7,7 +7,7 @@ use rules::arrive::{Arrival, Arrived};
 use rules::outcome::Refusal;
 use stores::door::{DoorFault, Release};
 
-use super::{Lane, Shared, Waiting, refusal};
+use super::{Lane, Shared, Waiting, place, refusal};
 
 /// The door is asked for at most so many at once.
 const ARRIVALS_MOST: usize = 128;
@@ -77,7 +77,7 @@ impl Lane {
             let refusal = match arrived {
                 Arrived::Number(number) => {
                     waiting.command.number = Some(number);
-                    queue.pending.push_back(waiting);
+                    place(&mut queue.pending, waiting);
                     continue;
                 }
                 Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },

@@ -69,7 +69,7 @@ end
 
 -- Where the reader stumbled: line and column of a character counted from 1.
 local function place(body, at)
-    local before = sub(body, 1, at - 1)
+    local before = sub(body, 1, math.min(at, #body) - 1)
     local _, lines = gsub(before, "\n", "")
     return lines + 1, #match(before, "[^\n]*$") + 1
 end

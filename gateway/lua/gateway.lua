@@ -150,6 +150,8 @@ function M.access()
     if truncated == "truncated" then
         return answer.send("too_many_headers", dialect or "1.1", trace)
     end
+    -- HTTP/0.9 has no headers to answer with, and nothing to say.
+    if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
     local method = get_method()
     if path.asks and method == "POST" and dialect then return ask(path, dialect, headers, trace) end
 
@@ -170,7 +172,7 @@ function M.heard()
     if outcome then
         door.learn(var.upstream_http_x_fcfs_ledger)
         local asks = ngx.ctx.asks
-        if asks then remembered.ended(asks.event, asks.known_as, outcome) end
+        if asks and remembered.ended(asks.event, asks.known_as, outcome) then hint.doubt(asks.event) end
     end
     local freed = var.upstream_http_x_fcfs_freed
     if freed then hint.mute(freed) end

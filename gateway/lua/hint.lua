@@ -33,7 +33,13 @@ function M.mute(event)
     dictionary:set("muted:" .. event, true, MUTED_S)
 end
 
--- Which refusal it amounts to; nil: none. `until_ms` of the first end, for when to ask again.
+-- A server refused where more was thought to be left: look again now.
+function M.doubt(event)
+    local line = dictionary:get(event)
+    if line and not OUT[match(line, "^%S+")] then dictionary:delete(event) end
+end
+
+-- What it amounts to.
 local function verdict(left)
     if left.state == "closed" then return "closed" end
     if left.state == "paused" then return "paused" end

@@ -13,12 +13,14 @@ function M.begin(event, who)
     dictionary:set(event .. " " .. who, true)
 end
 
+-- Whether it ended empty-handed.
 function M.ended(event, who, outcome)
     if EMPTY_HANDED[outcome] then
         dictionary:delete(event .. " " .. who)
-    else
-        dictionary:set(event .. " " .. who, true)
+        return true
     end
+    dictionary:set(event .. " " .. who, true)
+    return false
 end
 
 function M.has(event, who)

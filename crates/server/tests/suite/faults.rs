@@ -3,6 +3,6 @@
 mod boot;
 mod databases;
 mod doors;
-mod history;
+pub mod history;
 mod servers;
 mod waking;

@@ -1,0 +1,11 @@
+//! The gateway in front: what it answers itself, whom it believes, and what it survives. The tests of
+//! answers run through it too; see `Backing::Gateway`.
+
+mod arriving;
+mod edge;
+mod faults;
+mod framing;
+mod hints;
+mod likeness;
+mod limits;
+mod spoofing;

@@ -11,6 +11,8 @@ binary=$PWD/target/debug/tickettock
 
 port=${GATEWAY_PORT:-8080}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/tickettock-gateway.XXXXXX")
+# PostgreSQL and nginx's workers run as other users.
+chmod 755 "$folder"
 export PG_PORT=${PG_PORT:-15432} REDIS_PORT=${REDIS_PORT:-16379} CLUSTER_PORT=${CLUSTER_PORT:-17001}
 
 pids=""
@@ -80,7 +82,7 @@ The gateway listens on $at, in front of two servers (5801, 5802), PostgreSQL and
     -H 'Content-Type: application/json' -d '{"userName":"Bob","phone":"010-1234-5678"}'
 
   # a crowd: 20,000 buyers for 1,000 seats, and the proof
-  ADMIN_TOKEN=$token $binary rush --url $at
+  ADMIN_TOKEN=$token $binary rush $at
 
   # a number of one's own is worth nothing
   curl $at/fcfs/join -H 'X-User-Id: mallory' -H 'X-Fcfs-Seq: 1' \\

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # For playing by hand: PostgreSQL, Redis, two servers and the gateway in front of them, until Ctrl-C.
-# Called by `make gateway`. Ports can be moved: GATEWAY_PORT, PG_PORT, REDIS_PORT, CLUSTER_PORT.
+# Called by `make gateway`. Ports can be moved: GATEWAY_PORT, SERVER_PORTS (two of them), PG_PORT,
+# REDIS_PORT, CLUSTER_PORT. With BINARY nothing is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh build
-scripts/install-services.sh
-cargo build --locked --bin tickettock
-binary=$PWD/target/debug/tickettock
+if [ -z "${BINARY:-}" ]; then
+    scripts/setup.sh build
+    scripts/install-services.sh
+    cargo build --locked --bin tickettock
+    BINARY=$PWD/target/debug/tickettock
+fi
+binary=$BINARY
+read -r one two <<<"${SERVER_PORTS:-5801 5802}"
 
 port=${GATEWAY_PORT:-8080}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/tickettock-gateway.XXXXXX")
@@ -15,10 +20,10 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/tickettock-gateway.XXXXXX")
 chmod 755 "$folder"
 export PG_PORT=${PG_PORT:-15432} REDIS_PORT=${REDIS_PORT:-16379} CLUSTER_PORT=${CLUSTER_PORT:-17001}
 
-pids=""
+pids="" idle=""
 stop() {
     trap '' INT TERM
-    for pid in $pids; do kill "$pid" 2>/dev/null || true; done
+    for pid in $idle $pids; do kill "$pid" 2>/dev/null || true; done
     for pid in $pids; do wait "$pid" 2>/dev/null || true; done
     rm -rf "$folder"
 }
@@ -54,10 +59,10 @@ serve() {
     cat "$folder/server-$1.log" >&2
     exit 1
 }
-serve 5801
-serve 5802
+serve "$one"
+serve "$two"
 
-GATEWAY_HOST=127.0.0.1 GATEWAY_PORT=$port GATEWAY_UPSTREAMS=127.0.0.1:5801,127.0.0.1:5802 GATEWAY_KEY=$key \
+GATEWAY_HOST=127.0.0.1 GATEWAY_PORT=$port GATEWAY_UPSTREAMS="127.0.0.1:$one,127.0.0.1:$two" GATEWAY_KEY=$key \
     GATEWAY_TRUST_USER_HEADER=1 GATEWAY_ADDRESS_RATE=0 GATEWAY_WRAP=1 REDIS_URL=$REDIS_URL \
     "$binary" gateway "$folder/nginx" >/dev/null
 nginx=$(command -v openresty || command -v nginx)
@@ -71,7 +76,7 @@ done
 at=http://127.0.0.1:$port
 cat <<TEXT
 
-The gateway listens on $at, in front of two servers (5801, 5802), PostgreSQL and Redis. Try:
+The gateway listens on $at, in front of two servers ($one, $two), PostgreSQL and Redis. Try:
 
   # a seat, with its arrival number; again: it is yours already
   curl -i $at/api/v1/seats/reservation/fcfs -H 'X-User-Id: alice' \\
@@ -93,5 +98,6 @@ Ctrl-C stops everything and forgets it.
 TEXT
 while :; do
     sleep 3600 &
-    wait $!
+    idle=$!
+    wait $idle
 done

@@ -4,6 +4,7 @@
 mod arriving;
 mod edge;
 mod faults;
+mod files;
 mod framing;
 mod hints;
 mod likeness;

@@ -137,7 +137,7 @@ local function ask(path, dialect, headers, trace)
     end
     if known_as then
         remembered.begin(event, known_as)
-        ngx.ctx.asks = { event = event, known_as = known_as }
+        ngx.ctx.asks = { event = event, known_as = known_as, user = user, name = number and name }
     end
     return pass_on(headers, trace, number, name)
 end
@@ -165,6 +165,11 @@ function M.access()
     if (method == "GET" or method == "HEAD") and ngx.var.uri:sub(-7) ~= "/stream" then return ngx.exec("@reading") end
 end
 
+local function release(_, asks)
+    local _, fault = door.release(asks.event, asks.user, asks.name)
+    if fault then ngx.log(ngx.WARN, "a mark stays until it ends by itself: ", fault.why) end
+end
+
 -- What a server said, before its answer leaves.
 function M.heard()
     local var = ngx.var
@@ -173,6 +178,11 @@ function M.heard()
         door.learn(var.upstream_http_x_fcfs_ledger)
         local asks = ngx.ctx.asks
         if asks and remembered.ended(asks.event, asks.known_as, outcome) then hint.doubt(asks.event) end
+    elseif var.upstream_status then
+        -- An answer of somebody who did not take the request over, and so leaves its mark to us. Here
+        -- nobody may wait for Redis.
+        local asks = ngx.ctx.asks
+        if asks and asks.name then ngx.timer.at(0, release, asks) end
     end
     local freed = var.upstream_http_x_fcfs_freed
     if freed then hint.mute(freed) end
@@ -187,8 +197,7 @@ local function let_go(headers)
     local user = headers[settings.user_header]
     local name = ngx.var.gw_name
     if path.asks and type(user) == "string" and name and name ~= "" then
-        local _, fault = door.release(path.event, user, name)
-        if fault then ngx.log(ngx.WARN, "a mark stays until it ends by itself: ", fault.why) end
+        release(false, { event = path.event, user = user, name = name })
     end
 end
 

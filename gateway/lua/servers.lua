@@ -27,12 +27,13 @@ for _, server in ipairs(servers) do server.down = "down:" .. server.name end
 function M.choose()
     -- The second try of a reading request: the first server did not answer.
     if balancer.get_last_failure() then
-        local failed = servers[turn]
-        state:set(failed.down, true, DOWN_S)
+        local failed = ngx.ctx.server
+        if failed then state:set(failed.down, true, DOWN_S) end
     elseif #servers > 1 and READS[ngx.req.get_method()] then
         balancer.set_more_tries(#servers - 1)
     end
     local server = next_one()
+    ngx.ctx.server = server
     local ok, why = balancer.set_current_peer(server.host, server.port)
     if not ok then ngx.log(ngx.ERR, "the server ", server.name, " cannot be used: ", why) end
 end

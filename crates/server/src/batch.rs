@@ -2,6 +2,7 @@
 //! no timers. Everything here runs outside the handlers, and every queue has an end.
 
 mod let_in;
+mod place;
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -172,7 +173,7 @@ impl Lane {
                 self.let_in_now();
             }
         } else {
-            place(&mut queue.pending, waiting);
+            place::by_number(&mut queue.pending, waiting, |w| w.command.number);
             self.start(queue);
         }
         Ok(answer)
@@ -311,17 +312,6 @@ impl Lane {
         let first_end = event.opens_at.filter(|_| state == State::Scheduled);
         Left { n: event.counts.n, free: event.remaining(), held: 0, first_end, state }
     }
-}
-
-/// By number: who got theirs at a gateway may come after somebody with a higher one. What has no
-/// number stays where it came in.
-fn place(pending: &mut VecDeque<Waiting>, waiting: Waiting) {
-    let higher = |number: Number| {
-        let back = pending.iter().rev();
-        back.take_while(|before| before.command.number.is_some_and(|theirs| theirs > number)).count()
-    };
-    let at = pending.len() - waiting.command.number.map_or(0, higher);
-    pending.insert(at, waiting);
 }
 
 /// 4 to 8 ms, then twice that, up to 64 to 128 ms: several servers must not come back in step.

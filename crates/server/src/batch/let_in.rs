@@ -77,7 +77,7 @@ impl Lane {
             let refusal = match arrived {
                 Arrived::Number(number) => {
                     waiting.command.number = Some(number);
-                    place(&mut queue.pending, waiting);
+                    place::by_number(&mut queue.pending, waiting, |w| w.command.number);
                     continue;
                 }
                 Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },

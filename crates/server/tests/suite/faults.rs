@@ -4,5 +4,5 @@ mod boot;
 mod databases;
 mod doors;
 pub mod history;
-mod servers;
+pub mod servers;
 mod waking;

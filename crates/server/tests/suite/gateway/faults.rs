@@ -9,7 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::edge::{BODY, Edge, FCFS};
-use crate::faults::history::{Load, core_ok, sold, unknown};
+use crate::faults::history::{Load, core_ok, numbers_rise, sold, unknown};
+use crate::faults::servers::nobody_after_sold_out;
 use crate::support::gate::{self, Gate};
 use crate::support::process::Process;
 use crate::support::stand::Ground;
@@ -52,6 +53,22 @@ async fn heavy_reloads_and_a_killed_worker() {
     assert_eq!(unknown(&all), 0);
     assert_eq!(core_ok(&edge.database.url, event, &all).await, Ok(sold(&all)));
     assert!(!edge.gate.nginx().log().contains("lua entry thread aborted"), "{}", edge.gate.nginx().log());
+}
+
+/// 5,000 for 500 seats at two servers, through two gateways: each seat once, in the order of numbers.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_a_crowd_through_two_gateways() {
+    let edge = Edge::with(2, &[], &[]).await;
+    let other = edge.another(&[]);
+    edge.warm().await;
+    let event = edge.event(500, 1).await;
+    let all = Load::start(&[edge.gate.address(), other.address()], event, 64, 5_000).finish().await;
+    assert_eq!(core_ok(&edge.database.url, event, &all).await, Ok(500));
+    assert_eq!((sold(&all), unknown(&all), all.len()), (500, 0, 5_000));
+    numbers_rise(&all).unwrap();
+    nobody_after_sold_out(&all);
+    // Nearly all of them got their number at the edge, and only there.
+    assert!(edge.numbers(event) <= 5_000, "{} numbers for 5,000", edge.numbers(event));
 }
 
 /// Asks until the answer is as expected; how long that took.
@@ -142,6 +159,28 @@ async fn a_mark_goes_when_nobody_was_reached() {
         let answer = edge.client().reserve(1, "alice").await;
         assert_eq!((answer.status, answer.reason().as_str()), (503, "service_unavailable"), "{}", answer.text());
         assert_eq!((edge.numbers(1), edge.mark(1, "alice")), (number, None), "let in, and let go");
+    }
+}
+
+/// Nor does it stay when something answered that knows nothing of marks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_goes_when_nobody_took_it_over() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
+    let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    edge.gate.turn_to(&[source.local_addr().unwrap()]);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::spawn(async move {
+        let (mut stream, _) = source.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await.unwrap();
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}").await.unwrap();
+    });
+    assert_eq!((edge.client().reserve(1, "alice").await.status, edge.numbers(1)), (404, 2));
+    let began = Instant::now();
+    while edge.mark(1, "alice").is_some() {
+        assert!(began.elapsed() < Duration::from_secs(1), "the mark stays");
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

@@ -2,6 +2,7 @@
 //! no timers. Everything here runs outside the handlers, and every queue has an end.
 
 mod let_in;
+mod place;
 mod serve;
 
 use std::collections::{HashMap, VecDeque};
@@ -12,7 +13,7 @@ use futures_util::FutureExt;
 use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
-use rules::event::Event;
+use rules::event::{Event, State};
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
@@ -96,7 +97,8 @@ impl Lanes {
 /// What somebody wants of an event.
 pub struct Wanted {
     pub command: Command,
-    /// Present: the request passes mark, budget and number first.
+    /// Present: the request passes mark, budget and number first, unless the command has a number:
+    /// then a gateway let it in.
     pub arrival: Option<Arrival>,
     pub limit: Duration,
 }
@@ -169,17 +171,18 @@ impl Lane {
         let (reply, answer) = oneshot::channel();
         let Wanted { command, arrival, limit } = wanted;
         let mark = arrival.as_ref().and_then(Release::of);
-        let caller = Caller { mark, number: None, deadline: Instant::now() + limit, reply: Some(reply) };
+        let number = command.number;
+        let caller = Caller { mark, number, deadline: Instant::now() + limit, reply: Some(reply) };
         let waiting = Waiting { command, caller };
         let mut queue = self.lock();
         if queue.depth >= self.shared.queue_depth {
             return Err(Refusal::Overloaded);
         }
         queue.depth += 1;
-        match arrival {
+        match arrival.filter(|_| number.is_none()) {
             Some(arrival) => self.through_door(queue, arrival, waiting),
             None => {
-                queue.pending.push_back(waiting);
+                place::by_number(&mut queue.pending, waiting, |w| w.command.number);
                 self.start(queue);
             }
         }
@@ -234,7 +237,9 @@ impl Lane {
     fn left(&self, event: &Event) -> Left {
         self.shared.metrics.remaining(event);
         let state = event.state_at(self.shared.ledger.now());
-        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end: None, state }
+        // Scheduled, it opens by the clock alone: nothing said before says anything after.
+        let first_end = event.opens_at.filter(|_| state == State::Scheduled);
+        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end, state }
     }
 }
 

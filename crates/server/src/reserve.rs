@@ -2,7 +2,8 @@
 //!
 //! | step    | where                                                                  |
 //! |---------|------------------------------------------------------------------------|
-//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number     |
+//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number;    |
+//! |         | or a gateway asked it, see `http::gateway`                              |
 //! | batch   | `batch::Lane::run`: what arrived while the last batch ran is the next   |
 //! | decide  | `rules::decide`, called by the ledger under the event's lock            |
 //! | commit  | `stores::ledger`, durable before anyone is told                         |
@@ -19,7 +20,7 @@ use rules::arrive::Arrival;
 use rules::command::{Action, Buyer, Command, Key};
 use rules::decide::Answer;
 use rules::history::Actor;
-use rules::ids::{Address, EventId, Number};
+use rules::ids::{Address, EventId, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
 
@@ -38,19 +39,35 @@ pub struct Told {
     pub number: Option<Number>,
 }
 
+/// How a request came: from where, and how it was let in if a gateway did that.
+#[derive(Clone, Copy, Debug)]
+pub struct Came {
+    pub address: Address,
+    pub let_in: Option<LetIn>,
+}
+
+/// What a gateway gave a request when it asked the door for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LetIn {
+    /// The name in its mark.
+    pub name: RequestName,
+    pub number: Number,
+}
+
 /// Reserves the lowest free seat of an event, first come, first served.
 pub async fn reserve(
     app: &App,
     event: EventId,
     actor: Actor,
-    address: Address,
+    came: Came,
     key: Option<Key>,
     buyer: Buyer,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
-    let name = app.names.next();
-    let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
-    let command = Command { actor, number: None, name, key, action: Action::Reserve(buyer) };
+    let name = came.let_in.map_or_else(|| app.names.next(), |let_in| let_in.name);
+    let arrival = Arrival { name, user: actor.user().cloned(), address: came.address, keyed: key.is_some() };
+    let number = came.let_in.map(|let_in| let_in.number);
+    let command = Command { actor, number, name, key, action: Action::Reserve(buyer) };
     wait(lane, command, Some(arrival)).await
 }
 

@@ -89,5 +89,10 @@ pub trait Door: Send + Sync + 'static {
     /// What the last batch left, if that still says something.
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>>;
 
+    /// Whose door it is, where a gateway may ask it too; not known before the ledger was reached.
+    fn ledger(&self) -> Option<&str> {
+        None
+    }
+
     fn ready(&self) -> Working<Result<(), DoorFault>>;
 }

@@ -6,7 +6,7 @@ use rules::arrive::{Arrival, Arrived};
 use rules::outcome::{Outcome, Refusal};
 use stores::door::{DoorFault, Release};
 
-use super::{Caller, Lane, Queue, Shared, Waiting, refusal};
+use super::{Caller, Lane, Queue, Shared, Waiting, place, refusal};
 
 /// The door is asked for at most so many at once.
 const ARRIVALS_MOST: usize = 128;
@@ -104,7 +104,7 @@ fn seated(queue: &mut Queue, mut waiting: Waiting, arrived: Arrived) -> Option<(
         Arrived::Number(number) => {
             waiting.command.number = Some(number);
             waiting.caller.number = Some(number);
-            queue.pending.push_back(waiting);
+            place::by_number(&mut queue.pending, waiting, |w| w.command.number);
             return None;
         }
         Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },

@@ -12,7 +12,6 @@ use super::buyer;
 use super::endpoint::Handled;
 use super::respond::{self, Caller, Dialect, Refused};
 use crate::app::App;
-use crate::auth;
 use crate::reserve::{Told, reserve};
 
 pub async fn post(app: Arc<App>, mut asked: Asked) -> Handled {
@@ -23,6 +22,10 @@ pub async fn post(app: Arc<App>, mut asked: Asked) -> Handled {
         Err(refusal) => refusal.code(),
     };
     app.metrics.outcome(code);
+    asked.tell_gateway_outcome(code);
+    if result.is_err() {
+        asked.let_go(&app).await;
+    }
     match result {
         Ok(told) => tell(&told, caller, asked.dialect),
         Err(refusal) => Err(Refused::from(refusal).to(caller)),
@@ -35,13 +38,14 @@ async fn ask(app: &App, asked: &mut Asked, caller: &mut Caller) -> Result<Told, 
         Dialect::V1_1 | Dialect::V1_0 => body::json_bytes(asked, BODY_MOST).await?,
         Dialect::V2025_08_17 => body::maybe_json_bytes(asked, BODY_MOST).await?,
     };
+    let came = asked.came()?;
     let named = who(app, asked)?;
     let buyer = buyer::read(&sent, asked.dialect, &app.settings.default_region)?;
     let user = named.or_else(|| buyer.phone.as_deref().and_then(User::new));
     *caller = Caller(user.as_ref().map(|user| user.as_str().into()));
     let key = asked.key(&sent)?;
     let actor = user.map_or(Actor::Nobody, Actor::User);
-    reserve(app, asked.event()?, actor, auth::address(&asked.peer), key, buyer).await
+    reserve(app, asked.event()?, actor, came, key, buyer).await
 }
 
 /// The user, or none where the oldest dialect may ask without one.

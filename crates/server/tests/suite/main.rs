@@ -4,6 +4,7 @@ mod answers;
 mod crowd;
 mod dialects;
 mod faults;
+mod gateway;
 mod input;
 mod keys;
 mod kills;

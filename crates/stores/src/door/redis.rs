@@ -2,7 +2,7 @@
 //! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
 
 mod keys;
-mod scripts;
+pub mod scripts;
 mod trouble;
 mod wire;
 
@@ -123,7 +123,7 @@ impl Inner {
         let mut script = self.scripts.left.prepare_invoke();
         script.key(keys::left(event)).arg(self.offset_ms());
         let said: Vec<String> = self.wires.run(&mut connected, &script).await?;
-        let [n, free, held, first_end, state] = &said[..] else { return Ok(None) };
+        let [n, free, held, first_end, state, ..] = &said[..] else { return Ok(None) };
         let number = |text: &String| text.parse::<u64>().map_err(|_| odd("left", &said));
         Ok(Some(Left {
             n: number(n)?,
@@ -189,6 +189,10 @@ impl Door for RedisDoor {
 
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
         self.run(move |inner| async move { inner.left(event).await })
+    }
+
+    fn ledger(&self) -> Option<&str> {
+        self.0.ledger()
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

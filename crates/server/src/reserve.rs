@@ -2,7 +2,8 @@
 //!
 //! | step    | where                                                                  |
 //! |---------|------------------------------------------------------------------------|
-//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number     |
+//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number;    |
+//! |         | or a gateway asked it, see `http::gateway`                              |
 //! | admit   | `rules::decide`: an event with a waiting room asks for a live entry     |
 //! | batch   | `batch::Lane::run`: what arrived while the last batch ran is the next   |
 //! | decide  | `rules::decide`, called by the ledger under the event's lock            |
@@ -10,7 +11,8 @@
 //! | publish | `batch::Lane::publish`: marks are taken away, counts are shown          |
 //! | respond | `http::respond`: outcome -> status and body                             |
 //!
-//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on.
+//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on. The
+//! lane answers everybody in time (`batch::serve`), so nothing here needs a timer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,19 +22,15 @@ use rules::command::{Action, Command, Key};
 use rules::decide::Answer;
 use rules::entries::EntryToken;
 use rules::history::Actor;
-use rules::ids::{Address, EventId, Number};
+use rules::ids::{Address, EventId, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
-use tokio::time::timeout;
 
 use crate::app::App;
 use crate::batch::{Ended, Lane, Wanted};
 
 /// From arrival to the moment a request leaves the queue unserved.
 pub const DEADLINE: Duration = Duration::from_secs(3);
-
-/// A request that is in a batch when its deadline passes may still be answered by that batch.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// How a request ended, with what is needed to tell it.
 #[derive(Debug)]
@@ -43,12 +41,27 @@ pub struct Told {
     pub number: Option<Number>,
 }
 
+/// How a request came: from where, and how it was let in if a gateway did that.
+#[derive(Clone, Copy, Debug)]
+pub struct Came {
+    pub address: Address,
+    pub let_in: Option<LetIn>,
+}
+
+/// What a gateway gave a request when it asked the door for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LetIn {
+    /// The name in its mark.
+    pub name: RequestName,
+    pub number: Number,
+}
+
 /// Reserves a seat of an event: the lowest free one, first come, first served, or the chosen one.
 pub async fn reserve(
     app: &App,
     event: EventId,
     actor: Actor,
-    address: Address,
+    came: Came,
     key: Option<Key>,
     entry: Option<EntryToken>,
     action: Action,
@@ -59,9 +72,10 @@ pub async fn reserve(
     {
         return Err(Refusal::NotFound);
     }
-    let name = app.names.next();
-    let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
-    let command = Command { actor, number: None, name, key, entry, action };
+    let name = came.let_in.map_or_else(|| app.names.next(), |let_in| let_in.name);
+    let arrival = Arrival { name, user: actor.user().cloned(), address: came.address, keyed: key.is_some() };
+    let number = came.let_in.map(|let_in| let_in.number);
+    let command = Command { actor, number, name, key, entry, action };
     wait(lane, command, Some(arrival)).await
 }
 
@@ -81,11 +95,9 @@ pub async fn change(
 async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Result<Told, Refusal> {
     let hall = lane.hall();
     let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
-    match timeout(DEADLINE + GRACE, answer).await {
-        Ok(Ok(Ended { answer, number })) => Ok(Told { answer, hall, number }),
+    match answer.await {
+        Ok(Ended { answer, number }) => Ok(Told { answer, hall, number }),
         // Nobody will answer any more: the batch it was in has panicked.
-        Ok(Err(_)) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
-        // Not answered in time: whether it happened is not known here.
-        Err(_) => Ok(Told { answer: Outcome::from(Refusal::LedgerUnreachable).into(), hall, number: None }),
+        Err(_) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
     }
 }

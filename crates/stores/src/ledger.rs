@@ -112,6 +112,12 @@ pub trait Ledger: Send + Sync + 'static {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
     fn commit(&self, batch: Batch) -> Answered<Committed>;
 
+    /// How many batches of one event may be under way at once: such a ledger decides them in the
+    /// order in which `commit` was called, and one while it makes the other durable.
+    fn overlap(&self) -> usize {
+        1
+    }
+
     /// Makes an event; the next free id, or the given one if no event has it yet.
     fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event>;
 
@@ -156,6 +162,11 @@ pub trait Ledger: Send + Sync + 'static {
 
     /// From now on this one signs. Older ones count in the events that are open now.
     fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey>;
+
+    /// Nobody will ask any more: everything is put where a copy of the files finds it.
+    fn close(&self) -> Answered<()> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// What this ledger calls now.
     fn now(&self) -> Moment;

@@ -85,6 +85,7 @@ pub async fn cancel(app: Arc<App>, asked: Asked) -> Handled {
     let id: ReservationId = asked.id("reservationId")?;
     let told = change(&app, id.event, Actor::Admin, None, Action::Cancel { n: id.n }).await?;
     app.metrics.outcome(told.answer.outcome.code());
+    asked.tell_gateway_freed(id.event);
     tell_cancelled(told)
 }
 

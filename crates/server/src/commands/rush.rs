@@ -37,12 +37,14 @@ pub fn command() -> Command {
             "Examples:\n  \
              tickettock rush                                  20,000 buyers for 1,000 seats on http://127.0.0.1:5800\n  \
              tickettock rush --event 1 --buyers 100           the nine seats of the first event\n  \
+             tickettock rush --waiting-room 100               the same crowd stands in line for 100 places\n  \
              tickettock rush --cancel 50 --duration 600       a soak of ten minutes, half of the buyers cancel\n  \
              tickettock rush --json | jq .latencyMs           for machines",
         )
         .arg(Arg::new("url").value_name("URL").default_value("http://127.0.0.1:5800").help("Server to go to"))
         .arg(number("buyers", "How many come").value_parser(value_parser!(u64).range(1..=10_000_000)).default_value("20000"))
         .arg(number("seats", "Make an event of so many seats [default: 1000]").value_parser(value_parser!(u32)).conflicts_with("event"))
+        .arg(number("waiting-room", "Make that event with a waiting room of so many places").value_parser(value_parser!(u32).range(1..)).conflicts_with("event"))
         .arg(number("event", "Go to this event").value_parser(value_parser!(i64)))
         .arg(number("rate", "Arrivals per second").value_parser(value_parser!(f64)).default_value("2000"))
         .arg(number("ramp", "Seconds in which the rate rises").value_parser(value_parser!(f64)).default_value("1"))
@@ -120,7 +122,10 @@ fn plan(given: &ArgMatches) -> Result<Plan, String> {
         target,
         sale: match given.get_one::<i64>("event") {
             Some(id) => Sale::Event(*id),
-            None => Sale::Make { seats: given.get_one("seats").copied().unwrap_or(SEATS) },
+            None => Sale::Make {
+                seats: given.get_one("seats").copied().unwrap_or(SEATS),
+                places: given.get_one("waiting-room").copied(),
+            },
         },
         buyers: given.get_one("buyers").copied().unwrap_or(1),
         rate,

@@ -38,7 +38,8 @@ pub struct Doc {
 pub struct Shown {
     pub name: &'static str,
     pub about: &'static str,
-    pub most: usize,
+    /// Longer ones are refused; none: one that cannot be right counts as none at all.
+    pub most: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +150,8 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
         all.push(header("X-User-Id", false, text(1, USER_CHARS), about));
     }
     for shown in doc.shows {
-        all.push(header(shown.name, false, text(1, shown.most), shown.about));
+        let schema = shown.most.map_or(json!({ "type": "string" }), |most| text(1, most));
+        all.push(header(shown.name, false, schema, shown.about));
     }
     // Calls of the line repeat themselves by nature.
     if doc.who != Who::Admin && doc.tag != "queue" && !operation.method.is_safe() {

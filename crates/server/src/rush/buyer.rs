@@ -14,7 +14,7 @@ use crate::load::connection::Answer;
 const BODY: &str = r#"{"userName":"Rush","phone":"010-1234-5678"}"#;
 /// Whoever is told to come again does so this often.
 const TRIES: u32 = 8;
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Buyer {
     pub plan: Arc<Plan>,
@@ -22,6 +22,8 @@ pub struct Buyer {
     pub run: Arc<str>,
     pub began: Instant,
     pub index: u64,
+    /// The entry to the waiting room, where there is one.
+    pub entry: Option<String>,
 }
 
 impl Buyer {
@@ -30,8 +32,15 @@ impl Buyer {
     }
 
     /// Everything this buyer went through.
-    pub async fn buy(self) -> Vec<Memory> {
-        let due = self.plan.due(self.index);
+    pub async fn buy(mut self) -> Vec<Memory> {
+        let mut due = self.plan.due(self.index);
+        if self.shop.waiting_room {
+            match self.stand_in_line().await {
+                Ok(entry) => self.entry = Some(entry),
+                Err(told) => return vec![told],
+            }
+            due = self.began.elapsed();
+        }
         let mut memories = match self.plan.habit(self.index) {
             Habit::Plain => self.until_settled(due, None).await,
             Habit::DoubleClick => {
@@ -78,6 +87,7 @@ impl Buyer {
         let user = self.user();
         let mut headers = vec![("X-User-Id", user.as_str())];
         headers.extend(key.map(|key| ("Idempotency-Key", key)));
+        headers.extend(self.entry.as_deref().map(|entry| ("X-Entry-Token", entry)));
         self.shop.target.request("POST", &path, &headers, BODY)
     }
 

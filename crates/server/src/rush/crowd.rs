@@ -36,7 +36,7 @@ pub async fn come(plan: Arc<Plan>, shop: Arc<Shop>, run: Arc<str>, watch: impl F
             look(&live, &mut watched, &watch);
         }
         live.arrived.fetch_add(1, Ordering::Relaxed);
-        let buyer = Buyer { plan: plan.clone(), shop: shop.clone(), run: run.clone(), began, index };
+        let buyer = Buyer { plan: plan.clone(), shop: shop.clone(), run: run.clone(), began, index, entry: None };
         let (counts, memories) = (live.clone(), memories.clone());
         buyers.spawn(async move {
             let mine = buyer.buy().await;

@@ -28,6 +28,8 @@ pub enum Sale {
     /// An event of the rush's own.
     Make {
         seats: u32,
+        /// With a waiting room of so many places.
+        places: Option<u32>,
     },
     Event(i64),
 }

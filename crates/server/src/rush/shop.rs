@@ -14,6 +14,8 @@ pub struct Shop {
     pub target: Target,
     pub event: i64,
     pub seats: u64,
+    /// The crowd stands in line first.
+    pub waiting_room: bool,
     admin_token: Option<String>,
     idle: Mutex<Vec<Connection>>,
 }
@@ -25,19 +27,22 @@ impl Shop {
             target: plan.target.clone(),
             event: 0,
             seats: 0,
+            waiting_room: false,
             admin_token: plan.admin_token.clone(),
             idle: Mutex::default(),
         };
         let event = match plan.sale {
             Sale::Event(id) => shop.get(&format!("/api/v1/events/{id}"), false).await?,
-            Sale::Make { seats } => {
-                let body = json!({ "name": "Rush", "seats": seats });
+            Sale::Make { seats, places } => {
+                let room = places.map(|places| json!({ "maxConcurrent": places }));
+                let body = json!({ "name": "Rush", "seats": seats, "waitingRoom": room });
                 shop.admin("POST", "/api/v1/admin/events", &body.to_string()).await?
             }
         };
         let event = &event["event"];
         shop.event = event["id"].as_i64().ok_or("the server showed no event")?;
         shop.seats = event["remainingSeats"].as_u64().ok_or("the server showed no seats")?;
+        shop.waiting_room = event["waitingRoom"] == true;
         Ok(shop)
     }
 

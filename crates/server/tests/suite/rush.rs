@@ -257,3 +257,21 @@ async fn without_the_token_it_says_what_it_could_not_compare() {
     assert!(rush.out.contains("9 sold, 0 sold twice, 0 lost"), "{}", rush.out);
     assert!(rush.out.contains("without ADMIN_TOKEN only the answers were compared"), "{}", rush.out);
 }
+
+/// Where there is a line, the crowd stands in it: never more inside than allowed, and everybody else
+/// is told by the line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_stands_in_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start(folder.path(), &[]).await;
+    let arguments = ["--buyers", "500", "--seats", "200", "--rate", "500", "--waiting-room", "20"];
+    let rush = run(command(process.address, &process.admin_token(), &arguments)).await;
+    let figures = rush.figures();
+    assert_eq!(rush.code, Some(0), "{figures}{}", rush.complaint);
+    assert_eq!((&figures["sold"], &figures["notInContract"]), (&200.into(), &0.into()), "{figures}");
+    let told = figures["outcomes"]["sold_out"].as_u64().unwrap();
+    assert!(told >= 300, "{figures}");
+    let verified = verify(folder.path()).await;
+    assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.complaint);
+    assert!(verified.out.contains("ok      never more inside than allowed"), "{}", verified.out);
+}

@@ -5,6 +5,7 @@ mod contract;
 mod crowd;
 
 mod forged;
+mod killed;
 mod lost;
 
 use serde_json::{Value, json};

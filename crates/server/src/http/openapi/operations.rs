@@ -26,13 +26,13 @@ const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives:
 const ENTRY: &[Shown] = &[Shown {
     name: "X-Entry-Token",
     about: "The token of a live entry, where the event has a waiting room.",
-    most: 32,
+    most: None,
 }];
 
 const TICKET: &[Shown] = &[Shown {
     name: "X-Queue-Ticket",
     about: "The ticket of an earlier answer: the same place again, also after the door forgot it.",
-    most: TICKET_CHARS,
+    most: Some(TICKET_CHARS),
 }];
 
 const SALE: &[fn() -> Refusal] = &[

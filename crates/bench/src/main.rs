@@ -5,6 +5,7 @@ mod figures;
 mod gateway;
 mod generator;
 mod ledger;
+mod line;
 mod machine;
 mod measure;
 mod product;
@@ -30,7 +31,8 @@ bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POST
                                          one contender, until it is killed
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
-bench ledger                             the embedded ledger alone";
+bench ledger                             the embedded ledger alone
+bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         }
         ["load", address, ref rest @ ..] => by_hand(address, rest),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
+        ["line-bytes"] => println!("{}", line::bytes()),
+        ["line", folder] => program::line_alone(Path::new(folder)),
         ["ledger"] => {
             for size in [1, 32, 256] {
                 ledger::run(100_000u64.min(500 * size) / size, size);

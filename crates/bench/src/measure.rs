@@ -177,6 +177,16 @@ impl Bench {
         }
     }
 
+    pub fn redis_url(&self) -> String {
+        self.services.redis_url()
+    }
+
+    /// In a process of its own, so that nothing else is counted.
+    pub fn line_bytes(&self) -> f64 {
+        let output = myself().arg("line-bytes").output().expect("it runs");
+        String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+    }
+
     fn through_gateway(
         &self,
         servers: &[Running],
@@ -194,7 +204,7 @@ impl Bench {
     }
 
     /// Empty services for the product.
-    fn scaled(&self) -> (Place, TempDir) {
+    pub fn scaled(&self) -> (Place, TempDir) {
         let folder = self.empty();
         let services = vec![
             ("DATABASE_URL", self.services.fresh()),

@@ -1,18 +1,19 @@
-//! What can be asked of an event. A command is whole before it is queued: nothing is looked up,
+//! What can be asked of an event; `stays.rs` says it of a room type. A command is whole before it is queued: nothing is looked up,
 //! parsed or awaited between the queue and the decision.
 
 use crate::event::{Amendment, Turn};
 use crate::history::Actor;
+use crate::holds::HoldTerms;
 use crate::ids::{Number, RequestName};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct Command<A = Action> {
     pub actor: Actor,
     /// Order of arrival; none for what is ordered by the server's queue alone.
     pub number: Option<Number>,
     pub name: RequestName,
     pub key: Option<Key>,
-    pub action: Action,
+    pub action: A,
 }
 
 /// A caller's `Idempotency-Key`, with a digest of what was asked.
@@ -57,10 +58,11 @@ pub struct Terms {
     pub user_ttl_ms: i64,
     /// How long an answer is kept for its key.
     pub key_ttl_ms: i64,
+    pub holds: HoldTerms,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Terms { user_ttl_ms: 900_000, key_ttl_ms: 86_400_000 }
+        Terms { user_ttl_ms: 900_000, key_ttl_ms: 86_400_000, holds: HoldTerms::default() }
     }
 }

@@ -164,7 +164,8 @@ pub fn is_hold_key(text: &str) -> bool {
             })
     };
     // Crockford's letters, and no more than 128 bits.
-    let crockford = |b: u8| b.is_ascii_digit() || (b.is_ascii_alphabetic() && !b"ILOU".contains(&b.to_ascii_uppercase()));
+    let crockford =
+        |b: u8| b.is_ascii_digit() || (b.is_ascii_alphabetic() && !b"ILOU".contains(&b.to_ascii_uppercase()));
     let ulid = || text.len() == ULID_CHARS && text.bytes().all(crockford) && text.as_bytes()[0] <= b'7';
     uuid() || ulid()
 }
@@ -175,9 +176,11 @@ mod tests {
 
     #[test]
     fn keys_are_uuids_or_ulids() {
-        for good in
-            ["0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11", "0B4C7B1E-9F0F-4B57-8F7E-2F6F3F1A9C11", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]
-        {
+        for good in [
+            "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11",
+            "0B4C7B1E-9F0F-4B57-8F7E-2F6F3F1A9C11",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ] {
             assert!(is_hold_key(good), "{good}");
         }
         for bad in [

@@ -85,12 +85,23 @@ pub struct Stay {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A room on each of these nights, or none.
-    Hold { dates: Dates, key: Box<str> },
-    OnHold { n: u64, ask: Ask },
+    Hold {
+        dates: Dates,
+        key: Box<str>,
+    },
+    OnHold {
+        n: u64,
+        ask: Ask,
+    },
     /// Gives a confirmed stay back.
-    Cancel { n: u64 },
+    Cancel {
+        n: u64,
+    },
     /// Nights before `today` are as they were.
-    Amend { amendment: Amendment, today: Night },
+    Amend {
+        amendment: Amendment,
+        today: Night,
+    },
 }
 
 impl Action {

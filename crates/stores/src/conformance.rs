@@ -7,11 +7,16 @@
 pub mod arrive;
 pub mod bent;
 pub mod broken;
+pub mod broken_rooms;
+pub mod calendar;
 pub mod commit;
 pub mod contention;
 pub mod decide;
+pub mod expiry;
+pub mod hotel;
 pub mod once;
 pub mod reads;
+pub mod stays;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -52,6 +57,9 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("once", |s| Box::pin(once::chapter(s))),
     ("reads", |s| Box::pin(reads::chapter(s))),
     ("contention", |s| Box::pin(contention::chapter(s))),
+    ("stays", |s| Box::pin(stays::chapter(s))),
+    ("expiry", |s| Box::pin(expiry::chapter(s))),
+    ("calendar", |s| Box::pin(calendar::chapter(s))),
 ];
 
 /// `Err` with the given words unless the condition holds.

@@ -2,6 +2,7 @@
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
 pub mod postgres;
+pub mod rooms;
 pub mod sqlite;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use rules::ids::{EventId, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::Moment;
 
+use self::rooms::Rooms;
 use crate::Working;
 
 /// At most so many commands change an event in one transaction.
@@ -87,7 +89,7 @@ pub struct Snapshot {
     pub sold: Vec<Seat>,
 }
 
-pub trait Ledger: Send + Sync + 'static {
+pub trait Ledger: Rooms + Send + Sync + 'static {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
     fn commit(&self, batch: Batch) -> Answered<Committed>;
 

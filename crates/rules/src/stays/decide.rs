@@ -227,9 +227,7 @@ impl Session {
         {
             return Ok(Done::Held { hold: Box::new(same.clone()), now: self.now, fresh: false });
         }
-        let anothers = |hold: &Hold| {
-            hold.live(self.now) && &*hold.key == key && hold.owner != *user && hold.on == stock
-        };
+        let anothers = |hold: &Hold| hold.live(self.now) && &*hold.key == key && hold.owner != *user && hold.on == on;
         if self.holds.values().any(anothers) {
             return Err(Refusal::HoldKeyConflict);
         }

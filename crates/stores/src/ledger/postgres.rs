@@ -13,6 +13,7 @@ mod planted;
 mod prepare;
 mod queries;
 mod resolve;
+mod rooms;
 mod rows;
 mod session;
 mod trouble;

@@ -7,6 +7,7 @@ mod apply;
 mod folder;
 mod queries;
 mod readers;
+mod rooms;
 mod rows;
 mod trouble;
 mod verify;
@@ -93,7 +94,11 @@ impl SqliteLedger {
         let mut conn = Connection::open(&database)?;
         configure(&conn)?;
         migrate(&mut conn)?;
-        let newest: Option<i64> = conn.query_row("SELECT max(changed_at) FROM event", [], |row| row.get(0))?;
+        let newest: Option<i64> = conn.query_row(
+            "SELECT max(changed_at) FROM (SELECT changed_at FROM event UNION ALL SELECT changed_at FROM room_type)",
+            [],
+            |row| row.get(0),
+        )?;
         let clock = (surroundings.clock)(Moment(newest.unwrap_or(i64::MIN)));
         let (jobs, waiting) = mpsc::channel();
         let halls = Arc::new(Halls::default());
@@ -137,7 +142,7 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     conn.pragma_update(None, "cache_size", -65_536)?;
     conn.busy_timeout(Duration::from_secs(1))?;
-    conn.set_prepared_statement_cache_capacity(64);
+    conn.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod doors;
 mod planted;
 mod postgres;
 mod redis;
+mod rooms;
 mod sqlite;
 mod verify;
 

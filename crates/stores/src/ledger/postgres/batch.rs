@@ -10,6 +10,7 @@ use rules::decide::{self, Answer, Decision, Known};
 use rules::event::Event;
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::subject::Subject;
 use rules::time::Moment;
 use tokio_postgres::Row;
 
@@ -22,11 +23,11 @@ use super::{Inner, planted, rows};
 use crate::ledger::{Batch, Committed, Fault};
 
 /// How one attempt ended.
-enum Tried {
-    Done(Committed),
+pub enum Tried<T = Committed> {
+    Done(T),
     NoSuchEvent,
     /// COMMIT was sent, and nobody said how it ended.
-    Unknown(Unknown),
+    Unknown(Unknown<T>),
 }
 
 pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
@@ -48,7 +49,7 @@ pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
     let committed = match tried.map_err(Trouble::fault)? {
         Tried::Done(committed) => committed,
         Tried::NoSuchEvent => return Err(Fault::NoSuchEvent),
-        Tried::Unknown(unknown) => resolve::resolve(ledger, batch.event, unknown).await?,
+        Tried::Unknown(unknown) => resolve::resolve(ledger, Subject::Event(batch.event), unknown).await?,
     };
     ledger.learn(&committed.event);
     Ok(committed)
@@ -107,13 +108,13 @@ async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tri
 }
 
 /// What the answer to COMMIT, or its absence, says.
-fn finish(
+pub fn finish<T>(
     mut session: Session,
     written: Result<Result<(), tokio_postgres::Error>, Trouble>,
-    committed: Committed,
+    committed: T,
     first: u64,
     id: String,
-) -> Result<Tried, Trouble> {
+) -> Result<Tried<T>, Trouble> {
     match written {
         Ok(Ok(())) => {
             session.clean();
@@ -132,7 +133,7 @@ fn finish(
 }
 
 /// Nothing was written: the transaction only has to let go of its lock.
-async fn ended(mut session: Session, tried: Tried) -> Result<Tried, Trouble> {
+pub async fn ended<T>(mut session: Session, tried: Tried<T>) -> Result<Tried<T>, Trouble> {
     within(session.batch_execute("COMMIT")).await??;
     session.clean();
     Ok(tried)

@@ -123,6 +123,6 @@ pub fn entry(row: &Row) -> Result<Entry, Trouble> {
     })
 }
 
-fn unknown(word: &str) -> Trouble {
+pub fn unknown(word: &str) -> Trouble {
     Trouble::Broken(format!("unknown word {word:?}"))
 }

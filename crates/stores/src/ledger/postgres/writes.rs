@@ -69,7 +69,7 @@ impl Writer {
         }
         sent.push(Box::pin(self.append(session, page)));
         if !writes.answers.is_empty() {
-            sent.push(Box::pin(self.keep(session, id, &writes.answers)));
+            sent.push(Box::pin(keep(session, &self.keep_answers, id, &writes.answers)));
             let old = now.0 - page.key_ttl_ms;
             sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&id, &old]).await }));
         }
@@ -92,16 +92,6 @@ impl Writer {
         execute(session, &self.append_history, &row).await
     }
 
-    async fn keep(&self, session: &Session, id: i64, new: &[NewAnswer]) -> Result<(), Error> {
-        let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
-        let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
-        let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
-        let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
-        // Plain data: writing it as JSON cannot fail.
-        let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
-        execute(session, &self.keep_answers, &[&id, &user, &key, &content, &at, &kept]).await
-    }
-
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
         let row: [&(dyn ToSql + Sync); 11] = [
@@ -121,6 +111,16 @@ impl Writer {
     }
 }
 
+pub async fn keep(session: &Session, statement: &Statement, subject: i64, new: &[NewAnswer]) -> Result<(), Error> {
+    let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
+    let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
+    let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
+    let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
+    // Plain data: writing it as JSON cannot fail.
+    let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
+    execute(session, statement, &[&subject, &user, &key, &content, &at, &kept]).await
+}
+
 async fn sell(session: &Session, statement: &Statement, id: i64, sales: &[Sale]) -> Result<(), Error> {
     let seat: Vec<i32> = sales.iter().map(|s| s.seat.0 as i32).collect();
     let owner: Vec<Option<&str>> = sales.iter().map(|s| s.owner.as_ref().map(|o| o.user.as_str())).collect();
@@ -134,6 +134,6 @@ async fn sell(session: &Session, statement: &Statement, id: i64, sales: &[Sale])
     execute(session, statement, &[&id, &seat, &owner, &unit, &limit, &n, &at, &number, &buyer, &phone]).await
 }
 
-async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
+pub async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
     session.execute(statement, row).await.map(|_| ())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rules::decide::{self, Answer, Decision, KeptAnswer, Known};
+use rules::decide::{self, Answer, Decision, KeptAnswer, Known, NewAnswer};
 use rules::event::{Event, NewEvent, State};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
@@ -17,9 +17,6 @@ use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 use super::rows::{self, Halls};
 use super::{queries, trouble};
 use crate::ledger::{Batch, Committed};
-
-/// How a batch is run: together, or with care.
-pub type Run = fn(&Connection, &Halls, &Batch, Moment) -> Result<Option<Committed>>;
 
 /// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
 /// every command runs alone, so that only the guilty one fails.
@@ -51,7 +48,7 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
 }
 
 /// All of `work` or none of it.
-fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     conn.prepare_cached("SAVEPOINT step")?.execute([])?;
     let result = work();
     // Some errors end the whole transaction; then there is no savepoint to go back to.
@@ -113,7 +110,7 @@ fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
     Ok(known)
 }
 
-fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
+pub fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
     let kept: String = row.get(2)?;
     Ok(KeptAnswer {
         content: row.get(0)?,
@@ -153,17 +150,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
             entry.at.0,
         ])?;
     }
-    for new in &writes.answers {
-        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
-        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
-            id.0,
-            new.user.as_str(),
-            &*new.key,
-            new.answer.content,
-            new.answer.at.0,
-            kept
-        ])?;
-    }
+    keep_answers(conn, id.0, &writes.answers)?;
     if writes.event_changed {
         conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
             id.0,
@@ -186,6 +173,21 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
     ])?)
 }
 
+pub fn keep_answers(conn: &Connection, subject: i64, answers: &[NewAnswer]) -> Result<()> {
+    for new in answers {
+        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
+        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
+            subject,
+            new.user.as_str(),
+            &*new.key,
+            new.answer.content,
+            new.answer.at.0,
+            kept
+        ])?;
+    }
+    Ok(())
+}
+
 /// Parameters 1 to 10 of both statements that sell.
 fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &Sale) -> Result<()> {
     let owner = sale.owner.as_ref();
@@ -202,7 +204,7 @@ fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &
 }
 
 /// A guarded write that hit anything but its one row means that the rules and the rows disagree.
-fn exactly_one(changed: usize) -> Result<()> {
+pub fn exactly_one(changed: usize) -> Result<()> {
     if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
 }
 

@@ -118,6 +118,6 @@ pub fn entry(row: &Row<'_>) -> Result<Entry> {
     })
 }
 
-fn unknown(column: usize, word: &str) -> Error {
+pub fn unknown(column: usize, word: &str) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
 }

@@ -4,7 +4,7 @@
 use crate::event::{Amendment, Turn};
 use crate::history::Actor;
 use crate::holds::HoldTerms;
-use crate::ids::{Number, RequestName};
+use crate::ids::{Number, RequestName, Seat};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command<A = Action> {
@@ -27,6 +27,11 @@ pub struct Key {
 pub enum Action {
     /// The lowest free seat, first come, first served.
     Reserve(Buyer),
+    /// This seat and no other, by the same rules.
+    ReserveSeat {
+        seat: Seat,
+        buyer: Buyer,
+    },
     /// Gives the seat of this sale back.
     Cancel {
         n: u64,
@@ -40,6 +45,11 @@ impl Action {
     /// In a batch, what gives back comes first: those behind it may have the seat.
     pub fn gives_back(&self) -> bool {
         matches!(self, Action::Cancel { .. })
+    }
+
+    /// It asks for a seat: it comes through the door and gets a number.
+    pub fn wants_a_seat(&self) -> bool {
+        matches!(self, Action::Reserve(_) | Action::ReserveSeat { .. })
     }
 }
 

@@ -3,8 +3,7 @@
 //! `needs` names what to read, the ledger reads it under the event's lock, `decide` answers every
 //! command and says what to write. In a batch what gives back comes first, then by number.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::command::{Action, Buyer, Command, Terms};
 use crate::event::{Amendment, Event, State, Turn};
@@ -12,6 +11,7 @@ use crate::history::{Actor, Entry, Happened};
 use crate::ids::{ReservationId, Seat, User};
 use crate::outcome::{Done, Fault, Forbidden, Kept, Outcome, Problem, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
+use crate::stock::{Gap, Row, Stock, Was};
 use crate::time::Moment;
 
 /// What must be read, after the lock was taken, to decide a batch.
@@ -23,13 +23,18 @@ pub struct Needs<'a> {
     pub keys: Vec<(&'a User, &'a str)>,
     /// Sales by history number.
     pub sales: Vec<u64>,
+    /// The rows of these seats: each once.
+    pub seats: Vec<Seat>,
     /// This many of the lowest seats that came back.
     pub free_seats: usize,
+    /// This many gaps behind the cursor, lowest first.
+    pub gaps: usize,
 }
 
 pub fn needs(commands: &[Command]) -> Needs<'_> {
     let mut needs = Needs::default();
     let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
+    let (mut seats, mut lowest) = (HashSet::new(), 0);
     for command in commands {
         if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
             && keys.insert((user, &*key.text))
@@ -37,8 +42,12 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
             needs.keys.push((user, &key.text));
         }
         match &command.action {
-            Action::Reserve(_) => {
-                needs.free_seats += 1;
+            Action::Reserve(_) | Action::ReserveSeat { .. } => {
+                match command.action {
+                    Action::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
+                    Action::ReserveSeat { .. } => {}
+                    _ => lowest += 1,
+                }
                 if let Some(user) = command.actor.user()
                     && users.insert(user)
                 {
@@ -49,6 +58,12 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
             Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
         }
     }
+    // Those who choose may take what those behind them would have been given.
+    if lowest > 0 {
+        needs.free_seats = lowest + needs.seats.len();
+    }
+    // Whoever only chooses still moves the cursor along, so that it never falls far behind.
+    needs.gaps = needs.free_seats.max(needs.seats.len().min(1));
     needs
 }
 
@@ -62,6 +77,11 @@ pub struct Known {
     pub sales: HashMap<u64, Sale>,
     /// The lowest seats that came back.
     pub free: Vec<Seat>,
+    /// Of the seats that were asked about, those that have a row.
+    pub rows: HashMap<Seat, Row>,
+    /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
+    /// not asked for.
+    pub gaps: Option<Vec<Gap>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,12 +131,18 @@ pub struct Writes {
     pub answers: Vec<NewAnswer>,
     /// Name, limit, opening or state differ: more of the event's row is written than its counts.
     pub event_changed: bool,
+    /// How many rows the cursor passed.
+    pub cursor_moved: u32,
 }
+
+/// A batch that was refused still moves the cursor if the next one would have to read so many rows
+/// again.
+const CURSOR_FAR: u32 = 1_000;
 
 impl Writes {
     /// Nothing to write: the batch was refused, and needs neither lock nor flush.
     pub fn is_empty(&self) -> bool {
-        self.history.is_empty()
+        self.history.is_empty() && self.cursor_moved < CURSOR_FAR
     }
 }
 
@@ -141,6 +167,9 @@ pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, 
     for i in order(commands) {
         answers[i] = Some(session.answer(&commands[i]));
     }
+    session.event.counts.cursor = session.stock.cursor();
+    session.event.counts.came_back = session.stock.came_back();
+    session.writes.cursor_moved = session.stock.cursor().saturating_sub(event.counts.cursor);
     Decision { answers: answers.into_iter().flatten().collect(), writes: session.writes, after: session.event }
 }
 
@@ -156,7 +185,7 @@ struct Session {
     holdings: HashMap<User, Vec<Holding>>,
     answers: HashMap<(User, Box<str>), KeptAnswer>,
     sales: HashMap<u64, Sale>,
-    free: BinaryHeap<Reverse<Seat>>,
+    stock: Stock,
     terms: Terms,
     now: Moment,
     writes: Writes,
@@ -164,12 +193,13 @@ struct Session {
 
 impl Session {
     fn new(event: Event, known: Known, terms: Terms, now: Moment) -> Session {
+        let stock = Stock::new(event.extent(), known.free, known.gaps, known.rows);
         Session {
             event,
             holdings: known.holdings,
             answers: known.answers,
             sales: known.sales,
-            free: known.free.into_iter().map(Reverse).collect(),
+            stock,
             terms,
             now,
             writes: Writes::default(),
@@ -195,7 +225,8 @@ impl Session {
             return Err(Refusal::NotFound);
         }
         match &command.action {
-            Action::Reserve(buyer) => self.reserve(command, buyer),
+            Action::Reserve(buyer) => self.reserve(command, None, buyer),
+            Action::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
             Action::Cancel { n } => self.cancel(command, *n),
             Action::Turn(turn) => self.turn(*turn),
             Action::Amend(amendment) => self.amend(amendment),
@@ -223,7 +254,11 @@ impl Session {
         self.writes.answers.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
     }
 
-    fn reserve(&mut self, command: &Command, buyer: &Buyer) -> Result<Done, Refusal> {
+    /// The chosen seat, or the lowest free one.
+    fn reserve(&mut self, command: &Command, chosen: Option<Seat>, buyer: &Buyer) -> Result<Done, Refusal> {
+        if chosen.is_some_and(|seat| !self.event.has_seat(seat)) {
+            return Err(Refusal::NotFound);
+        }
         if let Some(refusal) = self.event.shut(self.now) {
             return Err(refusal);
         }
@@ -231,7 +266,16 @@ impl Session {
             Some(user) => Some(self.next_unit(user)?),
             None => None,
         };
-        let (seat, again) = self.lowest_free().ok_or(Refusal::SoldOut)?;
+        if let Some(seat) = chosen
+            && owner.as_ref().is_some_and(|owner| self.is_of(seat, &owner.user))
+        {
+            return Err(Refusal::AlreadyReserved { seat });
+        }
+        let row = || Row::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
+        let (seat, was) = match chosen {
+            Some(seat) => (seat, self.stock.take(seat, row).ok_or(Refusal::SeatTaken)?),
+            None => self.stock.take_lowest(row).ok_or(Refusal::SoldOut)?,
+        };
         self.event.counts.sold += 1;
         let n = self.happened(Happened::Reserved, command, Some(seat), owner.as_ref().map(|o| o.user.clone()));
         if let Some(unit) = &owner {
@@ -247,7 +291,10 @@ impl Session {
             number: command.number,
             at: self.now,
         };
-        if again { &mut self.writes.resold } else { &mut self.writes.sold }.push(sale);
+        match was {
+            Was::Free => self.writes.resold.push(sale),
+            Was::Untouched => self.writes.sold.push(sale),
+        }
         Ok(Done::Reserved(Reserved {
             reservation: ReservationId { event: self.event.id, n },
             seat,
@@ -286,17 +333,12 @@ impl Session {
         (self.terms.user_ttl_ms > 0).then(|| (self.terms.user_ttl_ms as u64).div_ceil(1000))
     }
 
-    /// The lowest free seat, and whether it was sold before. Seats that came back all lie at or
-    /// below the cursor, so they come first.
-    fn lowest_free(&mut self) -> Option<(Seat, bool)> {
-        if let Some(Reverse(seat)) = self.free.pop() {
-            return Some((seat, true));
+    fn is_of(&self, seat: Seat, user: &User) -> bool {
+        match self.stock.row(seat) {
+            Some(Row::Sold { owner }) => owner.as_ref() == Some(user),
+            Some(Row::Held { owner, .. }) => owner == user,
+            Some(Row::Free) | None => false,
         }
-        if self.event.counts.cursor >= self.event.seat_count() {
-            return None;
-        }
-        self.event.counts.cursor += 1;
-        Some((Seat(self.event.counts.cursor), false))
     }
 
     fn cancel(&mut self, command: &Command, n: u64) -> Result<Done, Refusal> {
@@ -316,7 +358,7 @@ impl Session {
             holdings.retain(|h| h.n != n);
         }
         self.event.counts.sold -= 1;
-        self.free.push(Reverse(seat));
+        self.stock.give_back(seat);
         self.writes.freed.push(Freed { seat, n });
         self.happened(Happened::Cancelled, command, Some(seat), owner);
         Ok(Done::Cancelled)

@@ -17,5 +17,6 @@ pub mod outcome;
 pub mod phone;
 pub mod seats;
 pub mod stays;
+pub mod stock;
 pub mod subject;
 pub mod time;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rules::arrive::Arrival;
-use rules::command::{Action, Buyer, Command, Key};
+use rules::command::{Action, Command, Key};
 use rules::decide::Answer;
 use rules::history::Actor;
 use rules::ids::{Address, EventId, Number};
@@ -41,19 +41,24 @@ pub struct Told {
     pub number: Option<Number>,
 }
 
-/// Reserves the lowest free seat of an event, first come, first served.
+/// Reserves a seat of an event: the lowest free one, first come, first served, or the chosen one.
 pub async fn reserve(
     app: &App,
     event: EventId,
     actor: Actor,
     address: Address,
     key: Option<Key>,
-    buyer: Buyer,
+    action: Action,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
+    if let Action::ReserveSeat { seat, .. } = &action
+        && !lane.hall().has_seat(*seat)
+    {
+        return Err(Refusal::NotFound);
+    }
     let name = app.names.next();
     let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
-    let command = Command { actor, number: None, name, key, action: Action::Reserve(buyer) };
+    let command = Command { actor, number: None, name, key, action };
     wait(lane, command, Some(arrival)).await
 }
 

@@ -9,6 +9,7 @@ pub mod bent;
 pub mod broken;
 pub mod broken_rooms;
 pub mod calendar;
+pub mod chosen;
 pub mod commit;
 pub mod contention;
 pub mod decide;
@@ -53,6 +54,7 @@ pub type Chapter = for<'a> fn(&'a Stand) -> Pin<Box<dyn Future<Output = Verdict>
 pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("arrive", |s| Box::pin(arrive::chapter(s))),
     ("decide", |s| Box::pin(decide::chapter(s))),
+    ("chosen", |s| Box::pin(chosen::chapter(s))),
     ("commit", |s| Box::pin(commit::chapter(s))),
     ("once", |s| Box::pin(once::chapter(s))),
     ("reads", |s| Box::pin(reads::chapter(s))),
@@ -102,6 +104,12 @@ impl Stand {
             key: None,
             action: Action::Reserve(Buyer { name: Some("Tester".into()), phone }),
         }
+    }
+
+    pub fn choose(&self, user: &str, seat: u32) -> Command {
+        let command = self.reserve(user);
+        let Action::Reserve(buyer) = command.action else { return command };
+        Command { action: Action::ReserveSeat { seat: Seat(seat), buyer }, ..command }
     }
 
     pub fn cancel(&self, user: &str, n: u64) -> Command {

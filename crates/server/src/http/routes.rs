@@ -29,11 +29,15 @@ pub fn table() -> Vec<Route> {
         spoken("/api/v1/events/{eventId}/seats").on(GET, seats::list, doc::SEATS),
         spoken("/api/v1/events/{eventId}/seats/reservation/fcfs").on(POST, fcfs::post, doc::RESERVE).limiting_itself(),
         spoken("/api/v1/events/{eventId}/seats/{seatId}").on(GET, seats::one, doc::SEAT),
+        spoken("/api/v1/events/{eventId}/seats/{seatId}/reservation")
+            .on(POST, fcfs::post, doc::RESERVE_SEAT)
+            .limiting_itself(),
         // the same for event 1
         spoken("/api/v1/seats").on(GET, seats::list, doc::FIRST_SEATS),
         spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE).limiting_itself(),
         spoken_1_0("/api/v1/seats/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_1_0).limiting_itself(),
         spoken("/api/v1/seats/{seatId}").on(GET, seats::one, doc::FIRST_SEAT),
+        spoken("/api/v1/seats/{seatId}/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_SEAT).limiting_itself(),
         spoken("/fcfs/join").on(POST, fcfs::post, doc::JOIN).limiting_itself(),
         // what a buyer has
         at("/api/v1/reservations").on(GET, reservations::mine, doc::MINE),

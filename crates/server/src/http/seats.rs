@@ -63,7 +63,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
     let (event, seat) = (asked.event()?, asked.seat()?);
     let hall = app.lanes.find(event).await?.hall();
-    if seat.0 < 1 || seat.0 > hall.seat_count() {
+    if !hall.has_seat(seat) {
         return Err(Refusal::NotFound.into());
     }
     let sale = app.ledger.sale_of_seat(event, seat).await.map_err(|f| refusal(&f))?;

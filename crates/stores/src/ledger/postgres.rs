@@ -185,7 +185,7 @@ impl Inner {
     async fn events(&self, query: &'static str, row: Vec<Box<dyn ToSql + Sync + Send>>) -> Result<Vec<Event>, Trouble> {
         let mut events = Vec::new();
         for row in self.rows(query, &row).await? {
-            self.clock.saw(Moment(row.try_get(11)?));
+            self.clock.saw(Moment(row.try_get(13)?));
             if let Some(hall) = self.hall(EventId(row.try_get(0)?)).await? {
                 events.push(rows::event(&row, hall)?.0);
             }

@@ -35,6 +35,21 @@ const SALE: &[fn() -> Refusal] = &[
     || Refusal::NoNumber,
 ];
 
+/// As `SALE`, and the seat may be somebody else's.
+const CHOICE: &[fn() -> Refusal] = &[
+    || Refusal::NotFound,
+    || Refusal::AlreadyAsking { retry_after: 1 },
+    || Refusal::NotOpen { opens_at: None, retry_after: None },
+    || Refusal::Closed,
+    || Refusal::AlreadyReserved { seat: Seat(1) },
+    || Refusal::SeatTaken,
+    || Refusal::Contention,
+    || Refusal::KeyMismatch,
+    || Refusal::DoorUnreachable,
+    || Refusal::DoorFailed,
+    || Refusal::NoNumber,
+];
+
 const fn reserve(id: &'static str, summary: &'static str, who: Who, takes: Takes) -> Doc {
     Doc { id, tag: "seats", summary, who, takes, paged: false, gives: RESERVED, refuses: SALE }
 }
@@ -62,6 +77,16 @@ pub const RESERVE: Doc = reserve(
     Who::User,
     Takes::MaybeJson("BuyerInAnyDialect"),
 );
+pub const RESERVE_SEAT: Doc = Doc {
+    refuses: CHOICE,
+    ..reserve(
+        "reserveSeat",
+        "This seat and no other, by the same rules.",
+        Who::User,
+        Takes::MaybeJson("BuyerInAnyDialect"),
+    )
+};
+pub const FIRST_RESERVE_SEAT: Doc = Doc { id: "reserveSeatOfFirstEvent", who: Who::MaybeUser, ..RESERVE_SEAT };
 pub const FIRST_SEATS: Doc = Doc { id: "listSeatsOfFirstEvent", ..SEATS };
 pub const FIRST_SEAT: Doc = Doc { id: "getSeatOfFirstEvent", ..SEAT };
 pub const FIRST_RESERVE: Doc = reserve(

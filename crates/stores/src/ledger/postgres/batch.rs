@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::future::{try_join, try_join3, try_join4};
-use rules::command::{Action, Command};
+use rules::command::Command;
 use rules::decide::{self, Answer, Decision, Known};
 use rules::event::Event;
 use rules::outcome::{Outcome, Refusal};
@@ -32,7 +32,7 @@ pub enum Tried<T = Committed> {
 
 pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
     let Some(hall) = ledger.hall(batch.event).await.map_err(Trouble::fault)? else { return Err(Fault::NoSuchEvent) };
-    let only_wanted = batch.commands.iter().all(|command| matches!(command.action, Action::Reserve(_)));
+    let only_wanted = batch.commands.iter().all(|command| command.action.wants_a_seat());
     if only_wanted && ledger.nothing_left(batch.event) {
         let refused = refuse(ledger, batch, &hall).await.map_err(Trouble::fault)?;
         if let Some(refused) = refused {
@@ -69,7 +69,7 @@ async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Optio
     session.clean();
     let Some(row) = event else { return Ok(None) };
     let (event, newest) = rows::event(&row, hall.clone())?;
-    let now = Moment(row.try_get(11)?).max(newest);
+    let now = Moment(row.try_get(13)?).max(newest);
     let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
     ledger.learn(&event);
     Ok(writes.is_empty().then_some(Committed { answers, event: after }))
@@ -92,11 +92,14 @@ async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tri
     let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
     let (event, now) = locked(ledger, &row, &now, hall)?;
     let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
-    let Some(first) = writes.history.first().map(|entry| entry.n) else {
-        return ended(session, Tried::Done(Committed { answers, event: after })).await;
-    };
     let id = uuid::Uuid::new_v4().to_string();
     let page = Page { before: &event, after: &after, writes: &writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: &id };
+    let Some(first) = writes.history.first().map(|entry| entry.n) else {
+        if !writes.is_empty() {
+            within(writer.write(&session, &page)).await??;
+        }
+        return ended(session, Tried::Done(Committed { answers, event: after })).await;
+    };
     #[cfg(feature = "planted")]
     if ledger.planted == planted::Bug::AnswerBeforeCommit {
         planted::write_later(session, writer, (event, after.clone()), writes, now, id);

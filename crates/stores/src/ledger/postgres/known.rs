@@ -1,6 +1,6 @@
 //! What must be read to decide a batch, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join4};
+use futures_util::future::{OptionFuture, try_join, try_join3};
 use rules::command::Command;
 use rules::decide::{Known, needs};
 use rules::ids::{EventId, User};
@@ -21,6 +21,8 @@ pub struct Reads {
     answers: Statement,
     sales: Statement,
     free_seats: Statement,
+    rows_of_seats: Statement,
+    gaps: Statement,
 }
 
 impl Reads {
@@ -33,6 +35,8 @@ impl Reads {
             answers: session.prepared(queries::ANSWERS).await?,
             sales: session.prepared(queries::SALES).await?,
             free_seats: session.prepared(queries::FREE_SEATS).await?,
+            rows_of_seats: session.prepared(queries::ROWS_OF_SEATS).await?,
+            gaps: session.prepared(queries::GAPS).await?,
         })
     }
 
@@ -50,9 +54,15 @@ impl Reads {
             (!keys.is_empty()).then_some(async { session.query(&self.answers, &[&event.0, &key_users, &keys]).await });
         let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
         let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
-        let (holdings, answers, sales, free) =
-            try_join4(rows_of(holdings), rows_of(answers), rows_of(sales), rows_of(free)).await?;
-        Ok(Raw { holdings, answers, sales, free })
+        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
+        let chosen =
+            (!seats.is_empty()).then_some(async { session.query(&self.rows_of_seats, &[&event.0, &seats]).await });
+        let most = needs.gaps as i64;
+        let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
+        let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
+        let stock = try_join3(rows_of(free), rows_of(chosen), rows_of(gaps));
+        let ((holdings, answers, sales), (free, chosen, gaps)) = try_join(people, stock).await?;
+        Ok(Raw { holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps })
     }
 }
 
@@ -66,6 +76,9 @@ pub struct Raw {
     answers: Vec<Row>,
     sales: Vec<Row>,
     free: Vec<Row>,
+    chosen: Vec<Row>,
+    gaps: Vec<Row>,
+    gaps_wanted: usize,
 }
 
 impl Raw {
@@ -74,6 +87,8 @@ impl Raw {
             holdings: rows::holdings(&self.holdings)?,
             answers: rows::answers(&self.answers)?,
             free: rows::seats(&self.free)?,
+            rows: rows::seat_rows(&self.chosen)?,
+            gaps: (self.gaps_wanted > 0).then(|| rows::gaps(&self.gaps, self.gaps_wanted)).transpose()?,
             ..Known::default()
         };
         for row in &self.sales {

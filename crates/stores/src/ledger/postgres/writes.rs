@@ -94,12 +94,14 @@ impl Writer {
 
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
-        let row: [&(dyn ToSql + Sync); 11] = [
+        let row: [&(dyn ToSql + Sync); 13] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
             &(counts.cursor as i32),
             &(counts.sold as i32),
+            &(counts.held as i32),
+            &(counts.came_back as i32),
             &now.0,
             &&*after.name,
             &(after.max_per_user as i32),

@@ -10,6 +10,7 @@ use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::{Hall, Sale};
+use rules::stock::Gap;
 use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
@@ -69,7 +70,7 @@ pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) ->
 
 fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
-    let known = read(conn, batch)?;
+    let known = read(conn, &event, batch)?;
     let Decision { answers, writes, after } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
     if !writes.is_empty() {
         write(conn, &event, &after, &writes, now)?;
@@ -77,7 +78,7 @@ fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Momen
     Ok(Some(Committed { answers, event: after }))
 }
 
-fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
+fn read(conn: &Connection, found: &Event, batch: &Batch) -> Result<Known> {
     let needs = decide::needs(&batch.commands);
     let event = batch.event.0;
     let mut known = Known { holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
@@ -102,12 +103,43 @@ fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
             known.sales.insert(n, sale);
         }
     }
-    if needs.free_seats > 0 {
+    for seat in needs.seats {
+        let row = conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
+        known.rows.extend(row.map(|row| (seat, row)));
+    }
+    if needs.gaps > 0 {
+        known.gaps = Some(gaps(conn, found, needs.gaps)?);
+    }
+    if needs.free_seats > 0 && found.counts.came_back > 0 {
         let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
         known.free =
             free.query_map((event, needs.free_seats as i64), |row| row.get(0).map(Seat))?.collect::<Result<_>>()?;
     }
     Ok(known)
+}
+
+/// The lowest gaps behind the cursor. Where nobody chose a seat there is one, and nothing to read.
+fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
+    let mut gaps = Vec::new();
+    let mut before = event.counts.cursor;
+    if event.counts.chosen_ahead() {
+        let mut statement = conn.prepare_cached(queries::ROWS_AHEAD)?;
+        let mut rows = statement.query((event.id.0, before))?;
+        while let Some(row) = rows.next()? {
+            let seat: u32 = row.get(0)?;
+            if seat > before + 1 {
+                gaps.push(Gap { first: Seat(before + 1), last: Seat(seat - 1) });
+                if gaps.len() == most {
+                    return Ok(gaps);
+                }
+            }
+            before = seat;
+        }
+    }
+    if before < event.seat_count() {
+        gaps.push(Gap { first: Seat(before + 1), last: Seat(event.seat_count()) });
+    }
+    Ok(gaps)
 }
 
 pub fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
@@ -169,6 +201,8 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         counts.n as i64,
         counts.cursor,
         counts.sold,
+        counts.held,
+        counts.came_back,
         now.0
     ])?)
 }

@@ -45,6 +45,8 @@ queries! {
     ROOM_HISTORY = "room_history",
     ROOM_TYPE = "room_type",
     ROOM_TYPES = "room_types",
+    ROW_OF_SEAT = "row_of_seat",
+    ROWS_AHEAD = "rows_ahead",
     SALE = "sale",
     SALE_OF_SEAT = "sale_of_seat",
     SELL_SEAT = "sell_seat",

@@ -1,2 +1,2 @@
-SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, changed_at, ledger_now()
+SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, changed_at, ledger_now()
 FROM event WHERE NOT deleted AND id > $1 ORDER BY id LIMIT $2

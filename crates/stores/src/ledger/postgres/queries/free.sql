@@ -1,7 +1,8 @@
 -- Ends these sales. The number is the guard: a row that is not hit is somebody else's sale.
 WITH freed AS (
     UPDATE taken t
-    SET kind = 'free', owner = NULL, unit = NULL, unit_limit = NULL, n = NULL, at = $4, number = NULL, buyer = NULL, phone = NULL
+    SET kind = 'free', owner = NULL, unit = NULL, unit_limit = NULL, n = NULL, at = $4, number = NULL, buyer = NULL, phone = NULL,
+        hold = NULL
     FROM unnest($2::integer[], $3::bigint[]) AS ended (seat, n)
     WHERE t.event = $1 AND t.seat = ended.seat AND t.kind = 'sold' AND t.n = ended.n
     RETURNING 1

@@ -3,7 +3,7 @@
 
 use crate::event::{Amendment, Turn};
 use crate::history::Actor;
-use crate::holds::HoldTerms;
+use crate::holds::{Ask, HoldTerms};
 use crate::ids::{Number, RequestName, Seat};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,15 @@ pub enum Action {
         seat: Seat,
         buyer: Buyer,
     },
+    /// These seats, in order and each once, or none of them.
+    Hold {
+        seats: Vec<Seat>,
+        key: Box<str>,
+    },
+    OnHold {
+        n: u64,
+        ask: Ask,
+    },
     /// Gives the seat of this sale back.
     Cancel {
         n: u64,
@@ -44,7 +53,12 @@ pub enum Action {
 impl Action {
     /// In a batch, what gives back comes first: those behind it may have the seat.
     pub fn gives_back(&self) -> bool {
-        matches!(self, Action::Cancel { .. })
+        matches!(self, Action::Cancel { .. } | Action::OnHold { ask: Ask::Cancel, .. })
+    }
+
+    /// Holds are waited for at most a second.
+    pub fn about_a_hold(&self) -> bool {
+        matches!(self, Action::Hold { .. } | Action::OnHold { .. })
     }
 
     /// It asks for a seat: it comes through the door and gets a number.

@@ -3,12 +3,18 @@
 //! `needs` names what to read, the ledger reads it under the event's lock, `decide` answers every
 //! command and says what to write. In a batch what gives back comes first, then by number.
 
+mod holds;
+
 use std::collections::{HashMap, HashSet};
+
+pub use self::holds::Confirmed;
 
 use crate::command::{Action, Buyer, Command, Terms};
 use crate::event::{Amendment, Event, State, Turn};
 use crate::history::{Actor, Entry, Happened};
+use crate::holds::Hold;
 use crate::ids::{ReservationId, Seat, User};
+use crate::once::Once;
 use crate::outcome::{Done, Fault, Forbidden, Kept, Outcome, Problem, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
 use crate::stock::{Gap, Row, Stock, Was};
@@ -29,6 +35,10 @@ pub struct Needs<'a> {
     pub free_seats: usize,
     /// This many gaps behind the cursor, lowest first.
     pub gaps: usize,
+    /// What is held under these keys of clients: each once.
+    pub hold_keys: Vec<&'a str>,
+    /// Holds by the number they began with.
+    pub holds: Vec<u64>,
 }
 
 pub fn needs(commands: &[Command]) -> Needs<'_> {
@@ -54,6 +64,16 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
                     needs.users.push(user);
                 }
             }
+            Action::Hold { seats: wanted, key } => {
+                needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
+                needs.hold_keys.push(key);
+                if let Some(user) = command.actor.user()
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
+            }
+            Action::OnHold { n, .. } => needs.holds.push(*n),
             Action::Cancel { n } => needs.sales.push(*n),
             Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
         }
@@ -82,6 +102,11 @@ pub struct Known {
     /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
     /// not asked for.
     pub gaps: Option<Vec<Gap>>,
+    /// Read where anything is on hold: holds on the seats, of the users and under the keys that were
+    /// asked for, and what has lapsed elsewhere, by the number they began with.
+    pub holds: HashMap<u64, Hold>,
+    /// When the first live hold ends.
+    pub first_end: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +131,8 @@ pub struct Decision {
     pub writes: Writes,
     /// The event as the batch leaves it.
     pub after: Event,
+    /// When the first hold ends.
+    pub first_end: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -121,12 +148,18 @@ impl From<Outcome> for Answer {
     }
 }
 
-/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time.
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time;
+/// then holds that changed, holds that began, seats on hold, seats that their hold sells.
 #[derive(Debug, Default)]
 pub struct Writes {
     pub freed: Vec<Freed>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
+    /// The ledger refuses to change one that is not held.
+    pub holds_changed: Vec<Hold>,
+    pub holds_begun: Vec<Hold>,
+    pub held: Vec<HeldSeat>,
+    pub confirmed: Vec<Confirmed>,
     pub history: Vec<Entry>,
     pub answers: Vec<NewAnswer>,
     /// Name, limit, opening or state differ: more of the event's row is written than its counts.
@@ -146,10 +179,22 @@ impl Writes {
     }
 }
 
+/// A seat that is put on hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldSeat {
+    pub seat: Seat,
+    pub n: u64,
+    pub unit: Unit,
+    pub hold: u64,
+    pub at: Moment,
+    pub ends_at: Moment,
+    pub was: Was,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Freed {
     pub seat: Seat,
-    /// The sale it ends: the ledger refuses to free any other.
+    /// The sale or hold it ends: the ledger refuses to free any other.
     pub n: u64,
 }
 
@@ -163,14 +208,12 @@ pub struct NewAnswer {
 /// Decides a batch. `commands` may come in any order; the answers come in the same.
 pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, now: Moment) -> Decision {
     let mut session = Session::new(event.clone(), known, *terms, now);
+    session.turn_lapsed();
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
     for i in order(commands) {
         answers[i] = Some(session.answer(&commands[i]));
     }
-    session.event.counts.cursor = session.stock.cursor();
-    session.event.counts.came_back = session.stock.came_back();
-    session.writes.cursor_moved = session.stock.cursor().saturating_sub(event.counts.cursor);
-    Decision { answers: answers.into_iter().flatten().collect(), writes: session.writes, after: session.event }
+    session.finish(event.counts.cursor, answers.into_iter().flatten().collect())
 }
 
 /// The order in which a batch is served: what gives back, then by number.
@@ -183,9 +226,16 @@ pub fn order(commands: &[Command]) -> Vec<usize> {
 struct Session {
     event: Event,
     holdings: HashMap<User, Vec<Holding>>,
-    answers: HashMap<(User, Box<str>), KeptAnswer>,
+    once: Once,
     sales: HashMap<u64, Sale>,
     stock: Stock,
+    holds: HashMap<u64, Hold>,
+    /// What each user holds now.
+    live: HashMap<User, Vec<u64>>,
+    /// Holds that changed, in that order, and those of them that began in this batch.
+    touched: Vec<u64>,
+    begun: HashSet<u64>,
+    first_end: Option<Moment>,
     terms: Terms,
     now: Moment,
     writes: Writes,
@@ -197,9 +247,14 @@ impl Session {
         Session {
             event,
             holdings: known.holdings,
-            answers: known.answers,
+            once: Once::new(known.answers, terms.key_ttl_ms, now),
             sales: known.sales,
             stock,
+            holds: known.holds,
+            live: HashMap::new(),
+            touched: Vec::new(),
+            begun: HashSet::new(),
+            first_end: known.first_end,
             terms,
             now,
             writes: Writes::default(),
@@ -207,12 +262,12 @@ impl Session {
     }
 
     fn answer(&mut self, command: &Command) -> Answer {
-        if let Some(repeated) = self.repeated(command) {
-            return repeated;
+        if let Some(before) = self.once.before(command) {
+            return before;
         }
         let outcome = match self.perform(command) {
             Ok(done) => {
-                self.keep(command, &done);
+                self.once.keep(command, &done);
                 Outcome::Done(done)
             }
             Err(refusal) => Outcome::Refused(refusal),
@@ -227,31 +282,13 @@ impl Session {
         match &command.action {
             Action::Reserve(buyer) => self.reserve(command, None, buyer),
             Action::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
+            Action::Hold { seats, key } => self.hold_seats(command, seats, key),
+            Action::OnHold { n, ask } => self.on_hold(command, *n, *ask),
             Action::Cancel { n } => self.cancel(command, *n),
             Action::Turn(turn) => self.turn(*turn),
             Action::Amend(amendment) => self.amend(amendment),
             Action::Delete => self.delete(),
         }
-    }
-
-    /// The same key again: the first answer, or a refusal if something else was asked.
-    fn repeated(&self, command: &Command) -> Option<Answer> {
-        let (user, key) = (command.actor.user()?, command.key.as_ref()?);
-        let before = self.answers.get(&(user.clone(), key.text.clone()))?;
-        if before.at.plus_ms(self.terms.key_ttl_ms) <= self.now {
-            return None;
-        }
-        if before.content != key.content {
-            return Some(Outcome::Refused(Refusal::KeyMismatch).into());
-        }
-        Some(Answer { outcome: Outcome::Done(before.kept.clone().into()), replayed: true })
-    }
-
-    fn keep(&mut self, command: &Command, done: &Done) {
-        let (Some(user), Some(key), Some(kept)) = (command.actor.user(), &command.key, Kept::of(done)) else { return };
-        let answer = KeptAnswer { content: key.content, at: self.now, kept };
-        self.answers.insert((user.clone(), key.text.clone()), answer.clone());
-        self.writes.answers.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
     }
 
     /// The chosen seat, or the lowest free one.
@@ -274,7 +311,7 @@ impl Session {
         let row = || Row::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
         let (seat, was) = match chosen {
             Some(seat) => (seat, self.stock.take(seat, row).ok_or(Refusal::SeatTaken)?),
-            None => self.stock.take_lowest(row).ok_or(Refusal::SoldOut)?,
+            None => self.stock.take_lowest(row).ok_or_else(|| self.nothing_free())?,
         };
         self.event.counts.sold += 1;
         let n = self.happened(Happened::Reserved, command, Some(seat), owner.as_ref().map(|o| o.user.clone()));
@@ -308,16 +345,21 @@ impl Session {
     fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
         let limit = self.event.max_per_user;
         let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
-        if mine.len() >= limit as usize
-            && let Some(newest) = mine.iter().max_by_key(|h| h.n)
-        {
-            return Err(self.at_the_limit(newest));
+        if mine.len() >= limit as usize {
+            return Err(self.at_the_limit(user));
         }
         let unit = (1..=limit).find(|u| mine.iter().all(|h| h.unit != *u)).ok_or(Refusal::Internal)?;
         Ok(Unit { user: user.clone(), unit, limit })
     }
 
-    fn at_the_limit(&self, newest: &Holding) -> Refusal {
+    /// The newest seat that was bought; who has none has reached the limit by holding alone.
+    fn at_the_limit(&self, user: &User) -> Refusal {
+        let held = self.held_by(user);
+        let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
+        let bought = mine.iter().filter(|holding| !held.contains(&holding.seat));
+        let Some(newest) = bought.max_by_key(|holding| holding.n) else {
+            return Refusal::LimitReached { seats: held };
+        };
         if self.terms.user_ttl_ms == 0 {
             return Refusal::Duplicate { seat: newest.seat, user_ttl_s: None };
         }
@@ -401,7 +443,7 @@ impl Session {
     }
 
     fn delete(&mut self) -> Result<Done, Refusal> {
-        if self.event.counts.sold > 0 {
+        if self.event.counts.sold > 0 || self.event.counts.held > 0 {
             return Err(Refusal::InUse);
         }
         self.event.deleted = true;
@@ -411,9 +453,16 @@ impl Session {
     fn changed(&mut self, what: Happened) -> Done {
         self.writes.event_changed = true;
         self.event.counts.n += 1;
-        let entry =
-            Entry { n: self.event.counts.n, what, seat: None, owner: None, by_admin: true, number: None, at: self.now };
-        self.writes.history.push(entry);
+        self.writes.history.push(Entry {
+            n: self.event.counts.n,
+            what,
+            seat: None,
+            owner: None,
+            by_admin: true,
+            number: None,
+            at: self.now,
+            hold: None,
+        });
         Done::Changed(Box::new(self.event.clone()))
     }
 
@@ -421,7 +470,23 @@ impl Session {
         self.event.counts.n += 1;
         let n = self.event.counts.n;
         let by_admin = command.actor == Actor::Admin;
-        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number: command.number, at: self.now });
+        let (number, at) = (command.number, self.now);
+        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number, at, hold: None });
         n
+    }
+
+    fn finish(mut self, cursor: u32, answers: Vec<Answer>) -> Decision {
+        let mut seen = HashSet::new();
+        for n in self.touched.into_iter().filter(|n| seen.insert(*n)) {
+            let Some(hold) = self.holds.remove(&n) else { continue };
+            let changed = !self.begun.contains(&n);
+            if changed { &mut self.writes.holds_changed } else { &mut self.writes.holds_begun }.push(hold);
+        }
+        self.event.counts.cursor = self.stock.cursor();
+        self.event.counts.came_back = self.stock.came_back();
+        self.writes.cursor_moved = self.stock.cursor().saturating_sub(cursor);
+        self.writes.answers = self.once.new;
+        let first_end = self.first_end.filter(|_| self.event.counts.held > 0);
+        Decision { answers, writes: self.writes, after: self.event, first_end }
     }
 }

@@ -93,4 +93,6 @@ pub struct Entry {
     pub by_admin: bool,
     pub number: Option<Number>,
     pub at: Moment,
+    /// The hold it is about, by the number it began with.
+    pub hold: Option<u64>,
 }

@@ -9,6 +9,7 @@ pub mod bent;
 pub mod broken;
 pub mod broken_rooms;
 pub mod calendar;
+pub mod carts;
 pub mod chosen;
 pub mod commit;
 pub mod contention;
@@ -59,6 +60,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("once", |s| Box::pin(once::chapter(s))),
     ("reads", |s| Box::pin(reads::chapter(s))),
     ("contention", |s| Box::pin(contention::chapter(s))),
+    ("carts", |s| Box::pin(carts::chapter(s))),
     ("stays", |s| Box::pin(stays::chapter(s))),
     ("expiry", |s| Box::pin(expiry::chapter(s))),
     ("calendar", |s| Box::pin(calendar::chapter(s))),

@@ -12,6 +12,7 @@ use rules::command::{Command, Terms};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
 use rules::history::Entry;
+use rules::holds::Hold;
 use rules::ids::{EventId, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::Moment;
@@ -35,6 +36,15 @@ pub struct Committed {
     /// One per command, in the order of the commands; durable.
     pub answers: Vec<Answer>,
     pub event: Event,
+    pub holds: Holds,
+}
+
+/// What is on hold after a batch.
+#[derive(Debug, Default)]
+pub struct Holds {
+    pub first_end: Option<Moment>,
+    /// Those that began or changed, as they are now: for onlookers.
+    pub changed: Vec<Hold>,
 }
 
 /// Broken machinery. A refusal is not a fault.

@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn entry(n: u64, what: Happened, seat: u32) -> Entry {
-        Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0) }
+        Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0), hold: None }
     }
 
     fn text(prepared: &Arc<Prepared>, writing: Writing) -> String {

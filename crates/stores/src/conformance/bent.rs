@@ -83,6 +83,14 @@ impl Rooms for Bent {
         Box::pin(async move { Ok(found.await?.map(|found| show(found))) })
     }
 
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
+        self.good.held_seats(event)
+    }
+
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
+        self.good.seat_is_held(event, seat)
+    }
+
     fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {
         self.good.hold(id)
     }

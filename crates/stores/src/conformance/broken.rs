@@ -9,7 +9,7 @@ use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
 
 use super::bent::Bent;
-use crate::ledger::{Answered, Batch, Committed, Ledger};
+use crate::ledger::{Answered, Batch, Committed, Holds, Ledger};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,5 +141,5 @@ async fn acknowledge_unwritten(
     let seat = Seat(row.counts.cursor + 1);
     let reservation = ReservationId { event, n: row.counts.n + 1 };
     let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
-    Ok(Committed { answers: vec![answer], event: row })
+    Ok(Committed { answers: vec![answer], event: row, holds: Holds::default() })
 }

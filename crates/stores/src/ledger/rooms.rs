@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rules::command::Terms;
 use rules::decide::Answer;
 use rules::holds::{Hold, On};
-use rules::ids::{Seat, User};
+use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::stays::{Command, Entry, NewRoomType, NightRow, RoomType, Stay};
 use rules::subject::{HoldId, RoomTypeId, StayId};
@@ -89,6 +89,12 @@ pub trait Rooms {
 
     /// What is free on these nights, in one snapshot.
     fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>>;
+
+    /// Every seat of an event that is on hold, lapsed or not, with its end.
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>>;
+
+    /// Whether a seat is on hold, exactly now.
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool>;
 
     /// One hold, in whatever state.
     fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>>;

@@ -9,6 +9,7 @@ mod queries;
 mod readers;
 mod rooms;
 mod rows;
+mod seat_holds;
 mod trouble;
 mod verify;
 mod writer;
@@ -171,13 +172,21 @@ impl Ledger for SqliteLedger {
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
-        let halls = self.halls.clone();
-        self.readers.read(move |conn| rows::events(conn, &halls, after, limit))
+        let (halls, clock) = (self.halls.clone(), self.clock.clone());
+        self.readers.read(move |conn| {
+            let mut events = rows::events(conn, &halls, after, limit)?;
+            events.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
+            Ok(events)
+        })
     }
 
     fn event(&self, id: EventId) -> Answered<Option<Event>> {
-        let halls = self.halls.clone();
-        self.readers.read(move |conn| rows::event(conn, &halls, id))
+        let (halls, clock) = (self.halls.clone(), self.clock.clone());
+        self.readers.read(move |conn| {
+            let mut event = rows::event(conn, &halls, id)?;
+            event.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
+            Ok(event)
+        })
     }
 
     fn sale_of_seat(&self, event: EventId, seat: Seat) -> Answered<Option<Sale>> {

@@ -1,6 +1,6 @@
 //! What must be read to decide a batch, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join, try_join3};
+use futures_util::future::{OptionFuture, try_join3};
 use rules::command::Command;
 use rules::decide::{Known, needs};
 use rules::ids::{EventId, User};
@@ -8,6 +8,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::queries;
 use super::rows;
+use super::seat_holds::{HoldReads, RawHolds};
 use super::session::Session;
 use super::trouble::Trouble;
 
@@ -41,7 +42,14 @@ impl Reads {
     }
 
     /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
-    pub async fn known(&self, session: &Session, event: EventId, commands: &[Command]) -> Result<Raw, Error> {
+    /// `holds`: where something is on hold, as far as is known, or is asked for.
+    pub async fn known(
+        &self,
+        session: &Session,
+        event: EventId,
+        commands: &[Command],
+        holds: Option<&HoldReads>,
+    ) -> Result<Raw, Error> {
         let needs = needs(commands);
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let (key_users, keys): (Vec<&str>, Vec<&str>) =
@@ -61,8 +69,10 @@ impl Reads {
         let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
         let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
         let stock = try_join3(rows_of(free), rows_of(chosen), rows_of(gaps));
-        let ((holdings, answers, sales), (free, chosen, gaps)) = try_join(people, stock).await?;
-        Ok(Raw { holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps })
+        let holds = OptionFuture::from(holds.map(|holds| holds.read(session, event, &needs)));
+        let holds = async { holds.await.transpose() };
+        let ((holdings, answers, sales), (free, chosen, gaps), holds) = try_join3(people, stock, holds).await?;
+        Ok(Raw { holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps, holds })
     }
 }
 
@@ -79,6 +89,8 @@ pub struct Raw {
     chosen: Vec<Row>,
     gaps: Vec<Row>,
     gaps_wanted: usize,
+    /// None: nobody looked.
+    pub holds: Option<RawHolds>,
 }
 
 impl Raw {
@@ -91,6 +103,9 @@ impl Raw {
             gaps: (self.gaps_wanted > 0).then(|| rows::gaps(&self.gaps, self.gaps_wanted)).transpose()?,
             ..Known::default()
         };
+        if let Some(holds) = &self.holds {
+            (known.holds, known.first_end) = holds.understand()?;
+        }
         for row in &self.sales {
             let sale = rows::sale(row)?;
             known.sales.insert(sale.n, sale);

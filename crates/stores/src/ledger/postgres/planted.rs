@@ -133,7 +133,7 @@ mod on_purpose {
     ) {
         tokio::spawn(async move {
             let (before, after) = &events;
-            let page = Page { before, after, writes: &writes, now, key_ttl_ms: i64::MAX / 4, batch: &id };
+            let page = Page { before, after, writes: &writes, holds: None, now, key_ttl_ms: i64::MAX / 4, batch: &id };
             if writer.write(&session, &page).await.is_ok() && session.batch_execute("COMMIT").await.is_ok() {
                 session.clean();
             }

@@ -5,10 +5,11 @@ mod known;
 mod writes;
 
 pub use self::known::Reads as RoomReads;
+pub use self::writes::{begin_holds, change_holds};
 
 use rules::history::Happened;
 use rules::holds::{Hold, HoldState};
-use rules::ids::User;
+use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::stays::{Entry, NewRoomType, NightRow, RoomType, Stay};
 use rules::subject::{HoldId, RoomTypeId, StayId, Subject};
@@ -162,6 +163,24 @@ impl Rooms for PostgresLedger {
         let row: Vec<Box<dyn ToSql + Sync + Send>> =
             vec![Box::new(id.0), Box::new(dates.check_in.0), Box::new(dates.check_out.0)];
         self.read(queries::AVAILABILITY, row, move |inner, rows| available(inner, &rows, dates))
+    }
+
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
+        self.read(queries::HELD_SEATS, vec![Box::new(event.0)], |_, rows| {
+            let now = first(&rows, |row| Ok(Moment(row.try_get(2)?)))?.unwrap_or_default();
+            let mut found = Vec::with_capacity(rows.len());
+            for row in &rows {
+                if let Some(seat) = row.try_get::<_, Option<i32>>(0)? {
+                    found.push((Seat(seat as u32), Moment(row.try_get(1)?)));
+                }
+            }
+            Ok(At { found, now })
+        })
+    }
+
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
+        let row: Vec<Box<dyn ToSql + Sync + Send>> = vec![Box::new(event.0), Box::new(seat.0 as i32)];
+        self.read(queries::SEAT_IS_HELD, row, |_, rows| Ok(first(&rows, |row| Ok(row.try_get(0)?))?.unwrap_or(false)))
     }
 
     fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {

@@ -52,6 +52,7 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             sold: row.try_get::<_, i32>(9)? as u32,
             held: row.try_get::<_, i32>(10)? as u32,
             came_back: row.try_get::<_, i32>(11)? as u32,
+            lapsed: 0,
         },
     };
     Ok((event, Moment(row.try_get(12)?)))
@@ -150,6 +151,7 @@ pub fn entry(row: &Row) -> Result<Entry, Trouble> {
         by_admin: row.try_get(4)?,
         number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(6)?),
+        hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
 }
 

@@ -13,6 +13,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement};
 
 use super::queries;
+use super::seat_holds::HoldWrites;
 use super::session::Session;
 use super::trouble::Trouble;
 
@@ -31,13 +32,15 @@ pub struct Page<'a> {
     pub before: &'a Event,
     pub after: &'a Event,
     pub writes: &'a Writes,
+    /// Where holds are written too.
+    pub holds: Option<&'a HoldWrites>,
     pub now: Moment,
     pub key_ttl_ms: i64,
     /// The batch's own id, written into its first history row.
     pub batch: &'a str,
 }
 
-type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+pub type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 impl Writer {
     pub async fn prepare(session: &Session) -> Result<Writer, Trouble> {
@@ -67,6 +70,9 @@ impl Writer {
                 sent.push(Box::pin(sell(session, statement, id, sales)));
             }
         }
+        if let Some(holds) = page.holds {
+            holds.send(session, id, writes, &mut sent);
+        }
         sent.push(Box::pin(self.append(session, page)));
         if !writes.answers.is_empty() {
             sent.push(Box::pin(keep(session, &self.keep_answers, id, &writes.answers)));
@@ -86,9 +92,10 @@ impl Writer {
         let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
         let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
         let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
+        let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
         let first = n.first().copied();
-        let row: [&(dyn ToSql + Sync); 10] =
-            [&page.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &first, &page.batch];
+        let row: [&(dyn ToSql + Sync); 11] =
+            [&page.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &hold, &first, &page.batch];
         execute(session, &self.append_history, &row).await
     }
 

@@ -16,8 +16,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
 use super::rows::{self, Halls};
-use super::{queries, trouble};
-use crate::ledger::{Batch, Committed};
+use super::{queries, seat_holds, trouble};
+use crate::ledger::{Batch, Committed, Holds};
 
 /// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
 /// every command runs alone, so that only the guilty one fails.
@@ -33,11 +33,16 @@ pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Re
 
 fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    let mut holds = Holds::default();
     for i in decide::order(&batch.commands) {
         let alone =
             Batch { event: batch.event, commands: Arc::new(vec![batch.commands[i].clone()]), terms: batch.terms };
         match within_savepoint(conn, || together(conn, halls, &alone, now)) {
-            Ok(Some(committed)) => answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone()),
+            Ok(Some(committed)) => {
+                answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone());
+                holds.first_end = committed.holds.first_end;
+                holds.changed.extend(committed.holds.changed);
+            }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
                 tracing::error!(event = %batch.event, %error, "a request was refused by the database");
@@ -45,7 +50,7 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
             Err(error) => return Err(error),
         }
     }
-    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event }))
+    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event, holds }))
 }
 
 /// All of `work` or none of it.
@@ -70,18 +75,21 @@ pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) ->
 
 fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
-    let known = read(conn, &event, batch)?;
-    let Decision { answers, writes, after } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
+    let known = read(conn, &event, batch, now)?;
+    let Decision { answers, writes, after, first_end } =
+        decide::decide(&event, known, &batch.commands, &batch.terms, now);
     if !writes.is_empty() {
         write(conn, &event, &after, &writes, now)?;
     }
-    Ok(Some(Committed { answers, event: after }))
+    let changed = writes.holds_changed.into_iter().chain(writes.holds_begun).collect();
+    Ok(Some(Committed { answers, event: after, holds: Holds { first_end, changed } }))
 }
 
-fn read(conn: &Connection, found: &Event, batch: &Batch) -> Result<Known> {
+fn read(conn: &Connection, found: &Event, batch: &Batch, now: Moment) -> Result<Known> {
     let needs = decide::needs(&batch.commands);
     let event = batch.event.0;
-    let mut known = Known { holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
+    let (holds, first_end) = seat_holds::known(conn, found, &needs, now)?;
+    let mut known = Known { holds, first_end, holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
     let mut holdings = conn.prepare_cached(queries::HOLDINGS)?;
     for user in needs.users {
         let mine: Vec<_> = holdings.query_map(params![user.as_str(), event], rows::holding)?.collect::<Result<_>>()?;
@@ -169,6 +177,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         sell.raw_bind_parameter(11, hall_seats)?;
         sell.raw_execute()?;
     }
+    seat_holds::write(conn, id, hall_seats, writes)?;
     let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
     for entry in &writes.history {
         append.execute(params![
@@ -180,6 +189,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
             entry.by_admin,
             entry.number.map(|n| n.0 as i64),
             entry.at.0,
+            entry.hold.map(|n| n as i64),
         ])?;
     }
     keep_answers(conn, id.0, &writes.answers)?;
@@ -279,7 +289,8 @@ pub fn create_event(
         None::<&str>,
         true,
         None::<i64>,
-        now.0
+        now.0,
+        None::<i64>
     ])?;
     rows::event(conn, halls, EventId(id))
 }

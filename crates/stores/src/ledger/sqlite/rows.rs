@@ -83,6 +83,7 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             sold: row.get(9)?,
             held: row.get(10)?,
             came_back: row.get(11)?,
+            lapsed: 0,
         },
     }))
 }
@@ -134,6 +135,7 @@ pub fn entry(row: &Row<'_>) -> Result<Entry> {
         by_admin: row.get(4)?,
         number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.get(6)?),
+        hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
 }
 

@@ -1,10 +1,11 @@
 //! The room types of the port, on SQLite.
 
 use rules::holds::Hold;
-use rules::ids::User;
+use rules::ids::{EventId, Seat, User};
 use rules::nights::Dates;
 use rules::stays::{Entry, NewRoomType, RoomType, Stay};
 use rules::subject::{HoldId, RoomTypeId, StayId, Subject};
+use rules::time::Moment;
 use rusqlite::OptionalExtension;
 
 use super::{availability, entry, hold, read_room_type, room_type, stay};
@@ -37,6 +38,23 @@ impl Rooms for SqliteLedger {
     fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>> {
         let clock = self.clock.clone();
         self.readers.read(move |conn| availability(conn, id, dates, clock.now()))
+    }
+
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
+        let clock = self.clock.clone();
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::HELD_SEATS)?;
+            let rows = statement.query_map([event.0], |row| Ok((Seat(row.get(0)?), Moment(row.get(1)?))))?;
+            Ok(At { found: rows.collect::<rusqlite::Result<_>>()?, now: clock.now() })
+        })
+    }
+
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
+        let clock = self.clock.clone();
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::SEAT_IS_HELD)?;
+            statement.query_row((event.0, seat.0, clock.now().0), |row| row.get(0))
+        })
     }
 
     fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {

@@ -18,6 +18,15 @@ impl fmt::Display for RoomTypeId {
     }
 }
 
+impl FromStr for RoomTypeId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let id = whole(text).and_then(|id| i64::try_from(id).ok()).filter(|id| *id >= 1);
+        id.map(RoomTypeId).ok_or(NotAnId)
+    }
+}
+
 /// The unit of order: all that changes it goes through it, in batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Subject {

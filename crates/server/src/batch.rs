@@ -2,6 +2,7 @@
 //! no timers. Everything here runs outside the handlers, and every queue has an end.
 
 mod let_in;
+pub mod rooms;
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -13,13 +14,17 @@ use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
 use rules::event::Event;
+use rules::holds::Hold;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::subject::Subject;
+use rules::time::Moment;
 use stores::door::{Door, Left, Release};
 use stores::ledger::{BATCH_MOST, Batch, Committed, Fault, Ledger};
 use tokio::sync::oneshot;
 
+use self::rooms::RoomLanes;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 
@@ -28,6 +33,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 /// The lanes of all events that somebody asked for.
 pub struct Lanes {
+    pub rooms: RoomLanes,
     shared: Arc<Shared>,
     lanes: RwLock<HashMap<EventId, Arc<Lane>>>,
 }
@@ -51,7 +57,8 @@ impl Lanes {
             max_retries: settings.max_retries,
             queue_depth: settings.queue_depth,
         };
-        Lanes { shared: Arc::new(shared), lanes: RwLock::default() }
+        let shared = Arc::new(shared);
+        Lanes { rooms: RoomLanes::new(shared.clone()), shared, lanes: RwLock::default() }
     }
 
     /// The lane of an event that exists.
@@ -74,9 +81,9 @@ impl Lanes {
         self.lanes.write().unwrap_or_else(|p| p.into_inner()).remove(&event);
     }
 
-    /// Requests that are waiting or being decided, over all events.
+    /// Requests that are waiting or being decided, over all events and room types.
     pub fn depth(&self) -> usize {
-        self.sum(|queue| queue.depth)
+        self.sum(|queue| queue.depth) + self.rooms.depth()
     }
 
     /// Requests that are with the ledger.
@@ -114,6 +121,10 @@ struct Waiting {
 impl Waiting {
     fn end(self, outcome: Outcome) {
         let number = self.command.number;
+        let outcome = match outcome {
+            Outcome::Refused(Refusal::Contention) if self.command.action.about_a_hold() => Refusal::LockTimeout.into(),
+            outcome => outcome,
+        };
         let _ = self.reply.send(Ended { answer: outcome.into(), number });
     }
 
@@ -260,7 +271,8 @@ impl Lane {
     }
 
     async fn respond(&self, batch: Vec<Waiting>, committed: Committed) {
-        self.publish(&batch, Some(&committed.event)).await;
+        self.publish(&batch, Some((&committed.event, committed.holds.first_end))).await;
+        show(&self.shared, Subject::Event(self.event), committed.holds.changed).await;
         self.lock().depth -= batch.len();
         for (waiting, answer) in batch.into_iter().zip(committed.answers) {
             let number = waiting.command.number;
@@ -282,9 +294,9 @@ impl Lane {
 
     /// Before the answers leave: those who are answered may ask again, and the door knows what is
     /// left. A door that is slow about it is told in the background.
-    async fn publish(&self, batch: &[Waiting], after: Option<&Event>) {
+    async fn publish(&self, batch: &[Waiting], after: Option<(&Event, Option<Moment>)>) {
         let ended: Vec<Release> = batch.iter().filter_map(Waiting::mark).collect();
-        let left = after.map(|event| self.left(event));
+        let left = after.map(|(event, first_end)| self.left(event, first_end));
         if left.is_none() && ended.is_empty() {
             return;
         }
@@ -303,10 +315,25 @@ impl Lane {
         }
     }
 
-    fn left(&self, event: &Event) -> Left {
+    fn left(&self, event: &Event, first_end: Option<Moment>) -> Left {
         self.shared.metrics.remaining(event);
         let state = event.state_at(self.shared.ledger.now());
-        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end: None, state }
+        Left { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
+    }
+}
+
+/// Holds that began or changed, for onlookers. Nobody waits long for it, and nothing reads it.
+async fn show(shared: &Shared, subject: Subject, holds: Vec<Hold>) {
+    if holds.is_empty() {
+        return;
+    }
+    let mut showing = shared.door.show_holds(subject, holds);
+    if (&mut showing).now_or_never().is_none() {
+        let task = tokio::spawn(showing);
+        let shown = tokio::time::timeout(SETTLE, task).await;
+        if let Ok(Ok(Err(fault))) = shown {
+            tracing::warn!(%fault, "onlookers were not shown what is on hold");
+        }
     }
 }
 

@@ -16,3 +16,4 @@ pub mod rush;
 pub mod settings;
 pub mod telemetry;
 pub mod wiring;
+pub mod zones;

@@ -21,6 +21,8 @@ use rules::history::Actor;
 use rules::ids::{Address, EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::stays;
+use rules::subject::RoomTypeId;
 use tokio::time::timeout;
 
 use crate::app::App;
@@ -28,6 +30,9 @@ use crate::batch::{Ended, Lane, Wanted};
 
 /// From arrival to the moment a request leaves the queue unserved.
 pub const DEADLINE: Duration = Duration::from_secs(3);
+
+/// The same for what is asked of a hold.
+pub const HOLD_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A request that is in a batch when its deadline passes may still be answered by that batch.
 const GRACE: Duration = Duration::from_secs(2);
@@ -59,7 +64,7 @@ pub async fn reserve(
     let name = app.names.next();
     let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
     let command = Command { actor, number: None, name, key, action };
-    wait(lane, command, Some(arrival)).await
+    wait(lane, command, Some(arrival), DEADLINE).await
 }
 
 /// Any other change of an event: ordered by the queue alone.
@@ -71,18 +76,37 @@ pub async fn change(
     action: Action,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
+    let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
     let command = Command { actor, number: None, name: app.names.next(), key, action };
-    wait(lane, command, None).await
+    wait(lane, command, None, limit).await
 }
 
-async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Result<Told, Refusal> {
+async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>, limit: Duration) -> Result<Told, Refusal> {
     let hall = lane.hall();
-    let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
-    match timeout(DEADLINE + GRACE, answer).await {
+    let answer = lane.submit(Wanted { command, arrival, limit })?;
+    match timeout(limit + GRACE, answer).await {
         Ok(Ok(Ended { answer, number })) => Ok(Told { answer, hall, number }),
         // Nobody will answer any more: the batch it was in has panicked.
         Ok(Err(_)) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
         // Not answered in time: whether it happened is not known here.
         Err(_) => Ok(Told { answer: Outcome::from(Refusal::LedgerUnreachable).into(), hall, number: None }),
     }
+}
+
+/// Any change of a room type, by the same path without a door: ordered by the queue alone.
+pub async fn change_rooms(
+    app: &App,
+    id: RoomTypeId,
+    actor: Actor,
+    key: Option<Key>,
+    action: stays::Action,
+) -> Result<Answer, Refusal> {
+    let lane = app.lanes.rooms.find(id).await?;
+    let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
+    let answer = lane.submit(Command { actor, number: None, name: app.names.next(), key, action }, limit)?;
+    Ok(match timeout(limit + GRACE, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Outcome::from(Refusal::Internal).into(),
+        Err(_) => Outcome::from(Refusal::LedgerUnreachable).into(),
+    })
 }

@@ -1,8 +1,11 @@
 //! What the document says about every operation.
 
+mod rooms;
+
 use rules::ids::Seat;
 use rules::outcome::{Forbidden, Refusal};
 
+pub use self::rooms::*;
 use super::{Doc, Gives, Takes, Who};
 use crate::http::respond::Success;
 
@@ -18,7 +21,7 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, paged: false, gives, refuses: &[] }
+    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, paged: false, dates: false, gives, refuses: &[] }
 }
 
 const SALE: &[fn() -> Refusal] = &[
@@ -51,11 +54,21 @@ const CHOICE: &[fn() -> Refusal] = &[
 ];
 
 const fn reserve(id: &'static str, summary: &'static str, who: Who, takes: Takes) -> Doc {
-    Doc { id, tag: "seats", summary, who, takes, paged: false, gives: RESERVED, refuses: SALE }
+    Doc { id, tag: "seats", summary, who, takes, paged: false, dates: false, gives: RESERVED, refuses: SALE }
 }
 
 const fn operate(id: &'static str, summary: &'static str, refuses: &'static [fn() -> Refusal]) -> Doc {
-    Doc { id, tag: "admin", summary, who: Who::Admin, takes: Takes::Nothing, paged: false, gives: ONE_EVENT, refuses }
+    Doc {
+        id,
+        tag: "admin",
+        summary,
+        who: Who::Admin,
+        takes: Takes::Nothing,
+        paged: false,
+        dates: false,
+        gives: ONE_EVENT,
+        refuses,
+    }
 }
 
 const LOCKED: &[fn() -> Refusal] = &[|| Refusal::Contention];

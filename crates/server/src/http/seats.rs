@@ -19,7 +19,7 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     let event = asked.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let list = app.boards.listing(event, hall).await?;
-    let etag = format!("\"{}.0\"", list.n);
+    let etag = list.etag();
     if has_already(&asked.headers, &etag) {
         return Ok(Reply::unchanged().cached(&etag));
     }

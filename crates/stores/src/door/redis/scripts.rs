@@ -7,6 +7,7 @@ pub struct Scripts {
     pub open: Script,
     pub settle: Script,
     pub left: Script,
+    pub holds: Script,
 }
 
 impl Scripts {
@@ -16,6 +17,7 @@ impl Scripts {
             open: Script::new(include_str!("scripts/open.lua")),
             settle: Script::new(include_str!("scripts/settle.lua")),
             left: Script::new(include_str!("scripts/left.lua")),
+            holds: Script::new(include_str!("scripts/holds.lua")),
         }
     }
 }

@@ -9,6 +9,7 @@ mod redis;
 mod rooms;
 mod sqlite;
 mod verify;
+mod verify_holds;
 
 use stores::conformance::{CHAPTERS, Stand};
 

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod doors;
+mod edges;
 mod old_formats;
 mod planted;
 mod postgres;

@@ -1,6 +1,6 @@
 # One entry for everything; CI calls only these.
 .DEFAULT_GOAL := help
-.PHONY: run test lint bench services help
+.PHONY: run test lint bench services gateway help
 
 # The dev profile: from nothing it takes two thirds of the processor time of the release profile
 # (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
@@ -21,6 +21,9 @@ bench: ## measure how fast it is, against a ceiling; QUICK=1 for a few minutes o
 services: ## start PostgreSQL, Redis and a Redis Cluster for playing by hand, until Ctrl-C
 	@scripts/install-services.sh
 	@scripts/services.sh play
+
+gateway: ## start two servers behind the gateway, on PostgreSQL and Redis, until Ctrl-C
+	@scripts/gateway.sh
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what the tests need beside Rust: PostgreSQL 15 or later, and Redis 7 or later.
+# Installs what the tests need beside Rust: PostgreSQL 15 or later, Redis 7 or later, and nginx with its
+# Lua module for the gateway.
 # Says what to install, and fails, where it may not do so itself.
 set -eu
 
@@ -8,6 +9,13 @@ ls -d /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres 
 command -v redis-server >/dev/null 2>&1 || missing="$missing redis-server"
 command -v redis-cli >/dev/null 2>&1 || missing="$missing redis-tools"
 command -v flock >/dev/null 2>&1 && command -v setpriv >/dev/null 2>&1 || missing="$missing util-linux"
+if ! command -v openresty >/dev/null 2>&1; then
+    command -v nginx >/dev/null 2>&1 || missing="$missing nginx-light"
+    [ -e /usr/share/nginx/modules-available/mod-http-lua.conf ] || missing="$missing libnginx-mod-http-lua"
+    [ -e /usr/share/lua/5.1/nginx/redis.lua ] || [ -e /usr/share/lua/5.1/resty/redis.lua ] || missing="$missing lua-nginx-redis"
+    find /usr/lib -path '*lua/5.1/cjson.so' 2>/dev/null | grep -q . || missing="$missing lua-cjson"
+fi
+command -v pgrep >/dev/null 2>&1 || missing="$missing procps"
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -18,6 +26,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
     echo "The tests need:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), flock, setpriv" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, flock, setpriv, pgrep" >&2
     exit 1
 fi

@@ -21,6 +21,8 @@ pub struct Load {
     pub time: Duration,
     /// Arrivals per second that do not wait for answers. None: everybody asks again when answered.
     pub rate: Option<f64>,
+    /// The status that counts.
+    pub good: u16,
     /// Another one, other users.
     pub seed: u32,
     pub sale: Sale,

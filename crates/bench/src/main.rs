@@ -2,6 +2,7 @@
 
 mod contenders;
 mod figures;
+mod gateway;
 mod generator;
 mod ledger;
 mod machine;
@@ -27,6 +28,7 @@ const USAGE: &str = "\
 bench run quick|full FOLDER [REPORT]     everything; data below FOLDER, the report also into a file
 bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POSTGRES
                                          one contender, until it is killed
+bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger                             the embedded ledger alone";
 
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
             println!("{}", serde_json::to_string(&load.run()).expect("JSON"));
         }
         ["load", address, ref rest @ ..] => by_hand(address, rest),
+        ["refusals", folder] => program::refusals_alone(Path::new(folder)),
         ["ledger"] => {
             for size in [1, 32, 256] {
                 ledger::run(100_000u64.min(500 * size) / size, size);
@@ -78,6 +81,7 @@ fn by_hand(address: &str, rest: &[&str]) {
         warm: Duration::from_millis(500),
         time: Duration::from_secs(3),
         rate: None,
+        good: 200,
         seed: std::process::id(),
         sale: Sale::Path(rest.get(1).copied().unwrap_or("/api/v1/seats/reservation/fcfs").into()),
     };

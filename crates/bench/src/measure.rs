@@ -1,6 +1,7 @@
 //! One run: a contender is started, loaded, ended, and looked at.
 
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::figures::Figures;
+use crate::gateway::{self, Gateway};
 use crate::generator::{Load, Sale};
 use crate::ledger;
 use crate::product::{Place, make_events};
@@ -36,6 +38,12 @@ pub enum Who {
     SkipLocked,
     /// The product on Redis and PostgreSQL, with so many servers.
     Scaled(usize),
+    /// The same with two servers, and a gateway in front.
+    Gateway,
+    /// The gateway when nothing is left: what is refused counts.
+    SoldOut,
+    /// The same nginx, answering a constant.
+    Constant,
 }
 
 impl Who {
@@ -50,6 +58,9 @@ impl Who {
             Who::SkipLocked => "SKIP LOCKED per request",
             Who::Scaled(1) => "Redis + PostgreSQL, one server",
             Who::Scaled(_) => "Redis + PostgreSQL, two servers",
+            Who::Gateway => "Redis + PostgreSQL, two servers, gateway",
+            Who::SoldOut => "sold-out refusals at the gateway",
+            Who::Constant => "the same nginx answering a constant",
         }
         .to_owned()
     }
@@ -150,13 +161,46 @@ impl Bench {
                 place.verify();
                 figures
             }
+            Who::Gateway => {
+                let (place, _folder) = self.scaled();
+                let servers: Vec<Running> = (0..2).map(|_| place.serve(MANY_SEATS).0).collect();
+                let figures = self.through_gateway(&servers, false, connections, rate, 200);
+                drop(servers);
+                place.verify();
+                figures
+            }
+            Who::SoldOut | Who::Constant => {
+                let (place, _folder) = self.scaled();
+                let servers = [place.serve(0).0];
+                self.through_gateway(&servers, who == Who::Constant, connections, rate, 409)
+            }
         }
+    }
+
+    fn through_gateway(
+        &self,
+        servers: &[Running],
+        constant: bool,
+        connections: usize,
+        rate: Option<f64>,
+        good: u16,
+    ) -> Figures {
+        let folder = self.empty();
+        let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
+        let start = if constant { Gateway::constant } else { Gateway::start };
+        let gateway = start(folder.path(), &addresses, &self.services.redis_url());
+        let load = self.plan(vec![gateway.address], connections, rate, Sale::Path(FCFS.into()));
+        generate(&Load { good, ..load })
     }
 
     /// Empty services for the product.
     fn scaled(&self) -> (Place, TempDir) {
         let folder = self.empty();
-        let services = vec![("DATABASE_URL", self.services.fresh()), ("REDIS_URL", self.services.redis_url())];
+        let services = vec![
+            ("DATABASE_URL", self.services.fresh()),
+            ("REDIS_URL", self.services.redis_url()),
+            ("GATEWAY_KEY", gateway::KEY.to_owned()),
+        ];
         (Place { data: folder.path().to_owned(), services }, folder)
     }
 
@@ -172,19 +216,18 @@ impl Bench {
     /// Sells for a moment and is killed, so that the next start finds a log to go through.
     pub fn sell_and_kill(&self, place: &Place) {
         let (server, _) = place.serve(MILLION);
-        let load = self.plan(&[&server], 64, None, Sale::Path(FCFS.into()));
+        let load = self.plan(vec![server.address], 64, None, Sale::Path(FCFS.into()));
         generate(&Load { time: Duration::from_millis(500), ..load });
     }
 
     fn load(&self, servers: &[&Running], connections: usize, rate: Option<f64>, sale: Sale) -> Figures {
-        generate(&self.plan(servers, connections, rate, sale))
+        generate(&self.plan(servers.iter().map(|server| server.address).collect(), connections, rate, sale))
     }
 
-    fn plan(&self, servers: &[&Running], connections: usize, rate: Option<f64>, sale: Sale) -> Load {
+    fn plan(&self, targets: Vec<SocketAddr>, connections: usize, rate: Option<f64>, sale: Sale) -> Load {
         let seed = self.seed.get() + 1;
         self.seed.set(seed);
-        let targets = servers.iter().map(|server| server.address).collect();
-        Load { targets, connections, warm: self.warm, time: self.time, rate, seed, sale }
+        Load { targets, connections, warm: self.warm, time: self.time, rate, good: 200, seed, sale }
     }
 }
 

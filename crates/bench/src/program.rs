@@ -23,9 +23,10 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     let bench = Bench::new(under, pace.time);
     let few = series(&bench, pace, 128, &[Who::Embedded, Who::Scaled(1)]);
     let embedded = series(&bench, pace, 512, &[Who::Append, Who::Embedded, Who::Thousand, Who::Million]);
-    let scaled = series(&bench, pace, 512, &[Who::Seed, Who::SkipLocked, Who::Scaled(1), Who::Scaled(2)]);
+    let scaled = series(&bench, pace, 512, &[Who::Seed, Who::SkipLocked, Who::Scaled(1), Who::Scaled(2), Who::Gateway]);
+    let refusals = refusals(&bench, pace);
     let [_, append, fresh, thousand, million] = &embedded[..] else { unreachable!("a series for each") };
-    let [_, seed, _, one, two] = &scaled[..] else { unreachable!("a series for each") };
+    let [_, seed, _, one, two, gateway] = &scaled[..] else { unreachable!("a series for each") };
     let mut goals = vec![
         Goal::at_least("embedded, of the ceiling, 128 connections", 0.8, few[1].ratio()),
         Goal::at_least("embedded, of the ceiling, 512 connections", 0.8, fresh.ratio()),
@@ -36,6 +37,8 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         Goal::at_least("Redis + PostgreSQL, of the ceiling, 512 connections", 0.5, one.ratio()),
         Goal::at_least("Redis + PostgreSQL, of the literal seed design", 3.0, against(one, seed)),
         Goal::shown("two servers, of one", &against(two, one)),
+        Goal::shown("two servers behind the gateway, of two servers", &against(gateway, two)),
+        Goal::at_least("sold-out refusals at the gateway, of nginx answering a constant", 0.7, refusals[1].ratio()),
         latency(&bench, pace, &machine, Who::Embedded, fresh.rate() / 2.0),
         latency(&bench, pace, &machine, Who::Scaled(1), one.rate() / 2.0),
     ];
@@ -44,7 +47,7 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     goals.extend(not_yet());
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
-    let series = few.into_iter().chain(embedded).chain(scaled).collect();
+    let series = few.into_iter().chain(embedded).chain(scaled).chain(refusals).collect();
     Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, goals }
 }
 
@@ -53,6 +56,21 @@ fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Who]) -> Vec<Se
     alternate(&names, connections, pace.rounds, |i| {
         bench.measure(i.map_or(Who::Ceiling, |i| who[i]), connections, None)
     })
+}
+
+/// The same by hand, while working on it.
+pub fn refusals_alone(under: &Path) {
+    let all = refusals(&Bench::new(under, QUICK.time), &QUICK);
+    println!("{:.2} of the constant", all[1].ratio().median);
+}
+
+/// Refusals per second when nothing is left, beside a constant instead of the ceiling.
+fn refusals(bench: &Bench, pace: &Pace) -> Vec<Series> {
+    let mut all = alternate(&[Who::SoldOut.name()], 256, pace.rounds, |i| {
+        bench.measure(if i.is_none() { Who::Constant } else { Who::SoldOut }, 256, None)
+    });
+    all[0].name = Who::Constant.name();
+    all
 }
 
 /// Round by round, each as a part of the ceiling beside it.
@@ -143,7 +161,6 @@ fn memory(bench: &Bench) -> Vec<Goal> {
 fn not_yet() -> Vec<Goal> {
     let why = "not measured: not built yet";
     vec![
-        Goal::not_measured("sold-out refusals at the gateway, of nginx answering a constant", ">= 0.7", why),
         Goal::not_measured("holds on one hot room type, of a transaction per hold", ">= 5", why),
         Goal::not_measured("waiting room with 1,000,000 waiting, of 1,000", ">= 0.8", why),
     ]

@@ -151,7 +151,7 @@ fn log(folder: &Path) -> String {
     fs::read_to_string(folder.join("postgres.log")).unwrap_or_default()
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.local_addr().expect("its number").port()
 }

@@ -130,7 +130,7 @@ impl Event {
 }
 
 /// When to ask again about a paused sale: nobody knows, so not often.
-const PAUSE_RETRY_S: u64 = 5;
+pub const PAUSE_RETRY_S: u64 = 5;
 
 /// What an operator does to a sale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

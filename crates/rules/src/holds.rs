@@ -156,7 +156,7 @@ const ULID_CHARS: usize = 26;
 
 /// A UUID in its usual spelling, or a ULID.
 pub fn is_hold_key(text: &str) -> bool {
-    let uuid = || {
+    let grouped = || {
         text.len() == 36
             && text.bytes().enumerate().all(|(i, b)| match i {
                 8 | 13 | 18 | 23 => b == b'-',
@@ -166,8 +166,8 @@ pub fn is_hold_key(text: &str) -> bool {
     // Crockford's letters, and no more than 128 bits.
     let crockford =
         |b: u8| b.is_ascii_digit() || (b.is_ascii_alphabetic() && !b"ILOU".contains(&b.to_ascii_uppercase()));
-    let ulid = || text.len() == ULID_CHARS && text.bytes().all(crockford) && text.as_bytes()[0] <= b'7';
-    uuid() || ulid()
+    let sortable = || text.len() == ULID_CHARS && text.bytes().all(crockford) && text.as_bytes()[0] <= b'7';
+    grouped() || sortable()
 }
 
 #[cfg(test)]

@@ -204,6 +204,8 @@ pub enum Refusal {
     Overloaded,
     LedgerUnreachable,
     DoorUnreachable,
+    /// Told by a gateway: it is there, and no server behind it is.
+    ServerUnreachable,
     /// The door is there, and could not do what it was asked.
     DoorFailed,
     NoNumber,
@@ -298,7 +300,10 @@ impl Refusal {
             Refusal::InUse | Refusal::RoomsInUse { .. } => "in_use",
             Refusal::Contention => "contention",
             Refusal::LockTimeout => "LOCK_TIMEOUT",
-            Refusal::Overloaded | Refusal::LedgerUnreachable | Refusal::DoorUnreachable => "service_unavailable",
+            Refusal::Overloaded
+            | Refusal::LedgerUnreachable
+            | Refusal::DoorUnreachable
+            | Refusal::ServerUnreachable => "service_unavailable",
             Refusal::DoorFailed => "redis_error",
             Refusal::NoNumber => "sequence_unavailable",
             Refusal::Internal => "internal_error",
@@ -347,6 +352,7 @@ impl Refusal {
             | Refusal::Overloaded
             | Refusal::LedgerUnreachable
             | Refusal::DoorUnreachable
+            | Refusal::ServerUnreachable
             | Refusal::DoorFailed
             | Refusal::NoNumber => Again::After(1),
         }

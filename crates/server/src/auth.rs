@@ -1,7 +1,7 @@
 //! Who asks. In header mode nobody is authenticated: the user header is believed, from loopback
 //! or from a gateway that shows its key, and from anybody only where the operator said so.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use rules::ids::User;
 use rules::outcome::{Fault, Forbidden, Problem, Refusal};
@@ -60,14 +60,10 @@ pub fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Ref
     Ok(())
 }
 
-fn from_gateway(settings: &Settings, headers: &HeaderMap) -> bool {
+/// The gateway showed its key.
+pub fn from_gateway(settings: &Settings, headers: &HeaderMap) -> bool {
     let (Some(key), Some(shown)) = (&settings.gateway_key, headers.get(GATEWAY_KEY)) else { return false };
     same(key.as_bytes(), shown.as_bytes())
-}
-
-/// The address whose budget is spent.
-pub fn address(peer: &SocketAddr) -> rules::ids::Address {
-    peer.ip().into()
 }
 
 pub fn admin(token: &str, headers: &HeaderMap) -> Result<(), Refusal> {

@@ -2,10 +2,11 @@
 //! no timers. Everything here runs outside the handlers, and every queue has an end.
 
 mod let_in;
+mod place;
 pub mod rooms;
+mod serve;
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use futures_util::FutureExt;
 use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
-use rules::event::Event;
+use rules::event::{Event, State};
 use rules::holds::Hold;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
@@ -21,7 +22,7 @@ use rules::seats::Hall;
 use rules::subject::Subject;
 use rules::time::Moment;
 use stores::door::{Door, Left, Release};
-use stores::ledger::{BATCH_MOST, Batch, Committed, Fault, Ledger};
+use stores::ledger::{Fault, Ledger};
 use tokio::sync::oneshot;
 
 use self::rooms::RoomLanes;
@@ -45,11 +46,14 @@ struct Shared {
     terms: Terms,
     max_retries: u32,
     queue_depth: usize,
+    /// So many batches of one event are under way at once.
+    overlap: usize,
 }
 
 impl Lanes {
     pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>, metrics: Arc<Metrics>, settings: &Settings) -> Lanes {
         let shared = Shared {
+            overlap: ledger.overlap().max(1),
             ledger,
             door,
             metrics,
@@ -71,7 +75,8 @@ impl Lanes {
         let found = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
         let mut lanes = self.lanes.write().unwrap_or_else(|p| p.into_inner());
         let lane = lanes.entry(event).or_insert_with(|| {
-            Arc::new(Lane { event, hall: found.hall, shared: self.shared.clone(), queue: Mutex::default() })
+            let (shared, queue, turn) = (self.shared.clone(), Mutex::default(), Mutex::default());
+            Arc::new(Lane { event, hall: found.hall, shared, queue, turn })
         });
         Ok(lane.clone())
     }
@@ -99,7 +104,8 @@ impl Lanes {
 /// What somebody wants of an event.
 pub struct Wanted {
     pub command: Command,
-    /// Present: the request passes mark, budget and number first.
+    /// Present: the request passes mark, budget and number first, unless the command has a number:
+    /// then a gateway let it in.
     pub arrival: Option<Arrival>,
     pub limit: Duration,
 }
@@ -111,38 +117,45 @@ pub struct Ended {
     pub number: Option<Number>,
 }
 
+/// A request in the queue.
 struct Waiting {
     command: Command,
-    arrival: Option<Arrival>,
-    deadline: Instant,
-    reply: oneshot::Sender<Ended>,
+    caller: Caller,
 }
 
-impl Waiting {
-    fn end(self, outcome: Outcome) {
-        let number = self.command.number;
-        let outcome = match outcome {
-            Outcome::Refused(Refusal::Contention) if self.command.action.about_a_hold() => Refusal::LockTimeout.into(),
-            outcome => outcome,
-        };
-        let _ = self.reply.send(Ended { answer: outcome.into(), number });
-    }
-
+/// Whom to tell, and what must be undone first.
+struct Caller {
+    /// It asks for a hold, or of one.
+    about_a_hold: bool,
     /// The mark that its arrival left at the door.
-    fn mark(&self) -> Option<Release> {
-        let arrival = self.arrival.as_ref().filter(|a| !a.keyed)?;
-        Some(Release { user: arrival.user.clone()?, name: arrival.name })
+    mark: Option<Release>,
+    number: Option<Number>,
+    deadline: Instant,
+    /// None: told already.
+    reply: Option<oneshot::Sender<Ended>>,
+}
+
+impl Caller {
+    fn tell(&mut self, answer: Answer) {
+        let answer = match answer.outcome {
+            Outcome::Refused(Refusal::Contention) if self.about_a_hold => Outcome::from(Refusal::LockTimeout).into(),
+            _ => answer,
+        };
+        if let Some(reply) = self.reply.take() {
+            let _ = reply.send(Ended { answer, number: self.number });
+        }
     }
 }
 
 #[derive(Default)]
 struct Queue {
     /// Not let in yet, in the order in which they came.
-    arriving: VecDeque<Waiting>,
+    arriving: VecDeque<(Arrival, Waiting)>,
     letting_in: bool,
     /// Let in, in the order of their numbers.
     pending: VecDeque<Waiting>,
-    running: bool,
+    /// Batches under way.
+    running: usize,
     /// Everything that was accepted and is not answered yet.
     depth: usize,
 }
@@ -152,6 +165,9 @@ pub struct Lane {
     hall: Arc<Hall>,
     shared: Arc<Shared>,
     queue: Mutex<Queue>,
+    /// Held while a batch is taken from the queue and handed to the ledger, so that overlapping
+    /// batches come to it in the order of the queue.
+    turn: Mutex<()>,
 }
 
 impl Lane {
@@ -167,135 +183,52 @@ impl Lane {
     pub fn submit(self: &Arc<Self>, wanted: Wanted) -> Result<oneshot::Receiver<Ended>, Refusal> {
         let (reply, answer) = oneshot::channel();
         let Wanted { command, arrival, limit } = wanted;
-        let through_door = arrival.is_some();
-        let waiting = Waiting { command, arrival, deadline: Instant::now() + limit, reply };
+        let mark = arrival.as_ref().and_then(Release::of);
+        let number = command.number;
+        let about_a_hold = command.action.about_a_hold();
+        let caller = Caller { about_a_hold, mark, number, deadline: Instant::now() + limit, reply: Some(reply) };
+        let waiting = Waiting { command, caller };
         let mut queue = self.lock();
         if queue.depth >= self.shared.queue_depth {
             return Err(Refusal::Overloaded);
         }
         queue.depth += 1;
-        if through_door {
-            queue.arriving.push_back(waiting);
-            let first = !std::mem::replace(&mut queue.letting_in, true);
-            drop(queue);
-            if first {
-                self.let_in_now();
+        match arrival.filter(|_| number.is_none()) {
+            Some(arrival) => self.through_door(queue, arrival, waiting),
+            None => {
+                place::by_number(&mut queue.pending, waiting, |w| w.command.number);
+                self.start(queue);
             }
-        } else {
-            queue.pending.push_back(waiting);
-            self.start(queue);
         }
         Ok(answer)
     }
 
     fn start(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) {
-        if !queue.pending.is_empty() && !std::mem::replace(&mut queue.running, true) {
+        if !queue.pending.is_empty() && queue.running < self.shared.overlap {
+            queue.running += 1;
             drop(queue);
             tokio::spawn(self.clone().run());
         }
     }
 
-    /// Batch after batch until nobody waits.
-    async fn run(self: Arc<Self>) {
-        while let Some(batch) = self.next_batch().await {
-            let requests = batch.len();
-            // A panic takes the batch with it, whose callers see their channel closed; the lane
-            // serves the next.
-            if AssertUnwindSafe(self.serve(batch)).catch_unwind().await.is_err() {
-                tracing::error!(event = %self.event, requests, "serving a batch panicked");
-                let mut queue = self.lock();
-                queue.depth = queue.depth.saturating_sub(requests);
-            }
+    async fn give_up(&self, callers: Vec<Caller>, outcome: Outcome) {
+        if !callers.is_empty() {
+            self.publish(&callers, None).await;
+            self.refuse(callers, &outcome);
         }
     }
 
-    async fn serve(&self, batch: Vec<Waiting>) {
-        if batch.is_empty() {
-            return;
-        }
-        match self.commit(batch).await {
-            (batch, Ok(committed)) => self.respond(batch, committed).await,
-            (batch, Err(outcome)) => self.give_up(batch, outcome).await,
-        }
-    }
-
-    /// The next batch, without those whose deadline has passed; they are told. None: nobody waits.
-    async fn next_batch(&self) -> Option<Vec<Waiting>> {
-        let now = Instant::now();
-        let (batch, late) = {
-            let mut queue = self.lock();
-            if queue.pending.is_empty() {
-                queue.running = false;
-                return None;
-            }
-            let most = queue.pending.len().min(BATCH_MOST);
-            let taken = queue.pending.drain(..most);
-            taken.partition::<Vec<_>, _>(|waiting| waiting.deadline > now)
-        };
-        if !late.is_empty() {
-            self.give_up(late, Refusal::Overloaded.into()).await;
-        }
-        Some(batch)
-    }
-
-    /// Decides and commits in the ledger. A lock that cannot be had and trouble that passes are tried
-    /// again, with jitter, by those whose deadline has not passed.
-    async fn commit(&self, mut batch: Vec<Waiting>) -> (Vec<Waiting>, Result<Committed, Outcome>) {
-        let Shared { ledger, metrics, terms, max_retries, .. } = &*self.shared;
-        let mut tries = 0;
-        loop {
-            let commands = Arc::new(batch.iter().map(|w| w.command.clone()).collect::<Vec<_>>());
-            metrics.batch(commands.len());
-            let began = Instant::now();
-            let result = ledger.commit(Batch { event: self.event, commands, terms: *terms }).await;
-            metrics.commit_took(began.elapsed());
-            match result {
-                Ok(committed) => return (batch, Ok(committed)),
-                Err(fault @ (Fault::Locked | Fault::Passing(_))) if tries < *max_retries => {
-                    tries += 1;
-                    tokio::time::sleep(pause(tries)).await;
-                    let now = Instant::now();
-                    let (rest, late): (Vec<_>, Vec<_>) = batch.into_iter().partition(|w| w.deadline > now);
-                    self.give_up(late, refusal(&fault).into()).await;
-                    batch = rest;
-                    if batch.is_empty() {
-                        return (batch, Err(refusal(&fault).into()));
-                    }
-                }
-                Err(fault) => {
-                    tracing::error!(event = %self.event, requests = batch.len(), %fault, "a batch failed");
-                    return (batch, Err(refusal(&fault).into()));
-                }
-            }
-        }
-    }
-
-    async fn respond(&self, batch: Vec<Waiting>, committed: Committed) {
-        self.publish(&batch, Some((&committed.event, committed.holds.first_end))).await;
-        show(&self.shared, Subject::Event(self.event), committed.holds.changed).await;
-        self.lock().depth -= batch.len();
-        for (waiting, answer) in batch.into_iter().zip(committed.answers) {
-            let number = waiting.command.number;
-            let _ = waiting.reply.send(Ended { answer, number });
-        }
-    }
-
-    async fn give_up(&self, batch: Vec<Waiting>, outcome: Outcome) {
-        self.publish(&batch, None).await;
-        self.refuse(batch, &outcome);
-    }
-
-    fn refuse(&self, batch: Vec<Waiting>, outcome: &Outcome) {
-        self.lock().depth -= batch.len();
-        for waiting in batch {
-            waiting.end(outcome.clone());
+    fn refuse(&self, callers: Vec<Caller>, outcome: &Outcome) {
+        self.lock().depth -= callers.len();
+        for mut caller in callers {
+            caller.tell(outcome.clone().into());
         }
     }
 
     /// Before the answers leave: those who are answered may ask again, and the door knows what is
     /// left. A door that is slow about it is told in the background.
-    async fn publish(&self, batch: &[Waiting], after: Option<(&Event, Option<Moment>)>) {
-        let ended: Vec<Release> = batch.iter().filter_map(Waiting::mark).collect();
+    async fn publish(&self, callers: &[Caller], after: Option<(&Event, Option<Moment>)>) {
+        let ended: Vec<Release> = callers.iter().filter_map(|caller| caller.mark.clone()).collect();
         let left = after.map(|(event, first_end)| self.left(event, first_end));
         if left.is_none() && ended.is_empty() {
             return;
@@ -318,6 +251,9 @@ impl Lane {
     fn left(&self, event: &Event, first_end: Option<Moment>) -> Left {
         self.shared.metrics.remaining(event);
         let state = event.state_at(self.shared.ledger.now());
+        // Scheduled, it opens by the clock alone: nothing said before says anything after.
+        let opens = event.opens_at.filter(|_| state == State::Scheduled);
+        let first_end = first_end.into_iter().chain(opens).min();
         Left { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
     }
 }
@@ -335,13 +271,6 @@ async fn show(shared: &Shared, subject: Subject, holds: Vec<Hold>) {
             tracing::warn!(%fault, "onlookers were not shown what is on hold");
         }
     }
-}
-
-/// 4 to 8 ms, then twice that, up to 64 to 128 ms: several servers must not come back in step.
-fn pause(tries: u32) -> Duration {
-    let base = 4u64 << tries.min(5).saturating_sub(1);
-    let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
-    Duration::from_micros(base * 1000 + random % (base * 1000))
 }
 
 /// What broken machinery means for a caller.

@@ -3,6 +3,7 @@
 mod api;
 mod config;
 mod event;
+mod gateway;
 mod line;
 mod openapi;
 mod rush;
@@ -18,6 +19,7 @@ pub fn run() -> ExitCode {
         Some(("serve", given)) => serve::run(given),
         Some(("config", given)) => config::run(given),
         Some(("event", given)) => event::run(given),
+        Some(("gateway", given)) => gateway::run(given),
         Some(("openapi", given)) => openapi::run(given),
         Some(("rush", given)) => return end(rush::run(given)),
         Some(("verify", given)) => return end(verify::run(given)),

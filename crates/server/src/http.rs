@@ -9,6 +9,7 @@ pub mod docs;
 pub mod endpoint;
 pub mod events;
 pub mod fcfs;
+pub mod gateway;
 pub mod health;
 pub mod holds;
 pub mod json;

@@ -6,6 +6,7 @@ pub mod batch;
 pub mod board;
 pub mod clock;
 pub mod commands;
+pub mod gateway;
 #[cfg(test)]
 mod golden;
 pub mod http;

@@ -2,14 +2,16 @@
 //!
 //! | step    | where                                                                  |
 //! |---------|------------------------------------------------------------------------|
-//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number     |
+//! | arrive  | `batch::Lane::let_in` asks the door: already asking? budget? number;    |
+//! |         | or a gateway asked it, see `http::gateway`                              |
 //! | batch   | `batch::Lane::run`: what arrived while the last batch ran is the next   |
 //! | decide  | `rules::decide`, called by the ledger under the event's lock            |
 //! | commit  | `stores::ledger`, durable before anyone is told                         |
 //! | publish | `batch::Lane::publish`: marks are taken away, counts are shown          |
 //! | respond | `http::respond`: outcome -> status and body                             |
 //!
-//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on.
+//! A handler only waits here. Its future is dropped when the client leaves; the batch goes on. The
+//! lane answers everybody in time (`batch::serve`), so nothing here needs a timer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +20,7 @@ use rules::arrive::Arrival;
 use rules::command::{Action, Command, Key};
 use rules::decide::Answer;
 use rules::history::Actor;
-use rules::ids::{Address, EventId, Number};
+use rules::ids::{Address, EventId, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
 use rules::stays;
@@ -46,12 +48,27 @@ pub struct Told {
     pub number: Option<Number>,
 }
 
+/// How a request came: from where, and how it was let in if a gateway did that.
+#[derive(Clone, Copy, Debug)]
+pub struct Came {
+    pub address: Address,
+    pub let_in: Option<LetIn>,
+}
+
+/// What a gateway gave a request when it asked the door for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LetIn {
+    /// The name in its mark.
+    pub name: RequestName,
+    pub number: Number,
+}
+
 /// Reserves a seat of an event: the lowest free one, first come, first served, or the chosen one.
 pub async fn reserve(
     app: &App,
     event: EventId,
     actor: Actor,
-    address: Address,
+    came: Came,
     key: Option<Key>,
     action: Action,
 ) -> Result<Told, Refusal> {
@@ -61,9 +78,10 @@ pub async fn reserve(
     {
         return Err(Refusal::NotFound);
     }
-    let name = app.names.next();
-    let arrival = Arrival { name, user: actor.user().cloned(), address, keyed: key.is_some() };
-    let command = Command { actor, number: None, name, key, action };
+    let name = came.let_in.map_or_else(|| app.names.next(), |let_in| let_in.name);
+    let arrival = Arrival { name, user: actor.user().cloned(), address: came.address, keyed: key.is_some() };
+    let number = came.let_in.map(|let_in| let_in.number);
+    let command = Command { actor, number, name, key, action };
     wait(lane, command, Some(arrival), DEADLINE).await
 }
 
@@ -84,12 +102,10 @@ pub async fn change(
 async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>, limit: Duration) -> Result<Told, Refusal> {
     let hall = lane.hall();
     let answer = lane.submit(Wanted { command, arrival, limit })?;
-    match timeout(limit + GRACE, answer).await {
-        Ok(Ok(Ended { answer, number })) => Ok(Told { answer, hall, number }),
+    match answer.await {
+        Ok(Ended { answer, number }) => Ok(Told { answer, hall, number }),
         // Nobody will answer any more: the batch it was in has panicked.
-        Ok(Err(_)) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
-        // Not answered in time: whether it happened is not known here.
-        Err(_) => Ok(Told { answer: Outcome::from(Refusal::LedgerUnreachable).into(), hall, number: None }),
+        Err(_) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Settings: flags over environment over file over default. One table names them all; the command
 //! line, the file, the environment and the manual are made from it.
 
+pub mod gateway;
 mod stores;
 mod table;
 mod typed;

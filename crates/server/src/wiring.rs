@@ -30,6 +30,12 @@ use crate::settings::{Settings, Stores};
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
 /// Requests that are under way get this long. Together well under the ten seconds promised.
 const DRAIN_TIME: Duration = Duration::from_secs(8);
+/// The ledger may take so long to put its files in order.
+const CLOSING: Duration = Duration::from_millis(500);
+
+/// A gateway lets 100 headers of a client through, and adds its own. Alone 100 is the most, which
+/// costs nothing to make room for.
+const HEADERS_BEHIND_GATEWAY: usize = 110;
 
 /// The process ends with this when the disk can no longer be trusted (`EX_IOERR`).
 const DISK_FAILED: i32 = 74;
@@ -156,7 +162,10 @@ impl Listening {
     /// Serves until `stop`, then answers what was accepted and returns.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
         let service = Service::new(routes(&self.app));
-        let server = Server::new(self.acceptor).fuse_config(FuseConfig::default());
+        let mut server = Server::new(self.acceptor).fuse_config(FuseConfig::default());
+        if self.app.settings.gateway_key.is_some() {
+            server.http1_mut().max_headers(HEADERS_BEHIND_GATEWAY);
+        }
         let handle = server.handle();
         let app = self.app.clone();
         tokio::spawn(async move {
@@ -167,5 +176,9 @@ impl Listening {
             handle.stop_graceful(DRAIN_TIME);
         });
         server.serve(service).await;
+        // Whatever was left in doubt is not asked any more; a ledger that hangs is not waited for.
+        if let Ok(Err(fault)) = tokio::time::timeout(CLOSING, self.app.ledger.close()).await {
+            tracing::warn!(%fault, "the ledger was not closed");
+        }
     }
 }

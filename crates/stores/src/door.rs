@@ -42,6 +42,14 @@ pub struct Release {
     pub name: RequestName,
 }
 
+impl Release {
+    /// The mark that an arrival leaves; with a key, or as nobody, it leaves none.
+    pub fn of(arrival: &Arrival) -> Option<Release> {
+        let user = arrival.user.as_ref().filter(|_| !arrival.keyed)?;
+        Some(Release { user: user.clone(), name: arrival.name })
+    }
+}
+
 /// What the last batch left: a hint for the gateway and the line, never the truth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
@@ -62,6 +70,12 @@ pub trait Door: Send + Sync + 'static {
     /// is `NoNumber`: the caller raises it in the ledger, calls `open`, and asks again.
     fn arrive(&self, event: EventId, arrivals: Vec<Arrival>) -> Working<Result<Vec<Arrived>, DoorFault>>;
 
+    /// Lets one request in without waiting, if this door can and its numbers are open. None: ask
+    /// with `arrive`.
+    fn arrive_now(&self, _event: EventId, _arrival: &Arrival) -> Option<Arrived> {
+        None
+    }
+
     /// Numbers of this generation may be given. A lower one than the door knows is ignored.
     fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>>;
 
@@ -81,6 +95,11 @@ pub trait Door: Send + Sync + 'static {
     /// ours reads them.
     fn show_holds(&self, _subject: Subject, _holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Whose door it is, where a gateway may ask it too; not known before the ledger was reached.
+    fn ledger(&self) -> Option<&str> {
+        None
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>>;

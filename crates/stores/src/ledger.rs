@@ -103,6 +103,12 @@ pub trait Ledger: Rooms + Send + Sync + 'static {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
     fn commit(&self, batch: Batch) -> Answered<Committed>;
 
+    /// How many batches of one event may be under way at once: such a ledger decides them in the
+    /// order in which `commit` was called, and one while it makes the other durable.
+    fn overlap(&self) -> usize {
+        1
+    }
+
     /// Makes an event; the next free id, or the given one if no event has it yet.
     fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event>;
 
@@ -132,6 +138,11 @@ pub trait Ledger: Rooms + Send + Sync + 'static {
 
     /// An event's reservations by seat.
     fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>>;
+
+    /// Nobody will ask any more: everything is put where a copy of the files finds it.
+    fn close(&self) -> Answered<()> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// What this ledger calls now.
     fn now(&self) -> Moment;

@@ -1,10 +1,11 @@
 //! What tests stand on when they need more than one file: private PostgreSQL, Redis and Redis
-//! Cluster on loopback, servers of one's own to kill, and a wire that can be cut.
+//! Cluster on loopback, servers of one's own to kill, an nginx, and a wire that can be cut.
 //!
 //! The shared services are started once per run by whichever test comes first, and end by
 //! themselves when no test has used them for a while; see `scripts/services.sh`.
 
 pub mod database;
+pub mod nginx;
 pub mod postgres;
 pub mod proxy;
 pub mod redis;

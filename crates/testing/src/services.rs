@@ -99,7 +99,7 @@ fn spawn(root: &Path, folder: &Path) {
 }
 
 /// Three in a row, whose bus ports (10,000 above) are ports too.
-fn three_free_ports() -> u16 {
+pub fn three_free_ports() -> u16 {
     (0..1_000)
         .map(|_| free_port())
         .find(|&port| {

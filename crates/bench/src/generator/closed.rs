@@ -30,7 +30,7 @@ pub async fn run(load: &Load) -> Figures {
                     return (ok, other, times);
                 }
                 if answered >= counted_from {
-                    *(if answer.status == 200 { &mut ok } else { &mut other }) += 1;
+                    *(if answer.status == load.good { &mut ok } else { &mut other }) += 1;
                     times.push((answered - sent).as_micros() as u64);
                 }
             }

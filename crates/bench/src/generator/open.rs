@@ -55,7 +55,7 @@ pub async fn run(load: &Load, rate: f64) -> Figures {
         std::thread::spawn(move || tick(&due, began, whole, rate, connections))
     };
     let seen = Rc::new(RefCell::new((0u64, 0u64, histogram(), histogram())));
-    let mut asking = Vec::new();
+    let (good, mut asking) = (load.good, Vec::new());
     for mut connection in opened {
         let (due, seen) = (due.clone(), seen.clone());
         asking.push(spawn_local(async move {
@@ -66,7 +66,7 @@ pub async fn run(load: &Load, rate: f64) -> Figures {
                 let status = connection.ask(&requests.next()).await.expect("an answer").status;
                 if was_due >= counted_from {
                     let mut seen = seen.borrow_mut();
-                    *(if status == 200 { &mut seen.0 } else { &mut seen.1 }) += 1;
+                    *(if status == good { &mut seen.0 } else { &mut seen.1 }) += 1;
                     seen.2.saturating_record(was_due.elapsed().as_micros() as u64);
                     seen.3.saturating_record((sent - was_due).as_micros() as u64);
                 }

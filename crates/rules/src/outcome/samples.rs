@@ -56,6 +56,7 @@ impl Refusal {
             Refusal::Overloaded,
             Refusal::LedgerUnreachable,
             Refusal::DoorUnreachable,
+            Refusal::ServerUnreachable,
             Refusal::DoorFailed,
             Refusal::NoNumber,
             Refusal::Internal,

@@ -1,13 +1,12 @@
 //! Arriving: from the handlers' hands through the door into the queue, in one order.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
-use futures_util::FutureExt;
 use rules::arrive::{Arrival, Arrived};
-use rules::outcome::Refusal;
+use rules::outcome::{Outcome, Refusal};
 use stores::door::{DoorFault, Release};
 
-use super::{Lane, Shared, Waiting, refusal};
+use super::{Caller, Lane, Queue, Shared, Waiting, place, refusal};
 
 /// The door is asked for at most so many at once.
 const ARRIVALS_MOST: usize = 128;
@@ -16,27 +15,41 @@ const ARRIVALS_MOST: usize = 128;
 const OPENINGS: usize = 3;
 
 impl Lane {
-    /// One call of the door at a time, so that numbers and places in the queue have one order. A
-    /// door in the process answers at the first poll, and needs no task.
-    pub(super) fn let_in_now(self: &Arc<Self>) {
-        let mut letting_in = Box::pin(self.clone().let_in());
-        if letting_in.as_mut().now_or_never().is_none() {
-            tokio::spawn(letting_in);
+    /// A door in the process says at once who may come in, and number and place are taken under
+    /// one lock. Any other is asked by one call at a time, so that they have one order all the same.
+    pub(super) fn through_door(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, arrival: Arrival, waiting: Waiting) {
+        if !queue.letting_in
+            && let Some(arrived) = self.shared.door.arrive_now(self.event, &arrival)
+        {
+            match seated(&mut queue, waiting, arrived) {
+                None => self.start(queue),
+                Some((mut caller, refusal)) => {
+                    queue.depth -= 1;
+                    drop(queue);
+                    caller.tell(Outcome::from(refusal).into());
+                }
+            }
+            return;
+        }
+        queue.arriving.push_back((arrival, waiting));
+        if !std::mem::replace(&mut queue.letting_in, true) {
+            drop(queue);
+            tokio::spawn(self.clone().let_in());
         }
     }
 
     async fn let_in(self: Arc<Self>) {
         loop {
-            let group: Vec<Waiting> = {
+            let (arrivals, group): (Vec<Arrival>, Vec<Waiting>) = {
                 let mut queue = self.lock();
                 if queue.arriving.is_empty() {
                     queue.letting_in = false;
                     return;
                 }
                 let most = queue.arriving.len().min(ARRIVALS_MOST);
-                queue.arriving.drain(..most).collect()
+                queue.arriving.drain(..most).unzip()
             };
-            match self.arrive(&group).await {
+            match self.arrive(arrivals).await {
                 Ok(arrived) => self.enqueue(group, arrived),
                 Err(refusal) => self.turn_away(group, &refusal),
             }
@@ -44,10 +57,9 @@ impl Lane {
     }
 
     /// Asks the door; where nobody knows the generation of the numbers, raises it first.
-    async fn arrive(&self, group: &[Waiting]) -> Result<Vec<Arrived>, Refusal> {
-        let arrivals = || -> Vec<Arrival> { group.iter().filter_map(|w| w.arrival.clone()).collect() };
+    async fn arrive(&self, arrivals: Vec<Arrival>) -> Result<Vec<Arrived>, Refusal> {
         let Shared { ledger, door, .. } = &*self.shared;
-        let mut arrived = door.arrive(self.event, arrivals()).await.map_err(closed)?;
+        let mut arrived = door.arrive(self.event, arrivals.clone()).await.map_err(closed)?;
         for _ in 0..OPENINGS {
             if !arrived.contains(&Arrived::NoNumber) {
                 break;
@@ -55,43 +67,51 @@ impl Lane {
             let generation = ledger.raise_generation(self.event).await.map_err(|fault| refusal(&fault))?;
             door.open(self.event, generation).await.map_err(closed)?;
             tracing::info!(event = %self.event, generation, "numbers begin anew");
-            arrived = door.arrive(self.event, arrivals()).await.map_err(closed)?;
+            arrived = door.arrive(self.event, arrivals.clone()).await.map_err(closed)?;
         }
         Ok(arrived)
     }
 
     /// The door is closed. Those who came meanwhile are told with this group, so that nobody waits
     /// for one failing call after another.
-    fn turn_away(&self, mut group: Vec<Waiting>, refusal: &Refusal) {
-        group.extend(self.lock().arriving.drain(..));
-        let marks: Vec<Release> = group.iter().filter_map(Waiting::mark).collect();
+    fn turn_away(&self, group: Vec<Waiting>, refusal: &Refusal) {
+        let mut callers: Vec<Caller> = group.into_iter().map(|waiting| waiting.caller).collect();
+        callers.extend(self.lock().arriving.drain(..).map(|(_, waiting)| waiting.caller));
+        let marks: Vec<Release> = callers.iter().filter_map(|caller| caller.mark.clone()).collect();
         // The call may have been heard all the same. If this is not, the marks end by themselves.
         tokio::spawn(self.shared.door.release(self.event, marks));
-        self.refuse(group, &refusal.clone().into());
+        self.refuse(callers, &refusal.clone().into());
     }
 
     fn enqueue(self: &Arc<Self>, group: Vec<Waiting>, arrived: Vec<Arrived>) {
-        let mut refused = Vec::new();
         let mut queue = self.lock();
-        for (mut waiting, arrived) in group.into_iter().zip(arrived) {
-            let refusal = match arrived {
-                Arrived::Number(number) => {
-                    waiting.command.number = Some(number);
-                    queue.pending.push_back(waiting);
-                    continue;
-                }
-                Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },
-                Arrived::AlreadyAsking { retry_after } => Refusal::AlreadyAsking { retry_after },
-                Arrived::NoNumber => Refusal::NoNumber,
-            };
-            refused.push((waiting, refusal));
-        }
+        let refused: Vec<(Caller, Refusal)> = group
+            .into_iter()
+            .zip(arrived)
+            .filter_map(|(waiting, arrived)| seated(&mut queue, waiting, arrived))
+            .collect();
         queue.depth -= refused.len();
         self.start(queue);
-        for (waiting, refusal) in refused {
-            waiting.end(refusal.into());
+        for (mut caller, refusal) in refused {
+            caller.tell(Outcome::from(refusal).into());
         }
     }
+}
+
+/// Takes its place in the queue with its number; or comes back, refused.
+fn seated(queue: &mut Queue, mut waiting: Waiting, arrived: Arrived) -> Option<(Caller, Refusal)> {
+    let refusal = match arrived {
+        Arrived::Number(number) => {
+            waiting.command.number = Some(number);
+            waiting.caller.number = Some(number);
+            place::by_number(&mut queue.pending, waiting, |w| w.command.number);
+            return None;
+        }
+        Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },
+        Arrived::AlreadyAsking { retry_after } => Refusal::AlreadyAsking { retry_after },
+        Arrived::NoNumber => Refusal::NoNumber,
+    };
+    Some((waiting.caller, refusal))
 }
 
 fn closed(fault: DoorFault) -> Refusal {

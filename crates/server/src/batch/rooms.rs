@@ -16,7 +16,8 @@ use stores::ledger::rooms::{RoomBatch, RoomsCommitted};
 use stores::ledger::{BATCH_MOST, Fault};
 use tokio::sync::oneshot;
 
-use super::{Shared, pause, refusal, show};
+use super::serve::pause;
+use super::{Shared, refusal, show};
 
 /// The lanes of all room types that somebody asked for.
 pub struct RoomLanes {

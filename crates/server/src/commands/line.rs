@@ -18,6 +18,7 @@ pub fn command() -> Command {
              tickettock serve --config tickettock.toml        settings from a file\n  \
              tickettock config                                every setting, its value and where it comes from\n  \
              tickettock event create --name Gala --seats 500  an event, made through the running server\n  \
+             tickettock gateway ./gateway-files               the files of an nginx in front of the servers\n  \
              tickettock openapi                               the API's description, as YAML\n  \
              tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
              tickettock verify                                every invariant of the ledger, one line each",
@@ -29,6 +30,7 @@ pub fn command() -> Command {
             Command::new("config").about("Print every setting with its meaning, default, value and origin"),
         ))
         .subcommand(super::event::command())
+        .subcommand(super::gateway::command())
         .subcommand(super::openapi::command())
         .subcommand(super::rush::command())
         .subcommand(with_settings_named(

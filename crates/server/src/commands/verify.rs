@@ -1,5 +1,7 @@
 //! `tickettock verify`: the invariants of a ledger, one line each.
 
+use std::path::Path;
+
 use clap::ArgMatches;
 use stores::ledger::{postgres, sqlite};
 use stores::verify::{Finding, Looked};
@@ -9,8 +11,9 @@ use crate::rush::report::grouped;
 use crate::settings::{Settings, Stores};
 
 pub fn run(given: &ArgMatches) -> Ended {
-    let settings = line::settings(given).map_err(|e| e.to_string())?;
-    let (looked, findings) = look(&settings)?;
+    let values = line::values(given).map_err(|e| e.to_string())?;
+    let (data_dir, stores) = Settings::ledger(&values).map_err(|e| e.to_string())?;
+    let (looked, findings) = look(&data_dir, &stores)?;
     for finding in &findings {
         println!("{}  {}", if finding.holds() { "ok    " } else { "BROKEN" }, finding.name);
         for sentence in &finding.broken {
@@ -31,9 +34,9 @@ pub fn run(given: &ArgMatches) -> Ended {
     }
 }
 
-fn look(settings: &Settings) -> Result<(Looked, Vec<Finding>), String> {
-    match &settings.stores {
-        Stores::Embedded => sqlite::verify(&settings.data_dir).map_err(|e| e.to_string()),
+fn look(data_dir: &Path, stores: &Stores) -> Result<(Looked, Vec<Finding>), String> {
+    match stores {
+        Stores::Embedded => sqlite::verify(data_dir).map_err(|e| e.to_string()),
         Stores::Postgres { url, .. } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|e| e.to_string())?;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rules::command::Key;
 use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
@@ -11,6 +12,7 @@ use salvo::hyper::Uri;
 use salvo::routing::PathParams;
 use sha2::{Digest, Sha256};
 
+use super::gateway::Aside;
 use super::respond::Dialect;
 use crate::app::App;
 use crate::auth;
@@ -23,6 +25,8 @@ pub struct Asked {
     pub peer: SocketAddr,
     pub dialect: Dialect,
     pub body: ReqBody,
+    /// Present: the gateway showed its key, and is told what it alone may know.
+    pub gateway: Option<Arc<Aside>>,
 }
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

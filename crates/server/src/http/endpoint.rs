@@ -14,6 +14,7 @@ use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
 use tokio::time::timeout;
 
 use super::asked::Asked;
+use super::gateway::Aside;
 use super::openapi::Doc;
 use super::respond::{self, Dialect, Refused, Reply, Speech};
 use crate::app::App;
@@ -56,6 +57,11 @@ impl Route {
         self
     }
 
+    /// On the path of a reservation.
+    pub fn crowded(&self) -> bool {
+        self.operations.iter().any(|operation| operation.limits_itself)
+    }
+
     /// The newest operation limits itself: one timer less on the path of a reservation.
     pub fn limiting_itself(mut self) -> Route {
         if let Some(newest) = self.operations.last_mut() {
@@ -80,21 +86,27 @@ impl Endpoint {
     }
 
     async fn run(&self, request: &mut Request, trace: &str) -> Reply {
+        let aside = Aside::of(&self.app, request.headers());
         let (dialect, handled) = match Dialect::asked(request.headers(), self.route.speech) {
-            Ok(dialect) => (dialect, self.handle(request, dialect).await),
+            Ok(dialect) => (dialect, self.handle(request, dialect, aside.as_ref()).await),
             Err(refusal) => (Dialect::V1_1, Err(refusal.into())),
         };
-        handled.unwrap_or_else(|refused| respond::refused(&refused, dialect, trace))
+        let reply = handled.unwrap_or_else(|refused| respond::refused(&refused, dialect, trace));
+        match aside {
+            Some(aside) => aside.write(&self.app, reply),
+            None => reply,
+        }
     }
 
-    async fn handle(&self, request: &mut Request, dialect: Dialect) -> Handled {
+    async fn handle(&self, request: &mut Request, dialect: Dialect, aside: Option<&Arc<Aside>>) -> Handled {
         let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
         let Some(operation) = self.route.operations.iter().find(|operation| operation.method == method) else {
             let nothing_here = self.route.operations.is_empty();
             let refusal = if nothing_here { Refusal::NoSuchPath } else { Refusal::WrongMethod { allow: self.allow } };
             return Err(refusal.into());
         };
-        let asked = take_apart(request, dialect);
+        let mut asked = take_apart(request, dialect);
+        asked.gateway = aside.cloned();
         let running = AssertUnwindSafe((operation.run)(self.app.clone(), asked)).catch_unwind();
         let ended = if operation.limits_itself {
             running.await
@@ -115,6 +127,7 @@ fn take_apart(request: &mut Request, dialect: Dialect) -> Asked {
         peer,
         dialect,
         body: std::mem::replace(request.body_mut(), ReqBody::None),
+        gateway: None,
         headers: std::mem::take(request.headers_mut()),
     }
 }

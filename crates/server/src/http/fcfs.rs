@@ -13,7 +13,6 @@ use super::buyer;
 use super::endpoint::Handled;
 use super::respond::{self, Caller, Dialect, Refused};
 use crate::app::App;
-use crate::auth;
 use crate::reserve::{Told, reserve};
 
 pub async fn post(app: Arc<App>, mut asked: Asked) -> Handled {
@@ -24,6 +23,10 @@ pub async fn post(app: Arc<App>, mut asked: Asked) -> Handled {
         Err(refusal) => refusal.code(),
     };
     app.metrics.outcome(code);
+    asked.tell_gateway_outcome(code);
+    if result.is_err() {
+        asked.let_go(&app).await;
+    }
     match result {
         Ok(told) => tell(&told, caller, asked.dialect),
         Err(refusal) => Err(Refused::from(refusal).to(caller)),
@@ -36,6 +39,7 @@ async fn ask(app: &App, asked: &mut Asked, caller: &mut Caller) -> Result<Told, 
         Dialect::V1_1 | Dialect::V1_0 => body::json_bytes(asked, BODY_MOST).await?,
         Dialect::V2025_08_17 => body::maybe_json_bytes(asked, BODY_MOST).await?,
     };
+    let came = asked.came()?;
     let named = who(app, asked)?;
     let buyer = buyer::read(&sent, asked.dialect, &app.settings.default_region)?;
     let user = named.or_else(|| buyer.phone.as_deref().and_then(User::new));
@@ -47,7 +51,7 @@ async fn ask(app: &App, asked: &mut Asked, caller: &mut Caller) -> Result<Told, 
         None => Action::Reserve(buyer),
         Some(seat) => Action::ReserveSeat { seat, buyer },
     };
-    reserve(app, event, actor, auth::address(&asked.peer), key, action).await
+    reserve(app, event, actor, came, key, action).await
 }
 
 /// The user, or none where the oldest dialect may ask without one.

@@ -121,13 +121,17 @@ pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
     let sent = body::bytes(&mut asked, BODY_MOST).await?;
     let user = asked.user(&app)?;
     let key = asked.key(&sent)?;
-    give_back(&app, asked.id("reservationId")?, Actor::User(user), key).await
+    give_back(&app, &asked, Actor::User(user), key).await
 }
 
 /// A seat or a stay comes back.
-pub async fn give_back(app: &App, id: AnyReservation, actor: Actor, key: Option<Key>) -> Handled {
-    let answer = match id {
-        AnyReservation::Seat(id) => change(app, id.event, actor, key, Action::Cancel { n: id.n }).await?.answer,
+pub async fn give_back(app: &App, asked: &Asked, actor: Actor, key: Option<Key>) -> Handled {
+    let answer = match asked.id("reservationId")? {
+        AnyReservation::Seat(id) => {
+            let told = change(app, id.event, actor, key, Action::Cancel { n: id.n }).await?;
+            asked.tell_gateway_freed(id.event);
+            told.answer
+        }
         AnyReservation::Stay(id) => {
             change_rooms(app, id.room_type, actor, key, stays::Action::Cancel { n: id.n }).await?
         }

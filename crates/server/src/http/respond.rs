@@ -2,6 +2,7 @@
 
 pub mod advice;
 mod dialect;
+pub mod gateway;
 mod reply;
 mod status;
 mod v1_0;

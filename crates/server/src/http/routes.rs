@@ -93,7 +93,10 @@ pub fn table() -> Vec<Route> {
 
 pub fn routes(app: &Arc<App>) -> Router {
     let mut router = Router::new();
-    for route in table() {
+    let mut table = table();
+    // The router tries one after another: what a crowd asks for comes first. No other path matches it.
+    table.sort_by_key(|route| !route.crowded());
+    for route in table {
         let path = route.path.trim_start_matches('/');
         let at = if path.is_empty() { Router::new() } else { Router::with_path(path) };
         router = router.push(at.goal(Endpoint::new(app, route)));

@@ -106,16 +106,16 @@ impl Buyer {
         let asking = timeout(PATIENCE, async {
             let mut connection = self.shop.connect(self.index).await?;
             let answer = connection.ask(request).await?;
-            let read = read(&answer, success);
+            let (read, server) = (read(&answer, success), server(&answer));
             self.shop.put_back(connection);
-            Ok::<_, std::io::Error>(read)
+            Ok::<_, std::io::Error>((read, server))
         });
-        let (outcome, again) = match asking.await {
+        let ((outcome, again), server) = match asking.await {
             Ok(Ok(read)) => read,
             // Whether it happened is not known: ask again, as anybody would.
-            Ok(Err(_)) | Err(_) => (Outcome::Unknown(asked), Some(Duration::from_millis(500))),
+            Ok(Err(_)) | Err(_) => ((Outcome::Unknown(asked), Some(Duration::from_millis(500))), None),
         };
-        (Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome }, again)
+        (Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome, server }, again)
     }
 
     /// Sends, and is gone before the answer.
@@ -126,7 +126,8 @@ impl Buyer {
         {
             sleep(Duration::from_micros((dice(self.index, 3) * 5_000.0) as u64)).await;
         }
-        Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome: Outcome::Unknown(Asked::Seat) }
+        let outcome = Outcome::Unknown(Asked::Seat);
+        Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome, server: None }
     }
 }
 
@@ -148,6 +149,10 @@ fn reserved(body: &Value, answer: &Answer<'_>) -> Option<Outcome> {
         number: body["sequence"].as_u64(),
         replayed: answer.header("Idempotent-Replayed").is_some(),
     })
+}
+
+fn server(answer: &Answer<'_>) -> Option<u64> {
+    u64::from_str_radix(answer.header("X-Request-Id")?.get(..16)?, 16).ok()
 }
 
 fn read(

@@ -1,6 +1,7 @@
 //! What people were told, against what the server says.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use super::buyer::user;
 use super::shop::Shop;
@@ -145,8 +146,10 @@ fn compare(proof: &mut Proof, run: &str, known: &Known<'_>, listed: &[Listed]) {
     proof.sold_twice += listed.iter().filter(|l| !seats.insert(l.seat)).count() as u64;
 }
 
-/// Requests that did not overlap must have rising numbers; and where no seat came back, nobody
-/// with a lower number may be `sold_out` when a higher one has a seat.
+/// Requests that did not overlap must have rising numbers. Where no seat came back, nobody who asked
+/// after another was told `sold_out` may have a seat; nor may one with a lower number be `sold_out`
+/// when a higher one has a seat from the same server (two servers promise no order between requests
+/// that overlap).
 fn order_broken(memories: &[Memory], nothing_came_back: bool) -> u64 {
     let mut numbered: Vec<(&Memory, u64)> =
         memories.iter().filter(|m| !replayed(m)).filter_map(|m| m.outcome.number().map(|n| (m, n))).collect();
@@ -161,12 +164,33 @@ fn order_broken(memories: &[Memory], nothing_came_back: bool) -> u64 {
         broken += u64::from(*number <= highest);
     }
     if nothing_came_back {
-        let sold = |m: &Memory| matches!(m.outcome, Outcome::Reserved { .. });
-        let last_sold = numbered.iter().filter(|(m, _)| sold(m)).map(|(_, n)| *n).max().unwrap_or(0);
-        let passed_over = |m: &Memory, n: u64| m.outcome.name() == "sold_out" && n < last_sold;
-        broken += numbered.iter().filter(|(m, n)| passed_over(m, *n)).count() as u64;
+        broken += passed_over(&numbered);
     }
     broken
+}
+
+fn passed_over(numbered: &[(&Memory, u64)]) -> u64 {
+    let (mut last_sold, mut over): (HashMap<u64, u64>, Option<Duration>) = (HashMap::new(), None);
+    for (memory, number) in numbered {
+        match &memory.outcome {
+            Outcome::Reserved { .. } => {
+                if let Some(server) = memory.server {
+                    let last = last_sold.entry(server).or_default();
+                    *last = (*last).max(*number);
+                }
+            }
+            outcome if outcome.name() == "sold_out" => over = Some(over.map_or(memory.ended, |o| o.min(memory.ended))),
+            _ => {}
+        }
+    }
+    let broken = numbered.iter().filter(|(memory, number)| match &memory.outcome {
+        Outcome::Reserved { .. } => over.is_some_and(|over| memory.sent > over),
+        outcome => {
+            let last = memory.server.and_then(|server| last_sold.get(&server));
+            outcome.name() == "sold_out" && last.is_some_and(|last| number < last)
+        }
+    });
+    broken.count() as u64
 }
 
 /// A repeated answer carries the number of the first request.
@@ -176,13 +200,11 @@ fn replayed(memory: &Memory) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn memory(buyer: u64, sent: u64, ended: u64, outcome: Outcome) -> Memory {
         let ms = Duration::from_millis;
-        Memory { buyer, due: ms(sent), sent: ms(sent), ended: ms(ended), outcome }
+        Memory { buyer, due: ms(sent), sent: ms(sent), ended: ms(ended), outcome, server: Some(1) }
     }
 
     fn reserved(seat: u64, number: u64) -> Outcome {
@@ -222,6 +244,11 @@ mod tests {
         assert_eq!(prove("r", &swapped, None).order_broken, 1);
         let passed_over = [memory(1, 0, 30, sold_out(1)), memory(2, 0, 30, reserved(2, 2))];
         assert_eq!(prove("r", &passed_over, None).order_broken, 1);
+        let elsewhere = [Memory { server: Some(2), ..passed_over[0].clone() }, passed_over[1].clone()];
+        assert_eq!(prove("r", &elsewhere, None).order_broken, 0, "two servers, at the same time");
+        let afterwards =
+            [Memory { server: Some(2), ..memory(1, 0, 10, sold_out(1)) }, memory(2, 20, 30, reserved(2, 2))];
+        assert_eq!(prove("r", &afterwards, None).order_broken, 1, "one asked after it was sold out");
         let odd = Outcome::Refused { reason: "internal_error".into(), status: 500, number: None };
         assert_eq!(prove("r", &[memory(1, 0, 1, odd)], None).not_in_contract, 1);
     }

@@ -14,6 +14,8 @@ pub struct Memory {
     pub sent: Duration,
     pub ended: Duration,
     pub outcome: Outcome,
+    /// Which process answered, as far as the answer's id tells: ids begin with one's own number.
+    pub server: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,7 +43,7 @@ impl Stores {
     }
 }
 
-fn redis(read: &Reading<'_>) -> Result<Option<Redis>, BadSetting> {
+pub(super) fn redis(read: &Reading<'_>) -> Result<Option<Redis>, BadSetting> {
     let (url, host) = (read.text("REDIS_URL").trim(), read.text("REDIS_HOST").trim());
     let cluster = read.switch("REDIS_CLUSTER")?;
     match (url.is_empty(), host.is_empty()) {

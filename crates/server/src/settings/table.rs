@@ -89,13 +89,42 @@ pub const SETTINGS: &[Setting] = &[
         "ADMIN_TOKEN",
         "Bearer token of the admin paths, at least 16 characters. Unset, with SQLite: one is made at first start.",
     ),
-    secret("GATEWAY_KEY", "Secret that the gateway shows, at least 32 characters."),
+    secret(
+        "GATEWAY_KEY",
+        "Secret that the gateway shows to the servers, the same on all of them, at least 32 characters.",
+    ),
     setting(
         "ALLOW_TRUSTED_HEADER",
         "0",
         "1: believe the user header from any address. Only behind something that sets it.",
     ),
     setting("QUEUE_DEPTH", "8192", "Requests that may wait per event; beyond it the answer is 503 at once."),
+    setting("GATEWAY_HOST", "0.0.0.0", "Gateway: address to listen on."),
+    setting("GATEWAY_PORT", "8080", "Gateway: port to listen on."),
+    setting(
+        "GATEWAY_UPSTREAMS",
+        "",
+        "Gateway: the servers behind it, host:port with commas between them. Names are looked up when its files are written.",
+    ),
+    setting(
+        "GATEWAY_TRUST_USER_HEADER",
+        "0",
+        "Gateway: 1 believes FCFS_USER_HEADER from every client; 0 from TRUSTED_PROXIES only.",
+    ),
+    setting(
+        "TRUSTED_PROXIES",
+        "",
+        "Gateway: addresses and networks (10.0.0.0/8, 2001:db8::/32) of what stands in front of it, with commas between \
+         them. Their X-Forwarded-For and FCFS_USER_HEADER are believed.",
+    ),
+    setting("GATEWAY_USER_RATE", "20", "Gateway: requests per second and user, twice that at once; 0: no limit."),
+    setting(
+        "GATEWAY_ADDRESS_RATE",
+        "2000",
+        "Gateway: requests per second and address (IPv6 by /64), twice that at once; 0: no limit.",
+    ),
+    setting("GATEWAY_WRAP", "0", "Gateway: 1 lets ?wrap=1 put status, number and body into one body, for debugging."),
+    setting("GATEWAY_WORKERS", "auto", "Gateway: nginx worker processes; auto: one per core."),
     setting("RUST_LOG", "info", "What to log: error, warn, info, debug, trace, or filters per module."),
     setting("LOG_FORMAT", "text", "text or json."),
 ];

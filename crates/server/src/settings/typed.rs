@@ -44,7 +44,7 @@ pub struct Settings {
 }
 
 const ADMIN_TOKEN_CHARS: usize = 16;
-const GATEWAY_KEY_CHARS: usize = 32;
+pub(super) const GATEWAY_KEY_CHARS: usize = 32;
 
 impl Settings {
     pub fn understand(values: &Values) -> Result<Settings, BadSetting> {
@@ -56,10 +56,7 @@ impl Settings {
             stores: Stores::understand(&read)?,
             seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
-            budget: Budget {
-                limit: read.within("FCFS_IP_LIMIT", 0, 1_000_000)? as u32,
-                window_ms: read.within("FCFS_IP_WINDOW", 1, 86_400)? * 1_000,
-            },
+            budget: budget(&read)?,
             terms: Terms {
                 user_ttl_ms: read.within("FCFS_USER_TTL", 0, 315_360_000)? * 1_000,
                 holds: read.holds()?,
@@ -101,6 +98,12 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Where the ledger is, for whoever only looks at it: nothing else has to be set.
+    pub fn ledger(values: &Values) -> Result<(PathBuf, Stores), BadSetting> {
+        let read = Reading { values };
+        Ok((read.path("DATA_DIR")?, Stores::understand(&read)?))
+    }
+
     /// Believing a header from strangers is a choice that has to be made in so many words.
     fn safe_to_listen(&self) -> Result<(), BadSetting> {
         if self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header {
@@ -114,8 +117,16 @@ impl Settings {
     }
 }
 
+/// The servers' and the gateway's.
+pub(super) fn budget(read: &Reading<'_>) -> Result<Budget, BadSetting> {
+    Ok(Budget {
+        limit: read.within("FCFS_IP_LIMIT", 0, 1_000_000)? as u32,
+        window_ms: read.within("FCFS_IP_WINDOW", 1, 86_400)? * 1_000,
+    })
+}
+
 pub(super) struct Reading<'a> {
-    values: &'a Values,
+    pub(super) values: &'a Values,
 }
 
 impl Reading<'_> {
@@ -143,7 +154,7 @@ impl Reading<'_> {
         })
     }
 
-    fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
+    pub(super) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
         self.text(name).trim().parse().map_err(|_| self.bad(name, expected))
     }
 
@@ -166,14 +177,14 @@ impl Reading<'_> {
         if text.is_empty() { Err(self.bad(name, "a folder")) } else { Ok(PathBuf::from(text)) }
     }
 
-    fn region(&self, name: &str) -> Result<String, BadSetting> {
+    pub(super) fn region(&self, name: &str) -> Result<String, BadSetting> {
         let text = self.text(name);
         let plain = text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase());
         let known = plain && text.parse::<phonenumber::country::Id>().is_ok();
         if known { Ok(text.to_owned()) } else { Err(self.bad(name, "a region such as KR")) }
     }
 
-    fn secret(&self, name: &str, least: usize) -> Result<Option<String>, BadSetting> {
+    pub(super) fn secret(&self, name: &str, least: usize) -> Result<Option<String>, BadSetting> {
         let text = self.text(name);
         if text.is_empty() {
             return Ok(None);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::on_every_backing;
-use crate::support::client::BUYER;
+use crate::support::client::{BUYER, Client};
 use crate::support::stand::{Backing, Stand};
 
 on_every_backing!(
@@ -54,7 +54,10 @@ async fn consecutive_calls_in_seat_order(backing: Backing) {
         assert_eq!(answer.json()["remainingSeats"], 9 - seat);
     }
     let answer = client.reserve(1, "u10").await;
-    assert_eq!((answer.status, answer.reason().as_str(), answer.sequence()), (409, "sold_out", Some(10)));
+    assert_eq!((answer.status, answer.reason().as_str()), (409, "sold_out"));
+    // A gateway that knows it already asks for no number.
+    let unasked = backing.is_gateway() && answer.sequence().is_none();
+    assert!(unasked || answer.sequence() == Some(10), "{}", answer.text());
     assert_eq!(answer.json()["success"], false);
     assert!(answer.header("retry-after").is_none(), "asking again does not help");
 }
@@ -429,7 +432,10 @@ async fn spoofed_headers(backing: Backing) {
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
     for (name, value) in [("X-Forwarded-For", "1.2.3.4"), ("Forwarded", "for=1.2.3.4")] {
-        let answer = client.send("POST", FCFS, &[("X-User-Id", "a"), json_type, (name, value)], BUYER).await;
+        // Behind a gateway these do not arrive.
+        let mut direct = Client::new(stand.server);
+        let answer = direct.send("POST", FCFS, &[("X-User-Id", "a"), json_type, (name, value)], BUYER).await;
+        // A server that has a key knows that something may stand in front, and that it was not this.
         assert_eq!((answer.status, answer.reason().as_str()), (403, "forbidden"), "{name}");
     }
     let answer = client.send("POST", FCFS, &[("X-User-Id", "a"), json_type, ("X-Fcfs-Seq", "777")], BUYER).await;

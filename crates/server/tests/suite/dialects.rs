@@ -81,7 +81,8 @@ async fn seed_000_identities(backing: Backing) {
     let strict = Stand::on(backing, &[("FCFS_ANONYMOUS", "0")]).await;
     let refused = strict.client().send("POST", FCFS, &[SEED_000, JSON], PHONE).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (400, &json!("validation_failed")));
-    let proxied = client.send("POST", FCFS, &[SEED_000, ("X-Forwarded-For", "1.2.3.4")], "").await;
+    let proxied = [SEED_000, ("X-Forwarded-For", "1.2.3.4")];
+    let proxied = Client::new(stand.server).send("POST", FCFS, &proxied, "").await;
     assert_eq!((proxied.status, &proxied.json()["error"]["code"]), (403, &json!("forbidden")));
 }
 
@@ -264,7 +265,9 @@ async fn order_of_checks(backing: Backing) {
         (answer.status, answer.reason())
     };
     assert_eq!(told(&[proxied, text], nowhere, "{").await, (415, "validation".into()), "form");
-    assert_eq!(told(&[proxied, JSON], nowhere, "{").await, (403, "forbidden".into()), "who asks");
+    // Behind a gateway a header that names another proxy does not arrive.
+    let unknown = if backing.is_gateway() { (400, "missing_user".into()) } else { (403, "forbidden".into()) };
+    assert_eq!(told(&[proxied, JSON], nowhere, "{").await, unknown, "who asks");
     assert_eq!(told(&[JSON], nowhere, "{").await, (400, "missing_user".into()), "who asks");
     assert_eq!(told(&[user, JSON], nowhere, "{").await, (400, "validation".into()), "content");
     let key = ("Idempotency-Key", "k");
@@ -287,7 +290,8 @@ async fn order_of_checks(backing: Backing) {
     let path = format!("/api/v1/events/{id}/seats/reservation/fcfs");
     stand.client().get(&format!("/api/v1/events/{id}/seats")).await;
     assert_eq!(stand.admin("DELETE", &format!("events/{id}"), &Value::Null).await.status, 200);
-    for _ in 0..4 {
+    // A gateway sees the budget, and not what exists.
+    for _ in 0..if backing.is_gateway() { 2 } else { 4 } {
         assert_eq!(told(&[user, JSON], &path, BUYER).await, (404, "not_found".into()), "exists before budget");
     }
 }

@@ -3,6 +3,6 @@
 mod boot;
 mod databases;
 mod doors;
-mod history;
-mod servers;
+pub mod history;
+pub mod servers;
 mod waking;

@@ -85,7 +85,12 @@ async fn odd_paths_and_queries(backing: Backing) {
             [format!("/api/v1/events/{id}"), format!("/api/v1/events/{id}/seats"), format!("/api/v1/seats/{id}")]
         {
             let answer = client.get(&path).await;
-            assert!(answer.status == 404 || (id == "１" && answer.status == 400), "{path}: {}", answer.status);
+            // nginx takes %00 in a path for no path at all.
+            let no_path = id == "１" || (backing.is_gateway() && id.contains("%00"));
+            assert!(answer.status == 404 || (no_path && answer.status == 400), "{path}: {}", answer.status);
+            if answer.status == 400 {
+                client = stand.client();
+            }
         }
         if id == "１" {
             // Not a path at all: the connection may be gone.
@@ -114,7 +119,11 @@ async fn nothing_breaks_the_line(backing: Backing) {
     let stand = Stand::on(backing, &[]).await;
     let mut client = stand.client();
     let escape = client.send("GET", "/api/v1/seats/99", &[("X-Request-Id", "a\u{1b}[31m")], "").await;
-    assert_eq!((escape.status, escape.header("x-request-id")), (400, None), "not even a header");
+    if backing.is_gateway() {
+        assert!(escape.status == 404 && escape.header("x-request-id").is_some_and(|own| own.len() == 32));
+    } else {
+        assert_eq!((escape.status, escape.header("x-request-id")), (400, None), "not even a header");
+    }
     let mut client = stand.client();
     for id in ["a b", "é", ""] {
         let answer = client.send("GET", "/api/v1/seats/99", &[("X-Request-Id", id)], "").await;

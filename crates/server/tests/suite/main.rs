@@ -5,6 +5,7 @@ mod chosen;
 mod crowd;
 mod dialects;
 mod faults;
+mod gateway;
 mod holds;
 mod input;
 mod keys;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use stores::conformance::broken::{Bug, broken};
 
 use crate::support::Stand;
 use crate::support::process::{Process, binary};
+use crate::support::stand::{Backing, Ground};
 
 /// How a rush ended, and what it printed.
 struct Rush {
@@ -72,6 +74,37 @@ async fn heavy_twenty_thousand_buyers_for_a_thousand_seats() {
     let settled = verify(folder.path()).await;
     assert!(settled.code == Some(0) && settled.out.contains("1,000 reservations"), "{}", settled.out);
     println!("verified {looks} times while it ran; {}", rush.out.trim());
+}
+
+/// The same crowd, at two servers on PostgreSQL and Redis.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_twenty_thousand_buyers_at_two_servers() {
+    let ground = Arc::new(Ground::new(Backing::Redis).await);
+    let (one, two) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground.clone(), &[]).await);
+    let event = one.event(1_000, 1).await.to_string();
+    let buyers = ["--event", &event, "--buyers", "10000", "--rate", "700"];
+    let rush = |stand: &Stand| run(command(stand.address, &stand.app.admin_token, &buyers));
+    let (first, second) = tokio::join!(rush(&one), rush(&two));
+    let mut sold = 0;
+    for rush in [first, second] {
+        assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
+        let figures = rush.figures();
+        for name in ["soldTwice", "lost", "unexplained", "orderBroken", "notInContract"] {
+            assert_eq!(figures[name], 0, "{name}: {figures}");
+        }
+        sold += figures["sold"].as_u64().unwrap();
+    }
+    assert_eq!(sold, 1_000);
+    // Whoever only looks needs no ADMIN_TOKEN.
+    let mut looks = binary();
+    looks.arg("verify").env("DATABASE_URL", &ground.database().url);
+    let settled = run(looks).await;
+    assert!(
+        settled.code == Some(0) && settled.out.contains("1,000 reservations"),
+        "{}{}",
+        settled.out,
+        settled.complaint
+    );
 }
 
 /// Seats come back in the middle of it, and the ledger stays whole.

@@ -1,6 +1,7 @@
 //! What the tests stand on: a server in this process, or the real binary; and a plain HTTP client.
 
 pub mod client;
+pub mod gate;
 pub mod process;
 pub mod stand;
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::process::{Process, binary};
 
-/// A ledger with sales and cancellations in it, closed: all of it in the main file.
+/// A ledger with sales and cancellations in it, closed. A server that is told to stop puts all of
+/// it into the main file.
 async fn ledger(folder: &Path) -> PathBuf {
     let data = folder.join("data");
     let mut process = Process::start(&data, &[("FCFS_SEATS", "400")]).await;
@@ -20,8 +21,8 @@ async fn ledger(folder: &Path) -> PathBuf {
     drop(client);
     process.signal("TERM");
     assert_eq!(process.ended_within(std::time::Duration::from_secs(10)).await, Some(0));
-    let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
-    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let left = std::fs::metadata(data.join("tickettock.db-wal")).map_or(0, |log| log.len());
+    assert_eq!(left, 0, "bytes of the log are left");
     data
 }
 
@@ -159,6 +160,54 @@ async fn a_flipped_byte_is_found() {
     // Pages also hold remains of rows that were moved elsewhere; nobody reads those.
     let found = places.filter(|at| flipped(at + 2).0 == Some(3)).count();
     assert_eq!(found, 3, "in the sale, in its index, in the history");
+}
+
+/// FAULTS B4: a server that meets damage answers 500 or does not start; what it sells all the same was
+/// free, and what it sold before it does not sell again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_meets_damage_never_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = ledger(folder.path()).await;
+    let whole = std::fs::read(data.join("tickettock.db")).unwrap();
+    let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
+    let mut statement = db.prepare("SELECT seat FROM taken WHERE kind = 'sold'").unwrap();
+    let sold: Vec<u64> =
+        statement.query_map([], |row| row.get(0).map(|seat: u32| seat.into())).unwrap().map(Result::unwrap).collect();
+    assert_eq!(sold.len(), 294);
+    let page_bytes = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
+    let (mut broken, mut not_started, mut unharmed) = (0, 0, 0);
+    // The kind of each page but the first, which holds the schema.
+    for page in 1..whole.len() / page_bytes {
+        let copy = copied(&data, folder.path());
+        let mut bytes = whole.clone();
+        bytes[page * page_bytes] ^= 0x55;
+        std::fs::write(copy.join("tickettock.db"), bytes).unwrap();
+        let mut command = binary();
+        command.arg("serve").env("DATA_DIR", &copy).env("APP_PORT", "0").env("RUST_LOG", "off");
+        let Some(mut process) = Process::attempt(command, &copy) else {
+            not_started += 1;
+            continue;
+        };
+        let mut client = process.client();
+        let (mut seats, mut harmed) = (Vec::new(), false);
+        for user in ["user-3", "user-200", "new-1", "new-2", "new-3"] {
+            let answer = client.reserve(1, user).await;
+            match answer.status {
+                200 => seats.push(answer.seat().unwrap()),
+                409 => {}
+                500 | 503 => harmed = true,
+                other => panic!("page {page}, {user}: {other} {}", answer.text()),
+            }
+        }
+        for seat in &seats {
+            assert!(!sold.contains(seat), "page {page}: seat {seat} was sold again");
+        }
+        *(if harmed { &mut broken } else { &mut unharmed }) += 1;
+        drop(client);
+        process.end();
+    }
+    println!("{broken} answered 500, {not_started} did not start, {unharmed} did not meet it");
+    assert!(broken >= 3, "{broken} answered 500, {not_started} did not start, {unharmed} did not meet it");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod keys;
 mod onlookers;
-mod scripts;
+pub mod scripts;
 mod trouble;
 mod wire;
 
@@ -126,7 +126,7 @@ impl Inner {
         let mut script = self.scripts.left.prepare_invoke();
         script.key(keys::left(event)).arg(self.offset_ms());
         let said: Vec<String> = self.wires.run(&mut connected, &script).await?;
-        let [n, free, held, first_end, state] = &said[..] else { return Ok(None) };
+        let [n, free, held, first_end, state, ..] = &said[..] else { return Ok(None) };
         let number = |text: &String| text.parse::<u64>().map_err(|_| odd("left", &said));
         Ok(Some(Left {
             n: number(n)?,
@@ -196,6 +196,10 @@ impl Door for RedisDoor {
 
     fn show_holds(&self, subject: Subject, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move { inner.show_holds(subject, &holds).await })
+    }
+
+    fn ledger(&self) -> Option<&str> {
+        self.0.ledger()
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -1,9 +1,11 @@
 //! The ledger in one SQLite file: nothing to install, durable before anyone is told.
 //!
-//! One thread writes, a few connections read. Write-ahead log, `synchronous=FULL`: a commit has
-//! been flushed to the disk when it returns. Anybody may open the file with `sqlite3` to look.
+//! One thread writes, one flushes, a few connections read. Write-ahead log, `synchronous=NORMAL`:
+//! SQLite keeps the file whole, and the flusher makes every transaction durable before anyone is
+//! told of it. Anybody may open the file with `sqlite3` to look.
 
 mod apply;
+mod flusher;
 mod folder;
 mod queries;
 mod readers;
@@ -17,7 +19,6 @@ mod writer;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
@@ -26,9 +27,11 @@ use rules::history::Entry;
 use rules::ids::{EventId, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::{Clock, Moment};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
+use self::flusher::{Fatal, Flusher};
 pub use self::folder::database_in;
 use self::folder::{Folder, NotOurs};
 use self::readers::Readers;
@@ -46,7 +49,7 @@ pub struct SqliteLedger {
     readers: Readers,
     halls: Arc<Halls>,
     clock: Arc<dyn Clock>,
-    dead: Arc<AtomicBool>,
+    fatal: Arc<Fatal>,
     /// Last, so that the folder is let go of after everything else.
     _folder: Arc<Folder>,
 }
@@ -74,7 +77,7 @@ pub struct Surroundings<C> {
     /// Makes the clock, given the newest moment that the ledger knows: time never goes back.
     pub clock: C,
     /// Called when the disk can no longer be trusted; expected to end the process.
-    pub on_fatal: Box<dyn Fn(&str) + Send>,
+    pub on_fatal: Box<dyn Fn(&str) + Send + Sync>,
     pub key_ttl_ms: i64,
 }
 
@@ -103,26 +106,31 @@ impl SqliteLedger {
         let clock = (surroundings.clock)(Moment(newest.unwrap_or(i64::MIN)));
         let (jobs, waiting) = mpsc::channel();
         let halls = Arc::new(Halls::default());
-        let dead = Arc::new(AtomicBool::new(false));
+        let fatal = Arc::new(Fatal::new(surroundings.on_fatal));
+        let (flusher, durable) = Flusher::open(&database, fatal.clone())
+            .map_err(|e| NotOpened(format!("the database's log cannot be opened: {e}")))?;
+        let (written, flushing) = mpsc::channel();
         let writer = Writer {
             conn,
             halls: halls.clone(),
             clock: clock.clone(),
             key_ttl_ms: surroundings.key_ttl_ms,
-            dead: dead.clone(),
-            on_fatal: surroundings.on_fatal,
+            fatal: fatal.clone(),
+            durable: durable.clone(),
+            written,
             unfolded_rows: 1,
         };
         let claimed = Arc::new(claimed);
-        let held = claimed.clone();
-        std::thread::Builder::new()
-            .name("ledger".into())
-            .spawn(move || {
-                writer.run(&waiting);
-                drop(held);
-            })
-            .map_err(|e| NotOpened(format!("no thread for the ledger: {e}")))?;
-        Ok(SqliteLedger { jobs, readers: Readers::new(database), halls, clock, dead, _folder: claimed })
+        let held = (claimed.clone(), claimed.clone());
+        spawn("ledger", move || {
+            writer.run(&waiting);
+            drop(held.0);
+        })?;
+        spawn("flusher", move || {
+            flusher.run(&flushing);
+            drop(held.1);
+        })?;
+        Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _folder: claimed })
     }
 
     fn ask<T: Send + 'static>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Fault>>) -> Job) -> Answered<T> {
@@ -136,12 +144,20 @@ impl SqliteLedger {
     }
 }
 
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NotOpened> {
+    let started = std::thread::Builder::new().name(name.into()).spawn(work);
+    started.map(drop).map_err(|e| NotOpened(format!("no thread for the ledger: {e}")))
+}
+
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
-    conn.pragma_update(None, "synchronous", "FULL")?;
+    // Flushes before and after folding the log, not at every commit: that is the flusher's.
+    conn.pragma_update(None, "synchronous", "NORMAL")?;
     // The writer folds the log itself, after the answers have left and with its errors seen.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     conn.pragma_update(None, "cache_size", -65_536)?;
+    // Without this, binding a value that a partial index might care about prepares the statement anew.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.busy_timeout(Duration::from_secs(1))?;
     conn.set_prepared_statement_cache_capacity(128);
     Ok(())
@@ -161,6 +177,11 @@ fn migrate(conn: &mut Connection) -> Result<(), NotOpened> {
 impl Ledger for SqliteLedger {
     fn commit(&self, batch: Batch) -> Answered<Committed> {
         self.ask(|reply| Job::Commit(batch, reply))
+    }
+
+    /// One is decided while the other is flushed.
+    fn overlap(&self) -> usize {
+        2
     }
 
     fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
@@ -238,12 +259,16 @@ impl Ledger for SqliteLedger {
         })
     }
 
+    fn close(&self) -> Answered<()> {
+        self.ask(Job::Close)
+    }
+
     fn now(&self) -> Moment {
         self.clock.now()
     }
 
     fn ready(&self) -> Answered<()> {
-        let dead = self.dead.load(Ordering::Acquire);
-        Box::pin(async move { if dead { Err(Fault::Unreachable("a flush failed".into())) } else { Ok(()) } })
+        let dead = self.fatal.dead();
+        Box::pin(async move { if dead { Err(Fatal::fault()) } else { Ok(()) } })
     }
 }

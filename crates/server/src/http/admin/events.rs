@@ -168,7 +168,9 @@ async fn turn(app: Arc<App>, asked: Asked, turn: Turn) -> Handled {
 }
 
 async fn operate(app: &App, asked: &Asked, action: Action) -> Handled {
-    let told = change(app, asked.event()?, Actor::Admin, None, action).await?;
+    let event = asked.event()?;
+    let told = change(app, event, Actor::Admin, None, action).await?;
+    asked.tell_gateway_freed(event);
     match &told.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(event, app.ledger.now()) })))

@@ -80,7 +80,7 @@ fn quoted(cell: &str) -> String {
 
 pub async fn cancel(app: Arc<App>, asked: Asked) -> Handled {
     auth::admin(&app.admin_token, &asked.headers)?;
-    give_back(&app, asked.id("reservationId")?, Actor::Admin, None).await
+    give_back(&app, &asked, Actor::Admin, None).await
 }
 
 #[cfg(test)]

@@ -232,6 +232,12 @@ fn deciding(refusal: &Refusal) -> Advice {
             "Ask again after `Retry-After`.",
             "See `/readyz`: Redis is down, or must not be used as it is.",
         ),
+        Refusal::ServerUnreachable => advice(
+            "a gateway reaches no server",
+            "Try again in a moment; look at your reservations first.",
+            "Repeat with the same `Idempotency-Key`: the outcome may be unknown.",
+            "See whether the servers run, and `GATEWAY_UPSTREAMS`.",
+        ),
         Refusal::DoorFailed => advice(
             "a script of the door failed",
             "Try again in a moment.",

@@ -123,8 +123,7 @@ impl Reply {
         }
     }
 
-    /// Status, headers and body as text, for snapshots.
-    #[cfg(test)]
+    /// Status, headers and body as text, for snapshots and for a gateway's files.
     pub fn described(&self) -> (u16, Vec<String>, String) {
         let headers = self.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap_or("?")));
         let body = match &self.body {

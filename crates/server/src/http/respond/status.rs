@@ -37,6 +37,7 @@ pub fn status(refusal: &Refusal) -> StatusCode {
         Refusal::Overloaded
         | Refusal::LedgerUnreachable
         | Refusal::DoorUnreachable
+        | Refusal::ServerUnreachable
         | Refusal::DoorFailed
         | Refusal::NoNumber => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,

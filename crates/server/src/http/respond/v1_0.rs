@@ -53,6 +53,7 @@ pub fn refused(refused: &Refused) -> (StatusCode, Value) {
         | Refusal::Overloaded
         | Refusal::LedgerUnreachable
         | Refusal::DoorUnreachable
+        | Refusal::ServerUnreachable
         | Refusal::DoorFailed
         | Refusal::NoNumber => (status(refusal), words(&refusal.code().replace('_', " "))),
     }

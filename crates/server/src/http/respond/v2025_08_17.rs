@@ -68,6 +68,7 @@ fn code(refusal: &Refusal) -> &'static str {
         | Refusal::Overloaded
         | Refusal::LedgerUnreachable
         | Refusal::DoorUnreachable
+        | Refusal::ServerUnreachable
         | Refusal::DoorFailed
         | Refusal::NoNumber
         | Refusal::Internal => refusal.code(),

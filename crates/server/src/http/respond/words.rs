@@ -49,6 +49,7 @@ pub fn message(refusal: &Refusal) -> String {
         Refusal::Overloaded => "Too many requests are waiting; ask again shortly.".into(),
         Refusal::LedgerUnreachable => "The ledger cannot be reached; ask again shortly.".into(),
         Refusal::DoorUnreachable => "The door cannot be reached; ask again shortly.".into(),
+        Refusal::ServerUnreachable => "No server can be reached; ask again shortly.".into(),
         Refusal::DoorFailed => "The door could not answer; ask again shortly.".into(),
         Refusal::NoNumber => "No arrival number could be given; ask again shortly.".into(),
         Refusal::Internal => "Something broke on our side.".into(),

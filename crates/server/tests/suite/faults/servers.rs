@@ -13,7 +13,7 @@ use crate::support::stand::{Backing, Ground};
 use crate::support::{Client, Stand};
 
 /// Nobody who asks after another was told `sold_out` gets a seat.
-fn nobody_after_sold_out(all: &[Bought]) {
+pub fn nobody_after_sold_out(all: &[Bought]) {
     let refused = all.iter().filter(|b| b.end == End::Refused("sold_out".into()));
     let first = refused.map(|b| b.ended).min();
     for one in all.iter().filter(|b| matches!(b.end, End::Sold { .. })) {

@@ -48,14 +48,28 @@ impl Process {
     pub fn begin(data: &Path, settings: &[(&str, &str)], with: impl FnOnce(&mut Command) -> &mut Command) -> Process {
         let mut command = binary();
         command.arg("serve").env("DATA_DIR", data).env("APP_PORT", "0").env("RUST_LOG", "warn");
-        command.envs(settings.iter().copied()).stdout(Stdio::piped());
-        let mut child = with(&mut command).spawn().expect("the binary starts");
+        command.envs(settings.iter().copied());
+        with(&mut command);
+        Process::attempt(command, data).expect("it prints where it listens")
+    }
+
+    /// As soon as it listens; none if it ends without.
+    pub fn attempt(mut command: Command, data: &Path) -> Option<Process> {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = lines.next().expect("it prints where it listens").unwrap();
+        let Some(Ok(first)) = lines.next() else {
+            child.wait().unwrap();
+            return None;
+        };
         let address = first.rsplit("http://").next().unwrap().trim().parse().expect(&first);
         // Read on, so that the pipe never fills.
         std::thread::spawn(move || lines.for_each(drop));
-        Process { child, address, ready_after: Duration::ZERO, data: data.to_owned() }
+        Some(Process { child, address, ready_after: Duration::ZERO, data: data.to_owned() })
+    }
+
+    pub fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     pub fn client(&self) -> Client {
@@ -96,7 +110,6 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }

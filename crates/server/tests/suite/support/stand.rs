@@ -18,6 +18,7 @@ use testing::redis::{Cluster, TestRedis};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::gate::{self, Gate};
 use super::{Answer, Client};
 
 /// What a stand runs on. Tests of answers run on every one of them.
@@ -31,6 +32,15 @@ pub enum Backing {
     Redis,
     /// PostgreSQL and a Redis Cluster of three nodes.
     Cluster,
+    /// PostgreSQL and Redis, and a gateway in front, which clients speak to.
+    Gateway,
+}
+
+impl Backing {
+    /// Clients speak to a gateway: it answers what it can see before what only a server can.
+    pub fn is_gateway(self) -> bool {
+        self == Backing::Gateway
+    }
 }
 
 /// Runs a test of answers on every backing: `on_every_backing!(name, other, ...)`.
@@ -41,6 +51,7 @@ macro_rules! on_every_backing {
         $crate::on_every_backing!(@one postgres Postgres $($test)+);
         $crate::on_every_backing!(@one redis Redis $($test)+);
         $crate::on_every_backing!(@one cluster Cluster $($test)+);
+        $crate::on_every_backing!(@one gateway Gateway $($test)+);
     };
     (@one $module:ident $backing:ident $($test:ident)+) => {
         mod $module {
@@ -81,7 +92,7 @@ const TOKEN: &str = "the-token-of-the-tests";
 impl Ground {
     pub async fn new(backing: Backing) -> Ground {
         let database = if backing == Backing::Embedded { None } else { Some(Database::fresh().await) };
-        let redis = (backing == Backing::Redis).then(TestRedis::start);
+        let redis = matches!(backing, Backing::Redis | Backing::Gateway).then(TestRedis::start);
         let cluster = (backing == Backing::Cluster).then(Cluster::take);
         let mut settings = Vec::new();
         let mut set = |name: &str, value: String| settings.push((name.to_owned(), value));
@@ -95,6 +106,14 @@ impl Ground {
         if let Some(cluster) = &cluster {
             set("REDIS_URL", cluster.url.clone());
             set("REDIS_CLUSTER", "1".into());
+        }
+        if backing.is_gateway() {
+            set("GATEWAY_KEY", gate::KEY.into());
+            set("GATEWAY_TRUST_USER_HEADER", "1".into());
+            set("GATEWAY_USER_RATE", "0".into());
+            set("GATEWAY_ADDRESS_RATE", "0".into());
+            // As without a gateway, on loopback.
+            set("FCFS_ANONYMOUS", "1".into());
         }
         let folder = tempfile::tempdir().unwrap();
         Ground { backing, folder, database, _redis: redis, _cluster: cluster, settings }
@@ -120,7 +139,10 @@ impl Ground {
 
 pub struct Stand {
     pub app: Arc<App>,
+    /// Where clients ask: the server, or the gateway in front of it.
     pub address: SocketAddr,
+    pub server: SocketAddr,
+    pub gate: Option<Gate>,
     added_ms: Arc<AtomicI64>,
     moved: Moved,
     stop: Mutex<Option<oneshot::Sender<()>>>,
@@ -177,7 +199,12 @@ impl Stand {
         };
         let app = wiring::assemble(settings, Parts { ledger: bend(ledger), door }).await.unwrap();
         let listening = wiring::listen(app.clone()).await.unwrap();
-        let address = listening.address;
+        let server = listening.address;
+        let gate = ground.backing.is_gateway().then(|| Gate::start(&[server], &both));
+        if let Some(gate) = &gate {
+            gate.move_clock(added_ms.load(Ordering::SeqCst));
+        }
+        let address = gate.as_ref().map_or(server, Gate::address);
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(listening.serve(async move {
             let _ = stopped.await;
@@ -185,6 +212,8 @@ impl Stand {
         Stand {
             app,
             address,
+            server,
+            gate,
             added_ms,
             moved,
             stop: Mutex::new(Some(stop)),
@@ -202,6 +231,9 @@ impl Stand {
     pub fn advance_ms(&self, ms: i64) {
         let total = self.added_ms.fetch_add(ms, Ordering::SeqCst) + ms;
         (self.moved)(total);
+        if let Some(gate) = &self.gate {
+            gate.move_clock(total);
+        }
     }
 
     /// As SIGTERM does.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
-    TimeoutType,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod,
+    Runtime, TimeoutType,
 };
 use tokio::time::timeout;
 use tokio_postgres::Statement;
@@ -18,12 +18,21 @@ use super::trouble::Trouble;
 
 /// What every session is told first. A batch is decided under one row lock, so READ COMMITTED is
 /// what it needs: each later statement sees what was committed while the lock was waited for.
+///
+/// The last five are about plans. Every statement on the path probes an index once per element of
+/// an array, and must do so whatever the planner believes of a table that was empty a second ago
+/// and that nobody has analysed yet: left alone it reads the whole table for each batch.
 const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
     SET synchronous_commit = on;
     SET statement_timeout = '3s';
     SET lock_timeout = '1s';
     SET idle_in_transaction_session_timeout = '1s';
-    SET client_min_messages = warning";
+    SET client_min_messages = warning;
+    SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SET jit = off";
 
 /// For a free connection, and for a new one.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
@@ -45,6 +54,8 @@ impl Sessions {
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);
         let pool = Pool::builder(manager)
             .max_size(most)
+            // The connection used last is warm: its plans and caches are there.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(CONNECT_TIME))
             .create_timeout(Some(CONNECT_TIME))

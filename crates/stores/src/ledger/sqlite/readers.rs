@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::{Connection, OpenFlags, Result};
 use tokio::sync::Semaphore;
 
+use super::flusher::Durable;
 use super::trouble;
 use crate::ledger::{Answered, Fault};
 
@@ -16,15 +17,17 @@ pub struct Readers {
     database: PathBuf,
     idle: Arc<Mutex<Vec<Connection>>>,
     places: Arc<Semaphore>,
+    durable: Durable,
 }
 
 impl Readers {
-    pub fn new(database: PathBuf) -> Readers {
-        Readers { database, idle: Arc::default(), places: Arc::new(Semaphore::new(READERS_MOST)) }
+    pub fn new(database: PathBuf, durable: Durable) -> Readers {
+        Readers { database, idle: Arc::default(), places: Arc::new(Semaphore::new(READERS_MOST)), durable }
     }
 
     pub fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Answered<T> {
         let readers = self.clone();
+        let mut durable = self.durable.clone();
         Box::pin(async move {
             let Ok(place) = readers.places.clone().acquire_owned().await else {
                 return Err(Fault::Unreachable("the ledger is closed".into()));
@@ -33,7 +36,9 @@ impl Readers {
                 let _place = place;
                 readers.once(work)
             });
-            match done.await {
+            let done = done.await;
+            durable.wait().await;
+            match done {
                 Ok(result) => result.map_err(|error| {
                     tracing::error!(%error, "a read failed");
                     trouble::fault(&error)

@@ -1,9 +1,8 @@
 //! The one thread that writes. What waits when it comes round, of all events, is one transaction
-//! and one flush (group commit); each batch stands in a savepoint of its own.
+//! (group commit); the flusher makes it durable while the next one is decided.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use rules::event::{Event, NewEvent};
@@ -13,6 +12,7 @@ use rules::time::{Clock, Moment};
 use rusqlite::{Connection, OptionalExtension, Result};
 use tokio::sync::oneshot;
 
+use super::flusher::{Durable, Fatal, Written};
 use super::rows::Halls;
 use super::{apply, queries, rooms, trouble};
 use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
@@ -26,19 +26,22 @@ pub enum Job {
     Raise(EventId, Reply<u64>),
     Rooms(RoomBatch, Reply<RoomsCommitted>),
     CreateRooms(NewRoomType, Reply<RoomType>),
+    /// Fold the log into the database and empty it.
+    Close(Reply<()>),
 }
 
 /// What a job came to inside the transaction; told once that is durable.
-enum Finished {
+pub enum Finished {
     Commit(Option<Committed>),
     Create(Option<Event>),
     Raise(Option<u64>),
     Rooms(Option<RoomsCommitted>),
     CreateRooms(Option<RoomType>),
+    Close,
 }
 
 impl Job {
-    fn tell(self, finished: Finished) {
+    pub fn tell(self, finished: Finished) {
         fn send<T>(reply: Reply<T>, found: Option<T>) {
             let _ = reply.send(found.ok_or(Fault::NoSuchEvent));
         }
@@ -48,17 +51,19 @@ impl Job {
             (Job::Raise(_, reply), Finished::Raise(found)) => send(reply, found),
             (Job::Rooms(_, reply), Finished::Rooms(found)) => send(reply, found),
             (Job::CreateRooms(_, reply), Finished::CreateRooms(found)) => send(reply, found),
+            (Job::Close(reply), Finished::Close) => send(reply, Some(())),
             (job, _) => job.refuse(Fault::Broken("a job was answered as another".into())),
         }
     }
 
-    fn refuse(self, fault: Fault) {
+    pub fn refuse(self, fault: Fault) {
         match self {
             Job::Commit(_, reply) => drop(reply.send(Err(fault))),
             Job::Create(_, _, reply) => drop(reply.send(Err(fault))),
             Job::Raise(_, reply) => drop(reply.send(Err(fault))),
             Job::Rooms(_, reply) => drop(reply.send(Err(fault))),
             Job::CreateRooms(_, reply) => drop(reply.send(Err(fault))),
+            Job::Close(reply) => drop(reply.send(Err(fault))),
         }
     }
 }
@@ -82,9 +87,9 @@ pub struct Writer {
     pub clock: Arc<dyn Clock>,
     /// How old a kept answer may be before it is tidied away.
     pub key_ttl_ms: i64,
-    pub dead: Arc<AtomicBool>,
-    /// Called once when the disk can no longer be trusted. Expected to end the process.
-    pub on_fatal: Box<dyn Fn(&str) + Send>,
+    pub fatal: Arc<Fatal>,
+    pub durable: Durable,
+    pub written: Sender<Written>,
     pub unfolded_rows: u64,
 }
 
@@ -95,6 +100,9 @@ impl Writer {
                 Ok(first) => {
                     let mut group = vec![first];
                     group.extend(jobs.try_iter().take(GROUP_MOST - 1));
+                    if group.iter().any(|job| matches!(job, Job::Close(_))) {
+                        self.fold_wholly();
+                    }
                     self.group(group);
                     if self.unfolded_rows >= CHECKPOINT_ROWS {
                         self.fold();
@@ -110,18 +118,30 @@ impl Writer {
     /// page it changes inside one; if a batch is refused for a reason that lasts, once more with a
     /// savepoint each, so that only the guilty request fails. Nobody was told anything in between.
     fn group(&mut self, jobs: Vec<Job>) {
-        if self.dead.load(Ordering::Acquire) {
-            let fault = Fault::Unreachable("a flush failed earlier".into());
-            jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
+        if self.fatal.dead() {
+            jobs.into_iter().for_each(|job| job.refuse(Fatal::fault()));
             return;
         }
-        match self.transaction(&jobs, Care::None) {
+        let number = self.durable.announce();
+        let before = self.conn.total_changes();
+        let result = match self.transaction(&jobs, Care::None) {
             Err(error) if trouble::lasting(&error) => {
                 tracing::warn!(%error, "a transaction was refused; its batches run one by one");
-                let alone = self.transaction(&jobs, Care::EachAlone);
-                self.tell(jobs, alone);
+                self.transaction(&jobs, Care::EachAlone)
             }
-            result => self.tell(jobs, result),
+            result => result,
+        };
+        let told = match result {
+            Ok(finished) => jobs.into_iter().zip(finished).collect(),
+            Err(error) => {
+                self.failed(&error, jobs);
+                Vec::new()
+            }
+        };
+        let changed = before != self.conn.total_changes();
+        // Also if nothing was done: readers wait for the number.
+        if let Err(unsent) = self.written.send(Written { number, changed, told }) {
+            unsent.0.told.into_iter().for_each(|(job, _)| job.refuse(Fatal::fault()));
         }
     }
 
@@ -163,14 +183,8 @@ impl Writer {
             Job::CreateRooms(new, _) => Finished::CreateRooms(rooms::create(conn, new, now)?),
             Job::Create(new, id, _) => Finished::Create(apply::create_event(conn, halls, new, *id, now)?),
             Job::Raise(event, _) => Finished::Raise(self.raise(*event)?),
+            Job::Close(_) => Finished::Close,
         })
-    }
-
-    fn tell(&mut self, jobs: Vec<Job>, result: Result<Vec<Finished>>) {
-        match result {
-            Ok(finished) => jobs.into_iter().zip(finished).for_each(|(job, finished)| job.tell(finished)),
-            Err(error) => self.failed(&error, jobs),
-        }
     }
 
     fn raise(&self, event: EventId) -> Result<Option<u64>> {
@@ -188,23 +202,23 @@ impl Writer {
     fn failed(&mut self, error: &rusqlite::Error, jobs: Vec<Job>) {
         let fault = trouble::fault(error);
         if trouble::fatal(error) {
-            self.die(error);
+            self.fatal.die(error);
         } else {
             tracing::error!(%error, "the transaction failed; nothing of it was done");
         }
         jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
     }
 
-    fn die(&self, error: &rusqlite::Error) {
-        if !self.dead.swap(true, Ordering::AcqRel) {
-            tracing::error!(%error, "the disk failed; nothing more is acknowledged");
-            (self.on_fatal)(&error.to_string());
+    /// Nothing of it has to be there for the sales to be safe: it only makes one file of two.
+    fn fold_wholly(&mut self) {
+        if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "the log could not be folded");
         }
     }
 
     /// Folds the log into the database file. Readers may stop it half way; it goes on next time.
     fn fold(&mut self) {
-        if self.unfolded_rows == 0 || self.dead.load(Ordering::Acquire) {
+        if self.unfolded_rows == 0 || self.fatal.dead() {
             return;
         }
         let folded = self
@@ -213,7 +227,7 @@ impl Writer {
         match folded {
             Ok((logged, folded)) if logged == folded => self.unfolded_rows = 0,
             Ok(_) => {}
-            Err(error) if trouble::fatal(&error) => self.die(&error),
+            Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
             Err(error) => tracing::warn!(%error, "the log could not be folded"),
         }
     }

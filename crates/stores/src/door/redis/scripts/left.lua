@@ -3,9 +3,10 @@
 --
 -- keys   1  left:{e:1}
 -- args   1  offset of the clock in ms (0 outside tests)
--- reply  n, free, held, first end in ms or empty, state; nothing at all: ask the ledger
+-- reply  n, free, held, first end in ms or empty, state, for how many ms more it says something,
+--        now in ms; nothing at all: ask the ledger
 --
--- example  EVALSHA <sha> 1 left:{e:1} 0  ->  17 3 0 '' open
+-- example  EVALSHA <sha> 1 left:{e:1} 0  ->  17 3 0 '' open 940 1798135200000
 
 local FRESH_MS = 1000
 
@@ -14,5 +15,7 @@ if not left[1] or not left[6] then return {} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
 local first_end = tonumber(left[4])
-if now - tonumber(left[6]) >= FRESH_MS or (first_end and first_end <= now) then return {} end
-return { left[1], left[2], left[3], left[4], left[5] }
+local says_ms = FRESH_MS - (now - tonumber(left[6]))
+if first_end then says_ms = math.min(says_ms, first_end - now) end
+if says_ms <= 0 then return {} end
+return { left[1], left[2], left[3], left[4], left[5], string.format('%d', says_ms), string.format('%d', now) }

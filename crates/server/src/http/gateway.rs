@@ -1,0 +1,150 @@
+//! A gateway in front. What it says about a request is believed because it shows `GATEWAY_KEY`, and
+//! for no other reason; without the key these headers are as good as absent. What it alone may know
+//! goes back in headers that it takes away again.
+//!
+//! | header              | from the gateway                                                     |
+//! |---------------------|----------------------------------------------------------------------|
+//! | `X-Gateway-Key`     | that it is ours                                                      |
+//! | `X-Gateway-Address` | the client's address                                                 |
+//! | `X-Fcfs-Seq`        | the arrival number; mark, budget and number are settled              |
+//! | `X-Gateway-Request` | the name in the mark, 32 hexadecimal digits; comes with a number      |
+//!
+//! | header              | to the gateway                                                       |
+//! |---------------------|----------------------------------------------------------------------|
+//! | `X-Fcfs-Outcome`    | how the request for a seat ended                                     |
+//! | `X-Fcfs-Ledger`     | whose door it is: without it a gateway gives no number               |
+//! | `X-Fcfs-Freed`      | the event in which something may have come back, or begun            |
+
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rules::ids::{EventId, Number, RequestName, whole};
+use rules::outcome::{Fault, Problem, Refusal};
+use salvo::http::{HeaderMap, HeaderName, HeaderValue};
+use stores::door::Release;
+
+use super::asked::Asked;
+use super::respond::Reply;
+use crate::app::App;
+use crate::auth;
+use crate::reserve::{Came, LetIn};
+
+const ADDRESS: HeaderName = HeaderName::from_static("x-gateway-address");
+const NUMBER: HeaderName = HeaderName::from_static("x-fcfs-seq");
+const REQUEST: HeaderName = HeaderName::from_static("x-gateway-request");
+
+const OUTCOME: HeaderName = HeaderName::from_static("x-fcfs-outcome");
+const LEDGER: HeaderName = HeaderName::from_static("x-fcfs-ledger");
+const FREED: HeaderName = HeaderName::from_static("x-fcfs-freed");
+
+/// An answer waits at most so long for a mark to go.
+const LET_GO: Duration = Duration::from_millis(50);
+
+/// What is told to the gateway beside the answer.
+#[derive(Debug, Default)]
+pub struct Aside {
+    outcome: OnceLock<&'static str>,
+    freed: OnceLock<EventId>,
+}
+
+impl Aside {
+    /// Something to tell it by, if it showed its key.
+    pub fn of(app: &App, headers: &HeaderMap) -> Option<Arc<Aside>> {
+        auth::from_gateway(&app.settings, headers).then(Arc::default)
+    }
+
+    pub fn write(&self, app: &App, mut reply: Reply) -> Reply {
+        if let Some(outcome) = self.outcome.get() {
+            reply = reply.with(OUTCOME, HeaderValue::from_static(outcome));
+            let ledger = app.door.ledger().and_then(|ledger| HeaderValue::from_str(ledger).ok());
+            if let Some(ledger) = ledger {
+                reply = reply.with(LEDGER, ledger);
+            }
+        }
+        match self.freed.get() {
+            Some(event) => reply.with(FREED, event.0.into()),
+            None => reply,
+        }
+    }
+}
+
+impl Asked {
+    /// Where a request for a seat comes from, and how it was let in.
+    pub fn came(&self) -> Result<Came, Refusal> {
+        let unlike = |name: &'static str, what| Fault::refused(name, Problem::Expected(what));
+        if self.gateway.is_none() {
+            return Ok(Came { address: self.peer.ip().into(), let_in: None });
+        }
+        let address = match self.said(&ADDRESS, "X-Gateway-Address")? {
+            None => self.peer.ip(),
+            Some(text) => text.parse::<IpAddr>().map_err(|_| unlike("X-Gateway-Address", "an IP address"))?,
+        };
+        let name = self.said(&REQUEST, "X-Gateway-Request")?;
+        let let_in = match self.said(&NUMBER, "X-Fcfs-Seq")? {
+            None => None,
+            Some(number) => Some(LetIn {
+                name: name.and_then(name_of).ok_or_else(|| unlike("X-Gateway-Request", "32 hexadecimal digits"))?,
+                number: number_of(number).ok_or_else(|| unlike("X-Fcfs-Seq", "an arrival number"))?,
+            }),
+        };
+        Ok(Came { address: address.into(), let_in })
+    }
+
+    fn said(&self, header: &HeaderName, field: &'static str) -> Result<Option<&str>, Refusal> {
+        let mut all = self.headers.get_all(header).iter();
+        let first = all.next();
+        if all.next().is_some() {
+            return Err(Fault::refused(field, Problem::Repeated));
+        }
+        first.map(|value| value.to_str().map_err(|_| Fault::refused(field, Problem::NotUtf8))).transpose()
+    }
+
+    pub fn tell_gateway_outcome(&self, code: &'static str) {
+        if let Some(aside) = &self.gateway {
+            let _ = aside.outcome.set(code);
+        }
+    }
+
+    /// Something may have come back in this event, or its sale may have begun.
+    pub fn tell_gateway_freed(&self, event: EventId) {
+        if let Some(aside) = &self.gateway {
+            let _ = aside.freed.set(event);
+        }
+    }
+
+    /// A request that a gateway let in was refused before it had a place in the queue: nobody else
+    /// takes its mark away.
+    pub async fn let_go(&self, app: &App) {
+        let Ok(Came { let_in: Some(let_in), .. }) = self.came() else { return };
+        let (Ok(Some(user)), Ok(event)) = (self.named_user(app), self.event()) else { return };
+        let letting_go = app.door.release(event, vec![Release { user, name: let_in.name }]);
+        let _ = tokio::time::timeout(LET_GO, tokio::spawn(letting_go)).await;
+    }
+}
+
+fn number_of(text: &str) -> Option<Number> {
+    whole(text).filter(|number| (1..=i64::MAX as u64).contains(number)).map(Number)
+}
+
+fn name_of(text: &str) -> Option<RequestName> {
+    let plain = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    if plain { u128::from_str_radix(text, 16).ok().map(RequestName) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_have_one_spelling() {
+        assert_eq!(number_of("1000000001"), Some(Number(1_000_000_001)));
+        for bad in ["", "0", "01", "+1", "-1", "1.0", "1e3", " 1", "9223372036854775808", "99999999999999999999"] {
+            assert_eq!(number_of(bad), None, "{bad}");
+        }
+        assert_eq!(name_of("000000000000000000000000000000ff"), Some(RequestName(255)));
+        for bad in ["", "ff", "000000000000000000000000000000FF", "+00000000000000000000000000000ff"] {
+            assert_eq!(name_of(bad), None, "{bad}");
+        }
+    }
+}

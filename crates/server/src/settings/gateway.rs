@@ -1,0 +1,210 @@
+//! The gateway's settings, understood. It is nginx, which cannot read an environment: its files are
+//! written from these, and a bad value stops that.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use rules::arrive::Budget;
+use salvo::http::HeaderName;
+
+use super::typed::{GATEWAY_KEY_CHARS, Reading};
+use super::{BadSetting, Values};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewaySettings {
+    pub listen: SocketAddr,
+    pub servers: Vec<SocketAddr>,
+    pub key: String,
+    pub redis: RedisPlace,
+    /// header, or jwt: then only the servers know who asks.
+    pub auth_mode: String,
+    pub user_header: HeaderName,
+    pub trust_user_header: bool,
+    pub trusted_proxies: Vec<Network>,
+    pub budget: Budget,
+    pub region: String,
+    pub user_rate: u32,
+    pub address_rate: u32,
+    pub wrap: bool,
+    /// A number, or auto.
+    pub workers: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisPlace {
+    pub nodes: Vec<(String, u16)>,
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub database: Option<u32>,
+    pub cluster: bool,
+}
+
+/// An address, or all that begin with the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    pub address: IpAddr,
+    pub bits: u8,
+}
+
+impl GatewaySettings {
+    pub fn understand(values: &Values) -> Result<GatewaySettings, BadSetting> {
+        let read = Reading { values };
+        let host: IpAddr = read.parsed("GATEWAY_HOST", "an IP address such as 0.0.0.0 or ::1")?;
+        let port = read.within("GATEWAY_PORT", 1, 65_535)? as u16;
+        let auth_mode = read.text("AUTH_MODE").to_owned();
+        if !["header", "jwt"].contains(&auth_mode.as_str()) {
+            return Err(read.bad("AUTH_MODE", "header or jwt"));
+        }
+        Ok(GatewaySettings {
+            listen: (host, port).into(),
+            servers: servers(&read)?,
+            key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?.ok_or_else(|| missing("GATEWAY_KEY"))?,
+            redis: redis(&read)?,
+            auth_mode,
+            user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
+            trust_user_header: read.switch("GATEWAY_TRUST_USER_HEADER")?,
+            trusted_proxies: networks(&read)?,
+            budget: super::typed::budget(&read)?,
+            region: read.region("DEFAULT_REGION")?,
+            user_rate: read.within("GATEWAY_USER_RATE", 0, 1_000_000)? as u32,
+            address_rate: read.within("GATEWAY_ADDRESS_RATE", 0, 1_000_000)? as u32,
+            wrap: read.switch("GATEWAY_WRAP")?,
+            workers: match read.text("GATEWAY_WORKERS") {
+                "auto" => "auto".into(),
+                _ => read.within("GATEWAY_WORKERS", 1, 1_024)?.to_string(),
+            },
+        })
+    }
+}
+
+fn missing(name: &str) -> BadSetting {
+    BadSetting(format!("{name} is unset: the gateway needs it"))
+}
+
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|one| !one.is_empty())
+}
+
+fn servers(read: &Reading<'_>) -> Result<Vec<SocketAddr>, BadSetting> {
+    let name = "GATEWAY_UPSTREAMS";
+    let mut servers = Vec::new();
+    for one in listed(read.text(name)) {
+        let found =
+            one.to_socket_addrs().map_err(|e| read.bad(name, &format!("host:port that is known here ({one}: {e})")))?;
+        servers.extend(found.take(1));
+    }
+    if servers.is_empty() { Err(missing(name)) } else { Ok(servers) }
+}
+
+fn networks(read: &Reading<'_>) -> Result<Vec<Network>, BadSetting> {
+    let bad = || read.bad("TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8, with commas between them");
+    let network = |one: &str| {
+        let (address, bits) = one.split_once('/').map_or((one, None), |(address, bits)| (address, Some(bits)));
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Some(most), |bits| bits.parse().ok().filter(|bits| *bits <= most))?;
+        Some(Network { address, bits })
+    };
+    listed(read.text("TRUSTED_PROXIES")).map(|one| network(one).ok_or_else(bad)).collect()
+}
+
+fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
+    let place = super::stores::redis(read)?.ok_or_else(|| missing("REDIS_URL"))?;
+    let bad = || read.bad("REDIS_URL", "redis://:password@host:port; a gateway speaks to Redis without TLS");
+    let mut all = RedisPlace { nodes: Vec::new(), user: None, password: None, database: None, cluster: place.cluster };
+    for url in listed(&place.url) {
+        let rest = url.strip_prefix("redis://").ok_or_else(bad)?;
+        let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (who, at) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (user, password) = who.split_once(':').unwrap_or((who, ""));
+        all.user = unescaped(user).filter(|user| !user.is_empty());
+        all.password = unescaped(password).filter(|password| !password.is_empty());
+        all.database = if database.is_empty() { None } else { Some(database.parse().map_err(|_| bad())?) };
+        let (host, port) = match at.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| bad())?),
+            _ => (at, 6379),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let plain = !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:".contains(&b));
+        if !plain || (all.cluster && all.database.is_some_and(|number| number != 0)) {
+            return Err(bad());
+        }
+        all.nodes.push((host.to_owned(), port));
+    }
+    Ok(all)
+}
+
+/// Percent escapes of an address.
+fn unescaped(text: &str) -> Option<String> {
+    // What means something in a form means nothing here.
+    let plain = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    let (decoded, _) = form_urlencoded::parse(plain.as_bytes()).next().unwrap_or_default();
+    Some(decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
+
+    fn with(pairs: &[(&str, &str)]) -> Result<GatewaySettings, String> {
+        let needed =
+            [("GATEWAY_KEY", KEY), ("GATEWAY_UPSTREAMS", "127.0.0.1:5800"), ("REDIS_URL", "redis://127.0.0.1:6379")];
+        let find =
+            |all: &[(&str, &str)], name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
+        let environment = |name: &str| find(pairs, name).or_else(|| find(&needed, name)).filter(|v| !v.is_empty());
+        let values = Values::gather(|_| None, environment, None).map_err(|e| e.to_string())?;
+        GatewaySettings::understand(&values).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_needed_is_enough() {
+        let settings = with(&[]).unwrap();
+        assert_eq!(settings.listen.to_string(), "0.0.0.0:8080");
+        assert!(!settings.trust_user_header && !settings.wrap && settings.trusted_proxies.is_empty());
+        assert_eq!((settings.user_rate, settings.address_rate), (20, 2_000));
+    }
+
+    #[test]
+    fn a_bad_value_is_named() {
+        for (name, value) in [
+            ("GATEWAY_HOST", "localhost"),
+            ("GATEWAY_PORT", "0"),
+            ("GATEWAY_UPSTREAMS", "127.0.0.1"),
+            ("GATEWAY_UPSTREAMS", ""),
+            ("GATEWAY_KEY", ""),
+            ("GATEWAY_KEY", "short"),
+            ("REDIS_URL", ""),
+            ("REDIS_URL", "rediss://127.0.0.1:6379"),
+            ("REDIS_URL", "redis://127.0.0.1:port"),
+            ("REDIS_URL", "redis://h;x:1"),
+            ("AUTH_MODE", "none"),
+            ("TRUSTED_PROXIES", "10.0.0.0/33"),
+            ("TRUSTED_PROXIES", "all"),
+            ("GATEWAY_USER_RATE", "-1"),
+            ("GATEWAY_WRAP", "yes"),
+            ("GATEWAY_WORKERS", "many"),
+            ("FCFS_IP_WINDOW", "0"),
+        ] {
+            let why = with(&[(name, value)]).expect_err(name);
+            assert!(why.starts_with(name), "{why}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_redis() {
+        let one = with(&[("REDIS_URL", "redis://who:p%40ss+word@redis.example:7000/2")]).unwrap().redis;
+        assert_eq!((one.user.as_deref(), one.password.as_deref()), (Some("who"), Some("p@ss+word")));
+        assert_eq!((one.nodes, one.database), (vec![("redis.example".into(), 7000)], Some(2)));
+        let all = with(&[("REDIS_URL", "redis://[::1]:1, redis://b"), ("REDIS_CLUSTER", "1")]).unwrap().redis;
+        assert_eq!((all.nodes, all.cluster), (vec![("::1".into(), 1), ("b".into(), 6379)], true));
+        let parts = with(&[("REDIS_URL", ""), ("REDIS_HOST", "h"), ("REDIS_PASSWORD", "a b&c=+")]).unwrap().redis;
+        assert_eq!((parts.password.as_deref(), parts.nodes), (Some("a b&c=+"), vec![("h".into(), 6379)]));
+    }
+
+    #[test]
+    fn networks_in_front() {
+        let all = with(&[("TRUSTED_PROXIES", "10.0.0.0/8, 2001:db8::/32,127.0.0.1")]).unwrap().trusted_proxies;
+        assert_eq!(all.iter().map(|n| n.bits).collect::<Vec<_>>(), [8, 32, 32]);
+    }
+}

@@ -1,0 +1,12 @@
+//! The gateway in front: what it answers itself, whom it believes, and what it survives. The tests of
+//! answers run through it too; see `Backing::Gateway`.
+
+mod arriving;
+mod edge;
+mod faults;
+mod files;
+mod framing;
+mod hints;
+mod likeness;
+mod limits;
+mod spoofing;

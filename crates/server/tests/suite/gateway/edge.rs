@@ -1,0 +1,106 @@
+//! Servers with a gateway in front, on a Redis that can be looked into and killed.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use testing::database::Database;
+use testing::redis::OwnRedis;
+
+use crate::support::gate::{self, Gate, Planted};
+use crate::support::stand::Ground;
+use crate::support::{Client, Stand};
+
+pub const FCFS: &str = "/api/v1/seats/reservation/fcfs";
+pub const JSON: (&str, &str) = ("Content-Type", "application/json");
+pub const BODY: &str = crate::support::client::BUYER;
+
+pub struct Edge {
+    pub gate: Gate,
+    pub servers: Vec<Stand>,
+    pub redis: OwnRedis,
+    pub database: Database,
+    /// How often it was looked how many requests came.
+    looked: AtomicU64,
+}
+
+/// What all of them are told, unless a test tells them otherwise.
+const USUAL: [(&str, &str); 4] = [
+    ("GATEWAY_KEY", gate::KEY),
+    ("GATEWAY_TRUST_USER_HEADER", "1"),
+    ("GATEWAY_USER_RATE", "0"),
+    ("GATEWAY_ADDRESS_RATE", "0"),
+];
+
+impl Edge {
+    pub async fn new(given: &[(&str, &str)]) -> Edge {
+        Edge::with(1, given, &[]).await
+    }
+
+    pub async fn with(servers: usize, given: &[(&str, &str)], planted: &[Planted<'_>]) -> Edge {
+        let (database, redis) = (Database::fresh().await, OwnRedis::start());
+        let ground = Arc::new(Ground::at(&database.url, &redis.url()));
+        let settings: Vec<(&str, &str)> = given.iter().chain(&USUAL).copied().collect();
+        let mut stands = Vec::new();
+        for _ in 0..servers {
+            stands.push(Stand::at(ground.clone(), &settings).await);
+        }
+        let addresses: Vec<SocketAddr> = stands.iter().map(|stand| stand.server).collect();
+        let gate = Gate::planted(&addresses, &owned(&settings, &redis.url()), planted);
+        Edge { gate, servers: stands, redis, database, looked: AtomicU64::new(0) }
+    }
+
+    /// Another gateway in front of the same servers.
+    pub fn another(&self, given: &[(&str, &str)]) -> Gate {
+        let settings: Vec<(&str, &str)> = given.iter().chain(&USUAL).copied().collect();
+        let addresses: Vec<SocketAddr> = self.servers.iter().map(|stand| stand.server).collect();
+        Gate::start(&addresses, &owned(&settings, &self.redis.url()))
+    }
+
+    pub fn client(&self) -> Client {
+        self.gate.client()
+    }
+
+    /// To the first server, past the gateway.
+    pub fn direct(&self) -> Client {
+        Client::new(self.servers[0].server)
+    }
+
+    pub async fn event(&self, seats: u64, max_per_user: u64) -> u64 {
+        self.servers[0].event(seats, max_per_user).await
+    }
+
+    /// The first answer tells the gateway whose door it is.
+    pub async fn warm(&self) {
+        let event = self.event(1, 1).await;
+        assert_eq!(self.client().reserve(event, "warm").await.status, 200);
+    }
+
+    /// Requests of all kinds that reached the servers.
+    pub async fn reached(&self) -> u64 {
+        let mut all = 0;
+        let looked = self.looked.fetch_add(1, SeqCst) + 1;
+        for stand in &self.servers {
+            let text = Client::new(stand.server).get("/metrics").await.text();
+            let line = text.lines().find_map(|line| line.strip_prefix("tickettock_requests_total "));
+            // Without those that look.
+            all += line.unwrap().parse::<u64>().unwrap() - looked;
+        }
+        all
+    }
+
+    pub fn mark(&self, event: u64, user: &str) -> Option<String> {
+        self.redis.ask(&["GET", &format!("dup:user:{{e:{event}}}:{user}")])
+    }
+
+    /// How many numbers were given in this event.
+    pub fn numbers(&self, event: u64) -> u64 {
+        let given: Option<u64> = self.redis.ask(&["GET", &format!("fcfs:seq:{{e:{event}}}")]);
+        given.unwrap_or_default()
+    }
+}
+
+fn owned(settings: &[(&str, &str)], redis: &str) -> Vec<(String, String)> {
+    let given = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    given.chain([("REDIS_URL".to_owned(), redis.to_owned())]).collect()
+}

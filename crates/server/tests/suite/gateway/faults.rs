@@ -1,0 +1,273 @@
+//! What a gateway survives: FAULTS C10; Redis gone, servers gone, both back; marks of requests that
+//! reached nobody.
+
+use std::time::{Duration, Instant};
+
+use testing::database::Database;
+use testing::redis::OwnRedis;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::edge::{BODY, Edge, FCFS};
+use crate::faults::history::{Load, core_ok, numbers_rise, sold, unknown};
+use crate::faults::servers::nobody_after_sold_out;
+use crate::support::gate::{self, Gate};
+use crate::support::process::Process;
+use crate::support::stand::Ground;
+use crate::support::{Answer, Client};
+
+/// C10: reloaded twenty times under load, nobody loses an answer to what was done; a worker killed,
+/// nobody buys twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_reloads_and_a_killed_worker() {
+    let edge = Edge::with(2, &[("FCFS_SEATS", "100000")], &[]).await;
+    edge.warm().await;
+    let addresses: Vec<_> = edge.servers.iter().map(|stand| stand.server).collect();
+    let load = Load::start(&[edge.gate.address()], 1, 12, 100_000);
+    for round in 0..20 {
+        load.after(20, Duration::from_secs(10)).await;
+        // Every time other servers, or the same ones in another order.
+        match round % 3 {
+            0 => edge.gate.turn_to(&addresses[..1]),
+            1 => edge.gate.turn_to(&addresses[1..]),
+            _ => edge.gate.turn_to(&addresses),
+        }
+    }
+    load.after(50, Duration::from_secs(10)).await;
+    let all = load.stop().await;
+    let replayed = all.iter().filter(|b| b.replayed).count();
+    assert_eq!((replayed, unknown(&all)), (0, 0), "answers were lost");
+    let refused = all.iter().flat_map(|b| &b.answers).filter(|(status, ..)| *status >= 500).count();
+    assert_eq!(refused, 0, "a reload showed as 5xx");
+    assert_eq!(core_ok(&edge.database.url, 1, &all).await, Ok(sold(&all)));
+
+    let event = edge.event(100_000, 1).await;
+    let load = Load::start(&[edge.gate.address()], event, 12, 100_000);
+    for _ in 0..5 {
+        load.after(50, Duration::from_secs(10)).await;
+        edge.gate.nginx().kill_a_worker();
+    }
+    load.after(50, Duration::from_secs(10)).await;
+    let all = load.stop().await;
+    assert!(all.iter().any(|b| b.broken > 0), "nobody was hit by a kill");
+    assert_eq!(unknown(&all), 0);
+    assert_eq!(core_ok(&edge.database.url, event, &all).await, Ok(sold(&all)));
+    assert!(!edge.gate.nginx().log().contains("lua entry thread aborted"), "{}", edge.gate.nginx().log());
+}
+
+/// 5,000 for 500 seats at two servers, through two gateways: each seat once, in the order of numbers.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_a_crowd_through_two_gateways() {
+    let edge = Edge::with(2, &[], &[]).await;
+    let other = edge.another(&[]);
+    edge.warm().await;
+    let event = edge.event(500, 1).await;
+    let all = Load::start(&[edge.gate.address(), other.address()], event, 64, 5_000).finish().await;
+    assert_eq!(core_ok(&edge.database.url, event, &all).await, Ok(500));
+    assert_eq!((sold(&all), unknown(&all), all.len()), (500, 0, 5_000));
+    numbers_rise(&all).unwrap();
+    nobody_after_sold_out(&all);
+    // Nearly all of them got their number at the edge, and only there.
+    assert!(edge.numbers(event) <= 5_000, "{} numbers for 5,000", edge.numbers(event));
+}
+
+/// Asks until the answer is as expected; how long that took.
+async fn until(client: &Gate, what: &str, mut fits: impl FnMut(&Answer) -> bool) -> Duration {
+    let began = Instant::now();
+    for i in 0..400 {
+        let answer = client.client().reserve(1, &format!("{what}{i}")).await;
+        assert!(answer.json().is_object(), "{}", answer.text());
+        if fits(&answer) {
+            return began.elapsed();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}: never");
+}
+
+/// Redis stopped, servers stopped, both back: the right answers within a second, and the same nginx.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_everything_behind_it_goes_and_comes_back() {
+    let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
+    let ground = Ground::at(&database.url, &redis.url());
+    let folder = tempfile::tempdir().unwrap();
+    let ports = [testing::free_port().to_string(), testing::free_port().to_string()];
+    let start = async |port: &str| {
+        let mut settings = ground.settings();
+        settings.extend([("FCFS_SEATS", "100000"), ("GATEWAY_KEY", gate::KEY)]);
+        Process::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
+    };
+    let servers = [start(&ports[0]).await, start(&ports[1]).await];
+    let settings = [
+        ("REDIS_URL", redis.url()),
+        ("GATEWAY_TRUST_USER_HEADER", "1".to_owned()),
+        ("GATEWAY_ADDRESS_RATE", "0".to_owned()),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value));
+    let gate = Gate::start(&servers.each_ref().map(|server| server.address), &settings);
+    let workers = gate.nginx().workers();
+    let second = Duration::from_secs(1);
+    assert!(until(&gate, "before", |answer| answer.status == 200).await < second);
+
+    redis.kill();
+    let unavailable = |answer: &Answer| {
+        (answer.status, answer.reason().as_str()) == (503, "service_unavailable")
+            && answer.header("retry-after") == Some("1")
+    };
+    assert!(until(&gate, "no-redis", unavailable).await < second);
+    let asked = Instant::now();
+    assert!(unavailable(&gate.client().reserve(1, "waits").await) && asked.elapsed() < second);
+    assert_eq!(gate.client().get("/api/v1/seats/1").await.status, 200, "reading goes on");
+    redis.begin();
+    let took = until(&gate, "redis-back", |answer| answer.status == 200).await;
+    assert!(took < second, "right again {took:?} after Redis was back");
+
+    let [one, two] = servers;
+    one.kill();
+    // One of two is gone: who meets it is told so, and after a moment nobody does.
+    let mut refused = 0;
+    for i in 0..100 {
+        let answer = gate.client().reserve(1, &format!("half{i}")).await;
+        assert!(answer.status == 200 || unavailable(&answer), "{}", answer.text());
+        refused += u32::from(answer.status != 200);
+    }
+    assert!(refused < 20, "{refused} of 100 met the dead server");
+    for _ in 0..20 {
+        assert_eq!(gate.client().get("/api/v1/seats/1").await.status, 200, "reading asks the next one");
+    }
+    two.kill();
+    assert!(until(&gate, "no-servers", unavailable).await < second);
+    redis.kill();
+    assert!(until(&gate, "nothing", unavailable).await < second);
+    redis.begin();
+    let (one, _two) = (start(&ports[0]).await, start(&ports[1]).await);
+    let took = until(&gate, "both-back", |answer| answer.status == 200).await;
+    assert!(took < second, "right again {took:?} after both were back");
+    assert_eq!(gate.nginx().workers(), workers, "no nginx was restarted");
+    assert_eq!(one.client().get("/readyz").await.status, 200);
+}
+
+/// When no server was reached, the mark goes, so that the buyer may ask again at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_goes_when_nobody_was_reached() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
+    edge.servers[0].ask_to_stop();
+    edge.servers[0].stopped().await;
+    for number in 2..5 {
+        let answer = edge.client().reserve(1, "alice").await;
+        assert_eq!((answer.status, answer.reason().as_str()), (503, "service_unavailable"), "{}", answer.text());
+        assert_eq!((edge.numbers(1), edge.mark(1, "alice")), (number, None), "let in, and let go");
+    }
+}
+
+/// Nor does it stay when something answered that knows nothing of marks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_goes_when_nobody_took_it_over() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
+    let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    edge.gate.turn_to(&[source.local_addr().unwrap()]);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::spawn(async move {
+        let (mut stream, _) = source.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await.unwrap();
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}").await.unwrap();
+    });
+    assert_eq!((edge.client().reserve(1, "alice").await.status, edge.numbers(1)), (404, 2));
+    let began = Instant::now();
+    while edge.mark(1, "alice").is_some() {
+        assert!(began.elapsed() < Duration::from_secs(1), "the mark stays");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Script trouble, a Redis that is full or of the wrong kind: 503 with its reason, and no sale.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_cannot_be_used() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    assert_eq!(edge.client().reserve(1, "first").await.status, 200);
+    let _: () = edge.redis.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    let full = edge.client().reserve(1, "full").await;
+    assert_eq!((full.status, full.reason().as_str()), (503, "redis_error"), "{}", full.text());
+    let _: () = edge.redis.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    let _: () = edge.redis.ask(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    let _: i64 = edge.redis.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
+    let evicting = edge.client().reserve(1, "evicting").await;
+    assert_eq!((evicting.status, evicting.reason().as_str()), (503, "service_unavailable"), "{}", evicting.text());
+    let _: () = edge.redis.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    tokio::time::sleep(Duration::from_millis(120)).await;
+    assert_eq!(edge.client().reserve(1, "fine").await.status, 200);
+    // A reply that nobody understands is no number.
+    let planted = [("scripts/arrive.lua", "return reply\n", "return {9, 9}\n")];
+    let edge = Edge::with(1, &[], &planted).await;
+    edge.warm().await;
+    edge.client().reserve(1, "opens").await;
+    let told = edge.client().reserve(1, "alice").await;
+    assert_eq!((told.status, told.reason().as_str()), (503, "sequence_unavailable"), "{}", told.text());
+}
+
+/// Live changes pass as they come, not when a buffer is full.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_not_held_back() {
+    let edge = Edge::new(&[]).await;
+    let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    edge.gate.turn_to(&[source.local_addr().unwrap()]);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let (said, mut heard) = tokio::sync::mpsc::channel::<()>(1);
+    tokio::spawn(async move {
+        let (mut stream, _) = source.accept().await.unwrap();
+        let mut request = [0; 4096];
+        let _ = stream.read(&mut request).await.unwrap();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+        stream.write_all(format!("{head}9\r\ndata: 1\n\n\r\n").as_bytes()).await.unwrap();
+        // The next one is not even written before somebody has the first.
+        heard.recv().await.unwrap();
+        stream.write_all(b"9\r\ndata: 2\n\n\r\n0\r\n\r\n").await.unwrap();
+    });
+    let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
+    stream.write_all(b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: t\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    let mut part = [0; 4096];
+    while !text.contains("data: 2") {
+        let read = tokio::time::timeout(Duration::from_secs(3), stream.read(&mut part)).await;
+        let read = read.unwrap_or_else(|_| panic!("held back after {text:?}")).unwrap();
+        assert!(read > 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&part[..read]));
+        if text.contains("data: 1") {
+            let _ = said.try_send(());
+        }
+    }
+}
+
+/// A server that breaks off in the middle is not asked a second time.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_something_is_sent_once() {
+    let edge = Edge::new(&[]).await;
+    let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let breaks_off = source.local_addr().unwrap();
+    edge.gate.turn_to(&[breaks_off, breaks_off]);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let (count, mut came) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = source.accept().await {
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).await.unwrap_or(0);
+            let line = String::from_utf8_lossy(&request[..read]).lines().next().unwrap_or_default().to_owned();
+            let _ = count.send(line);
+        }
+    });
+    let mut client = edge.client();
+    for (method, path, body) in [("POST", FCFS, BODY), ("DELETE", "/api/v1/reservations/e1-2", "")] {
+        let headers = [("X-User-Id", "alice"), ("Content-Type", "application/json")];
+        let answer = client.send(method, path, &headers, body).await;
+        assert_eq!((answer.status, answer.reason().as_str()), (503, "service_unavailable"));
+        assert_eq!(came.recv().await.unwrap(), format!("{method} {path} HTTP/1.1"));
+        assert!(came.try_recv().is_err(), "{method} was sent again");
+    }
+    assert_eq!(Client::new(edge.gate.address()).get("/api/v1/seats").await.status, 503);
+    assert!(came.recv().await.is_some() && came.recv().await.is_some(), "reading is tried at the next one");
+}

@@ -1,0 +1,118 @@
+//! Flushes the log while the next transaction is being decided. A transaction is written without a
+//! flush; whoever waits for it, or has read it, is told once a flush that began later has ended.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+
+use tokio::sync::watch;
+
+use super::writer::{Finished, Job};
+use crate::ledger::Fault;
+
+/// A transaction that is written, and whom to tell when it is durable.
+pub struct Written {
+    pub number: u64,
+    /// False: it only read, so there is nothing of its own to flush.
+    pub changed: bool,
+    pub told: Vec<(Job, Finished)>,
+}
+
+/// The flusher's side of what readers wait for.
+pub struct Flusher {
+    log: File,
+    flushed: watch::Sender<u64>,
+    fatal: Arc<Fatal>,
+}
+
+/// The disk can no longer be trusted: said once, remembered for good.
+pub struct Fatal {
+    dead: AtomicBool,
+    /// Expected to end the process.
+    on_fatal: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Fatal {
+    pub fn new(on_fatal: Box<dyn Fn(&str) + Send + Sync>) -> Fatal {
+        Fatal { dead: AtomicBool::new(false), on_fatal }
+    }
+
+    pub fn dead(&self) -> bool {
+        self.dead.load(Ordering::Acquire)
+    }
+
+    pub fn die(&self, error: &dyn std::error::Error) {
+        if !self.dead.swap(true, Ordering::AcqRel) {
+            tracing::error!(%error, "the disk failed; nothing more is acknowledged");
+            (self.on_fatal)(&error.to_string());
+        }
+    }
+
+    pub fn fault() -> Fault {
+        Fault::Unreachable("a flush failed".into())
+    }
+}
+
+impl Flusher {
+    /// For the log of this database, which must exist by now. Its name in the folder is made
+    /// durable here, since SQLite does that only when it flushes for the first time.
+    pub fn open(database: &Path, fatal: Arc<Fatal>) -> io::Result<(Flusher, Durable)> {
+        let mut name = database.as_os_str().to_owned();
+        name.push("-wal");
+        // Closing a handle of the database file would drop SQLite's locks on it; of its log it does not.
+        let log = File::options().read(true).write(true).open(&name)?;
+        #[cfg(unix)]
+        if let Some(folder) = database.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        let (flushed, seen) = watch::channel(0);
+        Ok((Flusher { log, flushed, fatal }, Durable { written: Arc::default(), flushed: seen }))
+    }
+
+    pub fn run(self, written: &Receiver<Written>) {
+        while let Ok(first) = written.recv() {
+            let mut group = vec![first];
+            group.extend(written.try_iter());
+            if !self.fatal.dead()
+                && group.iter().any(|written| written.changed)
+                && let Err(error) = self.log.sync_data()
+            {
+                self.fatal.die(&error);
+            }
+            if self.fatal.dead() {
+                group.into_iter().flat_map(|w| w.told).for_each(|(job, _)| job.refuse(Fatal::fault()));
+                self.flushed.send_replace(u64::MAX);
+                continue;
+            }
+            if let Some(last) = group.last() {
+                self.flushed.send_replace(last.number);
+            }
+            group.into_iter().flat_map(|w| w.told).for_each(|(job, finished)| job.tell(finished));
+        }
+    }
+}
+
+/// What may be visible to a reader, and what of it is durable.
+#[derive(Clone)]
+pub struct Durable {
+    written: Arc<AtomicU64>,
+    flushed: watch::Receiver<u64>,
+}
+
+impl Durable {
+    /// The number of the transaction that is about to become visible.
+    pub fn announce(&self) -> u64 {
+        self.written.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Waits until everything that may have been seen up to now is on the disk: nobody is told,
+    /// not even by a read, what a power loss could take back.
+    pub async fn wait(&mut self) {
+        let seen = self.written.load(Ordering::Acquire);
+        // The flusher has ended: so has the ledger, and with it whoever could be told.
+        let _ = self.flushed.wait_for(|flushed| *flushed >= seen).await;
+    }
+}

@@ -1,0 +1,82 @@
+//! An nginx of one's own per test, for the gateway: its files are written by whoever starts it.
+
+use std::fs::File;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub struct OwnNginx {
+    pub address: SocketAddr,
+    child: Child,
+    /// Kept when the test fails.
+    folder: Option<tempfile::TempDir>,
+}
+
+/// Where the files go.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("tickettock-nginx-").tempdir().expect("a folder")
+}
+
+impl OwnNginx {
+    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`.
+    pub fn start(folder: tempfile::TempDir, port: u16) -> OwnNginx {
+        let log = File::create(folder.path().join("nginx.log")).expect("a log");
+        // Ends with the test's process, however that ends, and its workers with it.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "--", "nginx", "-c"]).arg(folder.path().join("nginx.conf"));
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
+        let child = command.spawn().expect("setpriv, of util-linux");
+        let address = ([127, 0, 0, 1], port).into();
+        let mut own = OwnNginx { address, child, folder: Some(folder) };
+        let began = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            let ended = own.child.try_wait().ok().flatten();
+            let late = began.elapsed() > Duration::from_secs(10);
+            assert!(ended.is_none() && !late, "nginx (scripts/install-services.sh) does not start:\n{}", own.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        own
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.as_ref().map(tempfile::TempDir::path).expect("a folder")
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.path().join("nginx.log")).unwrap_or_default()
+    }
+
+    /// New workers with the files as they are now; the old ones finish what they have.
+    pub fn reload(&self) {
+        self.signal(self.child.id(), "HUP");
+    }
+
+    /// kill -9 to one of its workers.
+    pub fn kill_a_worker(&self) {
+        let worker = *self.workers().first().expect("a worker");
+        self.signal(worker, "KILL");
+    }
+
+    pub fn workers(&self) -> Vec<u32> {
+        let found = Command::new("pgrep").args(["-P", &self.child.id().to_string()]).output().expect("pgrep");
+        String::from_utf8_lossy(&found.stdout).lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    fn signal(&self, process: u32, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "{name} to {process}");
+    }
+}
+
+impl Drop for OwnNginx {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        let _ = self.child.wait();
+        if std::thread::panicking()
+            && let Some(folder) = self.folder.take()
+        {
+            eprintln!("the files and the log of nginx are kept in {:?}", folder.keep());
+        }
+    }
+}

@@ -1,0 +1,245 @@
+-- The gateway, in the order in which a request passes it: form, who asks, content, hint, rate, door;
+-- then a server; then what is heard from it.
+
+local address = require "address"
+local answer = require "answer"
+local buckets = require "buckets"
+local door = require "door"
+local form = require "form"
+local hint = require "hint"
+local paths = require "paths"
+local remembered = require "remembered"
+local servers = require "servers"
+local settings = require "settings"
+local text = require "text"
+local wrap = require "wrap"
+
+local ngx = ngx
+local get_headers, get_method = ngx.req.get_headers, ngx.req.get_method
+local find, gsub, lower = string.find, string.gsub, string.lower
+local type = type
+
+local HEADERS_MOST = 100
+
+local M = { balance = servers.choose }
+
+-- What only a gateway may say, and what claims to come from another one.
+local function spoofed(name)
+    local plain = gsub(lower(name), "_", "-")
+    return find(plain, "^x%-fcfs%-") or find(plain, "^x%-gateway%-") or find(plain, "^x%-forwarded%-")
+        or plain == "forwarded" or plain == "x-real-ip"
+end
+
+local function trusts_user()
+    return settings.trust_user_header or ngx.var.gw_trusted == "1"
+end
+
+-- On to a server, without what nobody outside may say.
+local function pass_on(headers, trace, number, name)
+    for header in pairs(headers) do
+        if spoofed(header) then ngx.req.clear_header(header) end
+    end
+    if settings.auth == "header" and headers[settings.user_header] and not trusts_user() then
+        ngx.req.clear_header(settings.user_header)
+    end
+    local var = ngx.var
+    var.gw_key, var.gw_trace = settings.key, trace
+    if number then var.gw_number, var.gw_name = number, name end
+    if settings.wrap and var.arg_wrap == "1" then ngx.req.clear_header("Accept-Encoding") end
+end
+
+-- Who asks, as far as this gateway can know. The user, and whether that is sure; or a refusal.
+local function who(headers, path, dialect)
+    if settings.auth ~= "header" then return nil end
+    local user = headers[settings.user_header]
+    if user and user ~= "" then
+        if type(user) == "table" then return nil end
+        if not trusts_user() then return nil, "unauthorized" end
+        return text.surely_user(user) and user or nil
+    end
+    -- The oldest dialect may name a telephone in the body, or nobody.
+    if dialect == "2025-08-17" and path.short then return nil end
+    return nil, "missing_user"
+end
+
+-- By what somebody is remembered whose user is known to the server alone.
+local function likeness(headers, body)
+    if settings.auth ~= "header" then
+        local shown = headers["authorization"]
+        return type(shown) == "string" and "t " .. ngx.md5(shown) or nil
+    end
+    return body ~= "" and "b " .. ngx.md5(body) or nil
+end
+
+local function whole_body()
+    ngx.req.read_body()
+    local body = ngx.req.get_body_data()
+    if body then return body end
+    -- Larger than its buffer: only where somebody set the sizes so.
+    local file = ngx.req.get_body_file()
+    if not file then return "" end
+    local handle = assert(io.open(file, "rb"))
+    body = handle:read("*a")
+    handle:close()
+    return body
+end
+
+local function keyed(headers)
+    local one, other = headers["idempotency-key"], headers["x-idempotency-key"]
+    if not one and not other then return false, true end
+    local key = one or other
+    return true, type(key) == "string" and not (one and other) and text.surely_key(key)
+end
+
+-- Somebody wants a seat.
+local function ask(path, dialect, headers, trace)
+    local json = form.says_json(headers["content-type"])
+    if not json and dialect ~= "2025-08-17" then return answer.send("not_json_type", dialect, trace) end
+    local body = whole_body()
+    if not json and body ~= "" then return answer.send("not_json_type", dialect, trace) end
+
+    local user, refused = who(headers, path, dialect)
+    if refused then return answer.send(refused, dialect, trace) end
+
+    local read, line, column = form.read(body, dialect)
+    if not read then return answer.send("not_json", dialect, trace, { line = line, column = column }) end
+
+    local event, has_key, key_sure = path.event, keyed(headers)
+    local known_as = user and "u " .. user or likeness(headers, body)
+    local sure = read == "sure" and key_sure
+    if sure and not has_key and not (known_as and remembered.has(event, known_as)) then
+        local word, facts = hint.on(event, path.asks == "chosen")
+        if word then
+            if word == "held_out" and dialect == "2025-08-17" then
+                facts.caller = user and answer.quoted(user) or "null"
+            end
+            return answer.send(word, dialect, trace, facts)
+        end
+    end
+
+    local from = address.key(ngx.var.binary_remote_addr)
+    local wait = buckets.address(from) or user and buckets.user(user)
+    if wait then return answer.send("rate_limited", dialect, trace, { retry = wait }) end
+
+    local number, name
+    if sure and user then
+        name = ngx.var.request_id
+        local said, value = door.arrive(event, user, from, not has_key and name or nil)
+        if not said then
+            ngx.log(ngx.WARN, "the door: ", value.why)
+            return answer.send(value.kind, dialect, trace)
+        end
+        if said == "number" then
+            number = value
+        elseif said ~= "unknown" then
+            return answer.send(said, dialect, trace, { retry = value })
+        end
+    end
+    if known_as then
+        remembered.begin(event, known_as)
+        ngx.ctx.asks = { event = event, known_as = known_as, user = user, name = number and name }
+    end
+    return pass_on(headers, trace, number, name)
+end
+
+function M.access()
+    local headers, truncated = get_headers(HEADERS_MOST)
+    local trace = answer.trace(headers["x-request-id"])
+    local path = paths.at(ngx.var.request_uri)
+    local dialect = paths.dialect(path, headers["api-version"])
+    if truncated == "truncated" then
+        return answer.send("too_many_headers", dialect or "1.1", trace)
+    end
+    -- HTTP/0.9 has no headers to answer with, and nothing to say.
+    if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
+    local method = get_method()
+    if path.asks and method == "POST" and dialect then return ask(path, dialect, headers, trace) end
+
+    local wait = buckets.address(address.key(ngx.var.binary_remote_addr))
+    local user = headers[settings.user_header]
+    if not wait and type(user) == "string" and settings.auth == "header" and trusts_user() then
+        wait = buckets.user(user)
+    end
+    if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
+    pass_on(headers, trace)
+    if (method == "GET" or method == "HEAD") and ngx.var.uri:sub(-7) ~= "/stream" then return ngx.exec("@reading") end
+end
+
+local function release(_, asks)
+    local _, fault = door.release(asks.event, asks.user, asks.name)
+    if fault then ngx.log(ngx.WARN, "a mark stays until it ends by itself: ", fault.why) end
+end
+
+-- What a server said, before its answer leaves.
+function M.heard()
+    local var = ngx.var
+    local outcome = var.upstream_http_x_fcfs_outcome
+    if outcome then
+        door.learn(var.upstream_http_x_fcfs_ledger)
+        local asks = ngx.ctx.asks
+        if asks and remembered.ended(asks.event, asks.known_as, outcome) then hint.doubt(asks.event) end
+    elseif var.upstream_status then
+        -- An answer of somebody who did not take the request over, and so leaves its mark to us. Here
+        -- nobody may wait for Redis.
+        local asks = ngx.ctx.asks
+        if asks and asks.name then ngx.timer.at(0, release, asks) end
+    end
+    local freed = var.upstream_http_x_fcfs_freed
+    if freed then hint.mute(freed) end
+    if settings.wrap then wrap.headers() end
+end
+
+M.body = wrap.body
+
+-- No server took over the mark that was set for it.
+local function let_go(headers)
+    local path = paths.at(ngx.var.request_uri)
+    local user = headers[settings.user_header]
+    local name = ngx.var.gw_name
+    if path.asks and type(user) == "string" and name and name ~= "" then
+        release(false, { event = path.event, user = user, name = name })
+    end
+end
+
+local MALFORMED = { [400] = true, [403] = true, [405] = true, [408] = true, [411] = true, [414] = true, [416] = true,
+    [421] = true, [429] = true, [431] = true, [494] = true, [495] = true, [496] = true, [497] = true, [501] = true,
+    [505] = true }
+
+local function refuse()
+    local status = ngx.status
+    local headers = get_headers(HEADERS_MOST)
+    local trace = answer.trace(headers["x-request-id"])
+    local path = paths.at(ngx.var.request_uri or "/")
+    local dialect = paths.dialect(path, headers["api-version"]) or "1.1"
+    if status == 413 then
+        local kind = "too_large"
+        if find(ngx.var.request_uri, "^/api/v1/admin/") then
+            kind = "too_large_for_admin"
+        elseif path.asks and dialect ~= "2025-08-17" and not form.says_json(headers["content-type"]) then
+            kind = "not_json_type"
+        end
+        return answer.send(kind, dialect, trace)
+    end
+    if status == 502 or status == 503 or status == 504 then
+        local var = ngx.var
+        servers.failed(var.upstream_addr)
+        local connected = var.upstream_connect_time
+        if not connected or find(connected, "-$") then let_go(headers) end
+        return answer.send("server_unreachable", dialect, trace)
+    end
+    if status == 404 then return answer.send("no_such_path", dialect, trace) end
+    return answer.send(MALFORMED[status] and "malformed" or "internal", dialect, trace)
+end
+
+-- Instead of nginx's own pages.
+function M.refuse()
+    local fine, why = pcall(refuse)
+    if fine or ngx.headers_sent then return end
+    ngx.log(ngx.ERR, "a refusal failed: ", why)
+    ngx.status = 500
+    ngx.header["Content-Type"] = "application/json; charset=utf-8"
+    ngx.print('{"success":false,"reason":"internal_error","message":"Something broke on our side.","traceId":"',
+        ngx.var.request_id, '"}')
+end
+
+return M

@@ -1,0 +1,136 @@
+-- Sold out is cheap: what the last batch left, at most 250 ms old, shared by all workers. One request
+-- looks at Redis while the others use what is known. What is known says nothing for longer than it
+-- did in Redis, so somebody has to be let through to the servers now and then; one at a time.
+
+local answer = require "answer"
+local clock = require "clock"
+local door = require "door"
+
+local format, match = string.format, string.match
+local ceil, max, min = math.ceil, math.max, math.min
+
+local dictionary = ngx.shared.left
+
+local FRESH_MS = 250
+-- From then on one request looks again, while the rest go on with what is known.
+local AGAIN_MS = 120
+-- With less than this left one request goes through, so that its batch says it anew.
+local PROBE_BELOW_MS = 500
+-- After something came back nothing is answered from here for so long.
+local MUTED_S = 1
+-- Whoever meets a hint that has just lapsed waits so long for the one that went through.
+local WAIT_STEP_S, WAIT_STEPS = 0.005, 10
+
+-- Where nothing is known it is not looked at more often than this.
+local NOTHING_MS = 20
+
+local OUT = { sold_out = true, held_out = true, not_open = true, paused = true, closed = true }
+
+local M = {}
+
+-- Something came back, or a sale began: ask the servers.
+function M.mute(event)
+    dictionary:set("muted:" .. event, true, MUTED_S)
+end
+
+-- A server refused where more was thought to be left: look again now.
+function M.doubt(event)
+    local line = dictionary:get(event)
+    if line and not OUT[match(line, "^%S+")] then dictionary:delete(event) end
+end
+
+-- What it amounts to.
+local function verdict(left)
+    if left.state == "closed" then return "closed" end
+    if left.state == "paused" then return "paused" end
+    if left.state == "scheduled" then return "not_open" end
+    if left.free > 0 then return "open" end
+    return left.held > 0 and "held_out" or "sold_out"
+end
+
+-- One line per event: verdict, read at, valid until, lapses in Redis at (all in our ms), first end
+-- in our ms, first end as Redis has it.
+local function keep(event, left, now)
+    local word, lapses, first_end, shown = nil, now, 0, 0
+    local valid
+    if left.state then
+        word = verdict(left)
+        lapses = now + left.says_ms
+        if left.first_end then first_end, shown = now + (left.first_end - left.now), left.first_end end
+        valid = min(now + FRESH_MS, lapses)
+    else
+        -- The last word stays known, so that those who come now can wait for a new one.
+        local before = dictionary:get(event)
+        word = before and match(before, "^%S+") or "open"
+        valid = OUT[word] and now or now + NOTHING_MS
+    end
+    local line = format("%s %.0f %.0f %.0f %.0f %.0f", word, now, valid, lapses, first_end, shown)
+    dictionary:set(event, line)
+    return line
+end
+
+-- The newest line, read and remembered.
+local parsed_line, parsed = {}, {}
+local count = 0
+
+local function parse(event, line)
+    if parsed_line[event] == line then return parsed[event] end
+    local word, read, valid, lapses, first_end, shown = match(line, "^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$")
+    local known = { word = word, read = tonumber(read), valid = tonumber(valid), lapses = tonumber(lapses),
+        first_end = tonumber(first_end), shown = tonumber(shown) }
+    if count > 10000 then parsed_line, parsed, count = {}, {}, 0 end
+    parsed_line[event], parsed[event], count = line, known, count + 1
+    return known
+end
+
+local function look(event, now)
+    if not dictionary:add("looking:" .. event, true, 0.05) then return nil end
+    local left = door.left(event)
+    local line = left and keep(event, left, now)
+    dictionary:delete("looking:" .. event)
+    return line and parse(event, line)
+end
+
+-- Nobody went through just now: this request does.
+local function probes(event)
+    return dictionary:add("probing:" .. event, true, 0.1)
+end
+
+local function facts(known, now)
+    if known.word == "held_out" or known.word == "not_open" then
+        local wait = format("%d", max(1, ceil((known.first_end - now) / 1000)))
+        return { retry = wait, opens = answer.moment(known.shown) }
+    end
+    return {}
+end
+
+-- A refusal and its facts, or nil: pass on. `only_shut`: stock is not asked for.
+function M.on(event, only_shut)
+    if dictionary:get("muted:" .. event) then return nil end
+    local now = clock.now_ms()
+    local line = dictionary:get(event)
+    local known = line and parse(event, line)
+    if not known or now >= known.valid then
+        known = look(event, now) or known
+        if not known then return nil end
+        if now >= known.valid then
+            -- It lapsed. If it was out, one goes through to hear it anew, and the others wait a moment.
+            if not OUT[known.word] or probes(event) then return nil end
+            for _ = 1, WAIT_STEPS do
+                ngx.sleep(WAIT_STEP_S)
+                now = clock.now_ms()
+                known = look(event, now) or parse(event, dictionary:get(event) or line)
+                if now < known.valid then break end
+            end
+            if now >= known.valid or dictionary:get("muted:" .. event) then return nil end
+        end
+    elseif now - known.read >= AGAIN_MS then
+        known = look(event, now) or known
+    end
+    local word = known.word
+    if not OUT[word] or only_shut and (word == "sold_out" or word == "held_out") then return nil end
+    if known.lapses - now < PROBE_BELOW_MS and probes(event) then return nil end
+    return word, facts(known, now)
+end
+
+return M

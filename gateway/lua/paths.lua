@@ -1,0 +1,65 @@
+-- What stands at a path, as far as the gateway cares: who asks for a seat, of which event, and which
+-- dialect is spoken there. What is not known here passes on.
+
+local find, match, sub = string.find, string.match, string.sub
+
+local M = {}
+
+local OTHER = { speaks = false, default = "1.1" }
+local SEATS = { speaks = true, default = "1.1" }
+
+local function asking(kind, event, default, short)
+    return { asks = kind, event = event, speaks = true, default = default, short = short }
+end
+
+-- The paths that mean event 1.
+local SHORT = {
+    ["/api/v1/seats/reservation/fcfs"] = asking("fcfs", "1", "1.1", true),
+    ["/fcfs/join"] = asking("fcfs", "1", "1.1", true),
+    ["/api/v1/seats/reservation"] = asking("fcfs", "1", "1.0", true),
+    ["/api/v1/seats"] = SEATS,
+}
+
+-- A whole number as the server writes it, and small enough for every number of ours.
+local function whole(text)
+    return #text <= 18 and (text == "0" or sub(text, 1, 1) ~= "0")
+end
+
+local function long(path)
+    local event, rest = match(path, "^/api/v1/events/(%d+)/seats(.*)$")
+    if event then
+        if rest == "/reservation/fcfs" then return whole(event) and asking("fcfs", event, "1.1", false) or SEATS end
+        if rest == "" or find(rest, "^/[^/]+$") then return SEATS end
+        if find(rest, "^/%d+/reservation$") then return whole(event) and asking("chosen", event, "1.1", false) or SEATS end
+        return OTHER
+    end
+    if find(path, "^/api/v1/seats/%d+/reservation$") then return asking("chosen", "1", "1.1", true) end
+    if find(path, "^/api/v1/seats/[^/]+$") then return SEATS end
+    return OTHER
+end
+
+-- Remembered per worker, and forgotten all at once before it is much.
+local known, count, MOST = {}, 0, 1000
+
+-- By the request line's own words: the server sees the same ones.
+function M.at(uri)
+    local path = known[uri]
+    if path then return path end
+    local mark = find(uri, "?", 1, true)
+    local bare = mark and sub(uri, 1, mark - 1) or uri
+    path = SHORT[bare] or long(bare)
+    if count >= MOST then known, count = {}, 0 end
+    known[uri], count = path, count + 1
+    return path
+end
+
+local DIALECTS = { ["1.1"] = true, ["1.0"] = true, ["2025-08-17"] = true }
+
+-- The dialect that is asked for, or nil where the header is not one of them.
+function M.dialect(path, version)
+    if version == nil then return path.default end
+    if not DIALECTS[version] then return nil end
+    return path.speaks and version or "1.1"
+end
+
+return M

@@ -1,0 +1,179 @@
+-- Connections to Redis, single or Cluster. Each is looked at once, when it is new: a Redis that may
+-- throw keys away, or may not be written to, is not used. Its `run_id` is in the name of the pool it
+-- is kept in, so whoever takes a connection from there knows to which run of Redis it leads.
+
+local clock = require "clock"
+local settings = require "settings"
+
+local known, redis = pcall(require, "resty.redis")
+if not known then redis = require "nginx.redis" end
+
+local find, match = string.find, string.match
+local concat, unpack = table.concat, unpack
+
+-- For a connection, and for an answer on it.
+local STEP_MS = 400
+-- After a failure others are told so at once, without trying again themselves.
+local COOLING_MS = 100
+local IDLE_MS, POOL, WAITING = 60000, 64, 4096
+local REDIRECTS = 4
+
+local M = {}
+
+-- Per worker. By name: host, port, run_id, cool (until when), why.
+local nodes = {}
+
+local function node_at(host, port)
+    local name = host .. ":" .. port
+    local node = nodes[name]
+    if not node then
+        node = { name = name, host = host, port = tonumber(port), cool = 0 }
+        nodes[name] = node
+    end
+    return node
+end
+
+local seeds = {}
+for i, at in ipairs(settings.redis.nodes) do seeds[i] = node_at(at.host, at.port) end
+
+-- Where the keys of an event are, as far as Redis told.
+local homes, homes_count, HOMES_MOST = {}, 0, 10000
+
+local function remember_home(event, node)
+    if not homes[event] then
+        if homes_count >= HOMES_MOST then homes, homes_count = {}, 0 end
+        homes_count = homes_count + 1
+    end
+    homes[event] = node
+end
+
+-- Answers that mean: not here, or not now.
+local AWAY = { "^LOADING", "^CLUSTERDOWN", "^TRYAGAIN", "^ASK ", "^MOVED ", "^MASTERDOWN", "^READONLY", "^NOAUTH",
+    "^WRONGPASS", "^NOPERM" }
+local UNFIT = { "^MASTERDOWN", "^READONLY", "^NOAUTH", "^WRONGPASS", "^NOPERM" }
+
+local function any(patterns, words)
+    for i = 1, #patterns do
+        if find(words, patterns[i]) then return true end
+    end
+    return false
+end
+
+local function fault(kind, why)
+    return { kind = kind, why = why }
+end
+
+local function cooled(node, why)
+    node.cool, node.why = clock.now_ms() + COOLING_MS, why
+    return nil, fault("door_unreachable", node.name .. ": " .. why)
+end
+
+-- As `fit` in door/redis/wire.rs. The run_id, or nil and why not.
+local function look(connection)
+    local at = settings.redis
+    if at.password then
+        local said, why
+        if at.user then said, why = connection:auth(at.user, at.password) else said, why = connection:auth(at.password) end
+        if not said then return nil, why end
+    end
+    if at.database then
+        local said, why = connection:select(at.database)
+        if not said then return nil, why end
+    end
+    local info, why = connection:info("server", "memory", "replication")
+    if not info then return nil, why end
+    local version = match(info, "redis_version:(%d+)")
+    if not version or tonumber(version) < 7 then return nil, "Redis 7 or later is needed" end
+    if not find(info, "maxmemory_policy:noeviction", 1, true) then return nil, "maxmemory-policy must be noeviction" end
+    if not find(info, "role:master", 1, true) then return nil, "this Redis is a replica" end
+    return match(info, "run_id:(%x+)")
+end
+
+-- A connection that was looked at; whether it may be kept.
+local function connect(node)
+    if node.cool > clock.now_ms() then return nil, fault("door_unreachable", node.name .. ": " .. node.why) end
+    local connection = redis:new()
+    connection:set_timeout(STEP_MS)
+    local pool = { pool = node.name .. "|" .. (node.run_id or ""), pool_size = POOL, backlog = WAITING }
+    local ok, why = connection:connect(node.host, node.port, pool)
+    if not ok then return cooled(node, why or "cannot be reached") end
+    if connection:get_reused_times() > 0 then return connection, nil, true end
+    local run_id, unfit = look(connection)
+    if not run_id then
+        connection:close()
+        return cooled(node, unfit or "closed")
+    end
+    -- Its pool is named after another run: used once.
+    local keep = run_id == node.run_id
+    node.run_id = run_id
+    return connection, nil, keep
+end
+
+local function ask(connection, script, keys, words)
+    local said, why = connection:evalsha(script.sha, keys, unpack(words))
+    if said == false and find(why, "^NOSCRIPT") then return connection:eval(script.text, keys, unpack(words)) end
+    return said, why
+end
+
+local function on(node, script, keys, words, run_id_at)
+    local connection, broken, keep = connect(node)
+    if not connection then return nil, broken end
+    local reused = connection:get_reused_times() > 0
+    if run_id_at then words[run_id_at] = node.run_id end
+    local said, why = ask(connection, script, keys, words)
+    if said == nil then
+        connection:close()
+        -- It may have been closed while it lay in the pool; a new one knows.
+        if reused and why ~= "timeout" then return on(node, script, keys, words, run_id_at) end
+        return cooled(node, why or "closed")
+    end
+    if said == false and any(UNFIT, why) then
+        connection:close()
+        return cooled(node, why)
+    end
+    if keep then connection:set_keepalive(IDLE_MS, POOL) else connection:close() end
+    if said ~= false then return said end
+    return nil, fault(any(AWAY, why) and "door_unreachable" or "door_failed", node.name .. ": " .. why), why
+end
+
+-- Runs a script on the keys of one event. Its reply; or nil and a fault.
+-- `run_id_at`: which word is the run_id of the Redis that is asked.
+function M.run(event, script, keys, words, run_id_at)
+    local node, tried, broken = homes[event], 0, nil
+    local seed = 1
+    while tried < REDIRECTS do
+        tried = tried + 1
+        local here = node or seeds[seed]
+        if not here then break end
+        local said, moved
+        said, broken, moved = on(here, script, keys, words, run_id_at)
+        if said then return said end
+        local host, port = match(moved or "", "^MOVED %d+ (.+):(%d+)$")
+        if host and settings.redis.cluster then
+            node = node_at(host, port)
+            remember_home(event, node)
+        elseif settings.redis.cluster and broken.kind == "door_unreachable" and not moved then
+            -- That node is gone: the others know where its part went.
+            if node then
+                homes[event], node = nil, nil
+            else
+                seed = seed + 1
+            end
+        else
+            break
+        end
+    end
+    return nil, broken
+end
+
+-- A script by its text, as Redis knows it.
+function M.script(path)
+    local file = assert(io.open(path, "rb"))
+    local words = file:read("*a")
+    file:close()
+    local hex = {}
+    for i, b in ipairs { ngx.sha1_bin(words):byte(1, -1) } do hex[i] = ("%02x"):format(b) end
+    return { text = words, sha = concat(hex) }
+end
+
+return M

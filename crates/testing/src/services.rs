@@ -88,14 +88,24 @@ fn spawn(root: &Path, folder: &Path) {
     let mut command = Command::new("setsid");
     command.arg("--fork").arg("flock").arg("--no-fork").arg(folder.join("running")).arg("sh");
     command.arg(root.join("scripts/services.sh")).arg("run").arg(folder);
-    command.env("PG_PORT", free_port().to_string()).env("REDIS_PORT", free_port().to_string());
-    command.env("CLUSTER_PORT", three_free_ports().to_string());
+    let cluster = three_free_ports();
+    let [database, redis] = beside(cluster);
+    command.env("PG_PORT", database.to_string()).env("REDIS_PORT", redis.to_string());
+    command.env("CLUSTER_PORT", cluster.to_string());
     command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
     let status = command.status().expect("setsid, of util-linux");
     assert!(status.success(), "scripts/services.sh: {status}");
     while lock_file(folder, "running").try_lock().is_ok() {
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Two more that are free, neither each other's nor the cluster's: nobody holds those yet.
+fn beside(cluster: u16) -> [u16; 2] {
+    let clusters = |port: u16| (0..3).any(|i| port == cluster + i || port == cluster + i + 10_000);
+    let mut others = std::iter::repeat_with(free_port).filter(|&port| !clusters(port));
+    let first = others.next().expect("a free port");
+    [first, others.find(|&port| port != first).expect("another")]
 }
 
 /// Three in a row, whose bus ports (10,000 above) are ports too.

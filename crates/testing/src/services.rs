@@ -61,15 +61,17 @@ fn lock_file(folder: &Path, name: &str) -> File {
 
 /// Uses what runs, or starts it. Called under the lock to start.
 fn join(root: &Path, folder: &Path, users: &File) -> HashMap<String, String> {
+    let mut spawned = 0;
     loop {
         let running = lock_file(folder, "running");
         if running.try_lock().is_ok() {
             drop(running);
             spawn(root, folder);
+            spawned += 1;
         }
         match users.try_lock_shared() {
             Ok(()) => {
-                if let Some(values) = wait_for_env(folder) {
+                if let Some(values) = wait_for_env(folder, spawned < STARTS) {
                     return values;
                 }
                 users.unlock().expect("a lock of ours");
@@ -128,14 +130,20 @@ fn is_free(port: u16) -> bool {
     std::net::TcpListener::bind(("127.0.0.1", port)).is_ok()
 }
 
-/// None: the services ended before they were ready.
-fn wait_for_env(folder: &Path) -> Option<HashMap<String, String>> {
+/// Somebody else may be quicker to take a port that was free a moment ago.
+const STARTS: usize = 3;
+
+/// None: the services ended before they were ready, and may be started once more.
+fn wait_for_env(folder: &Path, again: bool) -> Option<HashMap<String, String>> {
     for _ in 0..1_200 {
         if let Ok(text) = fs::read_to_string(folder.join("env")) {
             let pairs = text.lines().filter_map(|line| line.split_once('='));
             return Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
         }
         if lock_file(folder, "running").try_lock().is_ok() {
+            if again {
+                return None;
+            }
             let log = fs::read_to_string(folder.join("services.log")).unwrap_or_default();
             panic!("the services did not start (scripts/install-services.sh installs them):\n{log}");
         }

@@ -1,13 +1,14 @@
-//! What can be asked of an event. A command is whole before it is queued: nothing is looked up,
+//! What can be asked of an event; `stays.rs` says it of a room type. A command is whole before it is queued: nothing is looked up,
 //! parsed or awaited between the queue and the decision.
 
 use crate::entries::EntryToken;
 use crate::event::{Amendment, Turn};
 use crate::history::Actor;
+use crate::holds::{Ask, HoldTerms};
 use crate::ids::{Number, RequestName, Seat};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct Command<A = Action> {
     pub actor: Actor,
     /// Order of arrival; none for what is ordered by the server's queue alone.
     pub number: Option<Number>,
@@ -15,7 +16,7 @@ pub struct Command {
     pub key: Option<Key>,
     /// Shown by whoever books in an event with a waiting room.
     pub entry: Option<EntryToken>,
-    pub action: Action,
+    pub action: A,
 }
 
 /// A caller's `Idempotency-Key`, with a digest of what was asked.
@@ -33,6 +34,15 @@ pub enum Action {
     ReserveSeat {
         seat: Seat,
         buyer: Buyer,
+    },
+    /// These seats, in order and each once, or none of them.
+    Hold {
+        seats: Vec<Seat>,
+        key: Box<str>,
+    },
+    OnHold {
+        n: u64,
+        ask: Ask,
     },
     /// Gives the seat of this sale back.
     Cancel {
@@ -55,11 +65,16 @@ pub enum Action {
 impl Action {
     /// In a batch, what gives back comes first: those behind it may have the seat.
     pub fn gives_back(&self) -> bool {
-        matches!(self, Action::Cancel { .. } | Action::Leave)
+        matches!(self, Action::Cancel { .. } | Action::Leave | Action::OnHold { ask: Ask::Cancel, .. })
     }
 
     pub fn is_about_entries(&self) -> bool {
         matches!(self, Action::Enter { .. } | Action::Leave | Action::Renew)
+    }
+
+    /// Holds are waited for at most a second.
+    pub fn about_a_hold(&self) -> bool {
+        matches!(self, Action::Hold { .. } | Action::OnHold { .. })
     }
 
     /// It asks for a seat: it comes through the door and gets a number.
@@ -83,10 +98,11 @@ pub struct Terms {
     pub user_ttl_ms: i64,
     /// How long an answer is kept for its key.
     pub key_ttl_ms: i64,
+    pub holds: HoldTerms,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Terms { user_ttl_ms: 900_000, key_ttl_ms: 86_400_000 }
+        Terms { user_ttl_ms: 900_000, key_ttl_ms: 86_400_000, holds: HoldTerms::default() }
     }
 }

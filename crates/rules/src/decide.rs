@@ -3,92 +3,28 @@
 //! `needs` names what to read, the ledger reads it under the event's lock, `decide` answers every
 //! command and says what to write. In a batch what gives back comes first, then by number.
 
+mod holds;
 mod inside;
+mod needs;
 mod operate;
 
+pub use self::needs::{Needs, needs};
+
 use std::collections::{HashMap, HashSet};
+
+pub use self::holds::Confirmed;
 
 use crate::command::{Action, Buyer, Command, Terms};
 use crate::entries::{self, Moved};
 use crate::event::Event;
 use crate::history::{Actor, Entry, Happened};
+use crate::holds::Hold;
 use crate::ids::{Number, ReservationId, Seat, User};
+use crate::once::Once;
 use crate::outcome::{Done, Forbidden, Kept, Outcome, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
 use crate::stock::{Gap, Row, Stock, Was};
 use crate::time::Moment;
-
-/// What must be read, after the lock was taken, to decide a batch.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Needs<'a> {
-    /// Whose seats: each user once.
-    pub users: Vec<&'a User>,
-    /// Answers kept for these keys: each pair once.
-    pub keys: Vec<(&'a User, &'a str)>,
-    /// Sales by history number.
-    pub sales: Vec<u64>,
-    /// The rows of these seats: each once.
-    pub seats: Vec<Seat>,
-    /// This many of the lowest seats that came back.
-    pub free_seats: usize,
-    /// This many gaps behind the cursor, lowest first.
-    pub gaps: usize,
-    /// Whose entries: each user once.
-    pub entries: Vec<&'a User>,
-    /// Numbers that somebody may have entered by.
-    pub numbers: Vec<Number>,
-    /// This many of the entries that have lapsed, oldest end first.
-    pub lapsed_entries: usize,
-}
-
-/// Of others' entries that have lapsed at most so many are turned in one batch.
-const LAPSED_MOST: usize = 1_000;
-
-pub fn needs(commands: &[Command]) -> Needs<'_> {
-    let mut needs = Needs::default();
-    let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
-    let (mut seats, mut lowest, mut inside) = (HashSet::new(), 0, HashSet::new());
-    for command in commands {
-        if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
-            && keys.insert((user, &*key.text))
-        {
-            needs.keys.push((user, &key.text));
-        }
-        let entry_matters = command.entry.is_some() || command.action.is_about_entries();
-        if let Some(user) = command.actor.user().filter(|_| entry_matters)
-            && inside.insert(user)
-        {
-            needs.entries.push(user);
-        }
-        match &command.action {
-            Action::Reserve(_) | Action::ReserveSeat { .. } => {
-                match command.action {
-                    Action::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
-                    Action::ReserveSeat { .. } => {}
-                    _ => lowest += 1,
-                }
-                if let Some(user) = command.actor.user()
-                    && users.insert(user)
-                {
-                    needs.users.push(user);
-                }
-            }
-            Action::Cancel { n } => needs.sales.push(*n),
-            Action::Enter { number, .. } => {
-                needs.numbers.extend(number);
-                needs.lapsed_entries = LAPSED_MOST;
-            }
-            Action::Leave | Action::Renew | Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
-        }
-    }
-    // Those who choose may take what those behind them would have been given.
-    if lowest > 0 {
-        needs.free_seats = lowest + needs.seats.len();
-    }
-    // Whoever only chooses still moves the cursor along, so that it never falls far behind.
-    needs.gaps = needs.free_seats.max(needs.seats.len().min(1));
-    needs
-}
 
 /// What the ledger found.
 #[derive(Debug, Default)]
@@ -111,6 +47,11 @@ pub struct Known {
     pub spent: HashSet<Number>,
     /// The oldest entries that have lapsed and are not over yet.
     pub lapsed: Vec<entries::Entry>,
+    /// Read where anything is on hold: holds on the seats, of the users and under the keys that were
+    /// asked for, and what has lapsed elsewhere, by the number they began with.
+    pub holds: HashMap<u64, Hold>,
+    /// When the first live hold ends.
+    pub first_end: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +76,8 @@ pub struct Decision {
     pub writes: Writes,
     /// The event as the batch leaves it.
     pub after: Event,
+    /// When the first hold ends.
+    pub first_end: Option<Moment>,
     /// Who is inside changed: for the door.
     pub moved: Vec<Moved>,
 }
@@ -152,13 +95,19 @@ impl From<Outcome> for Answer {
     }
 }
 
-/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first
-/// time; entries made, renewed, over.
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time;
+/// then holds that changed, holds that began, seats on hold, seats that their hold sells; then
+/// entries made, renewed, over.
 #[derive(Debug, Default)]
 pub struct Writes {
     pub freed: Vec<Freed>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
+    /// The ledger refuses to change one that is not held.
+    pub holds_changed: Vec<Hold>,
+    pub holds_begun: Vec<Hold>,
+    pub held: Vec<HeldSeat>,
+    pub confirmed: Vec<Confirmed>,
     pub entered: Vec<NewEntry>,
     pub renewed: Vec<Renewal>,
     pub over: Vec<Over>,
@@ -181,10 +130,22 @@ impl Writes {
     }
 }
 
+/// A seat that is put on hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldSeat {
+    pub seat: Seat,
+    pub n: u64,
+    pub unit: Unit,
+    pub hold: u64,
+    pub at: Moment,
+    pub ends_at: Moment,
+    pub was: Was,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Freed {
     pub seat: Seat,
-    /// The sale it ends: the ledger refuses to free any other.
+    /// The sale or hold it ends: the ledger refuses to free any other.
     pub n: u64,
 }
 
@@ -222,16 +183,13 @@ pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, 
     let mut known = known;
     let lapsed = std::mem::take(&mut known.lapsed);
     let mut session = Session::new(event.clone(), known, *terms, now);
-    session.turn_lapsed(lapsed);
+    session.turn_lapsed();
+    session.turn_lapsed_entries(lapsed);
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
     for i in order(commands) {
         answers[i] = Some(session.answer(&commands[i]));
     }
-    session.event.counts.cursor = session.stock.cursor();
-    session.event.counts.came_back = session.stock.came_back();
-    session.writes.cursor_moved = session.stock.cursor().saturating_sub(event.counts.cursor);
-    let Session { writes, event, moved, .. } = session;
-    Decision { answers: answers.into_iter().flatten().collect(), writes, after: event, moved }
+    session.finish(event.counts.cursor, answers.into_iter().flatten().collect())
 }
 
 /// The order in which a batch is served: what gives back, then by number.
@@ -244,12 +202,19 @@ pub fn order(commands: &[Command]) -> Vec<usize> {
 struct Session {
     event: Event,
     holdings: HashMap<User, Vec<Holding>>,
-    answers: HashMap<(User, Box<str>), KeptAnswer>,
+    once: Once,
     sales: HashMap<u64, Sale>,
     stock: Stock,
     entries: HashMap<User, entries::Entry>,
     spent: HashSet<Number>,
     moved: Vec<Moved>,
+    holds: HashMap<u64, Hold>,
+    /// What each user holds now.
+    live: HashMap<User, Vec<u64>>,
+    /// Holds that changed, in that order, and those of them that began in this batch.
+    touched: Vec<u64>,
+    begun: HashSet<u64>,
+    first_end: Option<Moment>,
     terms: Terms,
     now: Moment,
     writes: Writes,
@@ -261,12 +226,17 @@ impl Session {
         Session {
             event,
             holdings: known.holdings,
-            answers: known.answers,
+            once: Once::new(known.answers, terms.key_ttl_ms, now),
             sales: known.sales,
             stock,
             entries: known.entries,
             spent: known.spent,
             moved: Vec::new(),
+            holds: known.holds,
+            live: HashMap::new(),
+            touched: Vec::new(),
+            begun: HashSet::new(),
+            first_end: known.first_end,
             terms,
             now,
             writes: Writes::default(),
@@ -274,12 +244,12 @@ impl Session {
     }
 
     fn answer(&mut self, command: &Command) -> Answer {
-        if let Some(repeated) = self.repeated(command) {
-            return repeated;
+        if let Some(before) = self.once.before(command) {
+            return before;
         }
         let outcome = match self.perform(command) {
             Ok(done) => {
-                self.keep(command, &done);
+                self.once.keep(command, &done);
                 Outcome::Done(done)
             }
             Err(refusal) => Outcome::Refused(refusal),
@@ -294,6 +264,8 @@ impl Session {
         match &command.action {
             Action::Reserve(buyer) => self.reserve(command, None, buyer),
             Action::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
+            Action::Hold { seats, key } => self.hold_seats(command, seats, key),
+            Action::OnHold { n, ask } => self.on_hold(command, *n, *ask),
             Action::Cancel { n } => self.cancel(command, *n),
             Action::Enter { number, token } => self.enter(command, *number, *token),
             Action::Leave => self.leave(command),
@@ -302,26 +274,6 @@ impl Session {
             Action::Amend(amendment) => self.amend(amendment),
             Action::Delete => self.delete(),
         }
-    }
-
-    /// The same key again: the first answer, or a refusal if something else was asked.
-    fn repeated(&self, command: &Command) -> Option<Answer> {
-        let (user, key) = (command.actor.user()?, command.key.as_ref()?);
-        let before = self.answers.get(&(user.clone(), key.text.clone()))?;
-        if before.at.plus_ms(self.terms.key_ttl_ms) <= self.now {
-            return None;
-        }
-        if before.content != key.content {
-            return Some(Outcome::Refused(Refusal::KeyMismatch).into());
-        }
-        Some(Answer { outcome: Outcome::Done(before.kept.clone().into()), replayed: true })
-    }
-
-    fn keep(&mut self, command: &Command, done: &Done) {
-        let (Some(user), Some(key), Some(kept)) = (command.actor.user(), &command.key, Kept::of(done)) else { return };
-        let answer = KeptAnswer { content: key.content, at: self.now, kept };
-        self.answers.insert((user.clone(), key.text.clone()), answer.clone());
-        self.writes.answers.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
     }
 
     /// The chosen seat, or the lowest free one.
@@ -345,7 +297,7 @@ impl Session {
         let row = || Row::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
         let (seat, was) = match chosen {
             Some(seat) => (seat, self.stock.take(seat, row).ok_or(Refusal::SeatTaken)?),
-            None => self.stock.take_lowest(row).ok_or(Refusal::SoldOut)?,
+            None => self.stock.take_lowest(row).ok_or_else(|| self.nothing_free())?,
         };
         self.event.counts.sold += 1;
         let n = self.happened(Happened::Reserved, command, Some(seat), owner.as_ref().map(|o| o.user.clone()));
@@ -380,16 +332,21 @@ impl Session {
     fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
         let limit = self.event.max_per_user;
         let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
-        if mine.len() >= limit as usize
-            && let Some(newest) = mine.iter().max_by_key(|h| h.n)
-        {
-            return Err(self.at_the_limit(newest));
+        if mine.len() >= limit as usize {
+            return Err(self.at_the_limit(user));
         }
         let unit = (1..=limit).find(|u| mine.iter().all(|h| h.unit != *u)).ok_or(Refusal::Internal)?;
         Ok(Unit { user: user.clone(), unit, limit })
     }
 
-    fn at_the_limit(&self, newest: &Holding) -> Refusal {
+    /// The newest seat that was bought; who has none has reached the limit by holding alone.
+    fn at_the_limit(&self, user: &User) -> Refusal {
+        let held = self.held_by(user);
+        let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
+        let bought = mine.iter().filter(|holding| !held.contains(&holding.seat));
+        let Some(newest) = bought.max_by_key(|holding| holding.n) else {
+            return Refusal::LimitReached { seats: held };
+        };
         if self.terms.user_ttl_ms == 0 {
             return Refusal::Duplicate { seat: newest.seat, user_ttl_s: None };
         }
@@ -440,7 +397,23 @@ impl Session {
         self.event.counts.n += 1;
         let n = self.event.counts.n;
         let by_admin = command.actor == Actor::Admin;
-        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number: command.number, at: self.now });
+        let (number, at) = (command.number, self.now);
+        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number, at, hold: None });
         n
+    }
+
+    fn finish(mut self, cursor: u32, answers: Vec<Answer>) -> Decision {
+        let mut seen = HashSet::new();
+        for n in self.touched.into_iter().filter(|n| seen.insert(*n)) {
+            let Some(hold) = self.holds.remove(&n) else { continue };
+            let changed = !self.begun.contains(&n);
+            if changed { &mut self.writes.holds_changed } else { &mut self.writes.holds_begun }.push(hold);
+        }
+        self.event.counts.cursor = self.stock.cursor();
+        self.event.counts.came_back = self.stock.came_back();
+        self.writes.cursor_moved = self.stock.cursor().saturating_sub(cursor);
+        self.writes.answers = self.once.new;
+        let first_end = self.first_end.filter(|_| self.event.counts.held > 0);
+        Decision { answers, writes: self.writes, after: self.event, moved: self.moved, first_end }
     }
 }

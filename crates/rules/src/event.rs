@@ -79,6 +79,8 @@ pub struct Counts {
     pub came_back: u32,
     /// Entries that are not over, also what has lapsed and was not turned yet.
     pub inside: u32,
+    /// Of those on hold, what had lapsed when this was read to be shown. A batch turns them instead.
+    pub lapsed: u32,
 }
 
 impl Counts {
@@ -99,7 +101,8 @@ impl Event {
     }
 
     pub fn remaining(&self) -> u32 {
-        self.seat_count().saturating_sub(self.counts.sold).saturating_sub(self.counts.held)
+        let Counts { sold, held, lapsed, .. } = self.counts;
+        self.seat_count().saturating_sub(sold).saturating_sub(held.saturating_sub(lapsed))
     }
 
     /// A scheduled event opens by the clock alone; nobody has to be awake for it.

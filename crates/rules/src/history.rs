@@ -16,10 +16,18 @@ pub enum Happened {
     Deleted,
     Entered,
     Left,
+    Held,
+    Extended,
+    /// A newer hold of the same user took its place.
+    Replaced,
+    /// A hold was given back.
+    Released,
+    /// A hold ended by the clock.
+    Expired,
 }
 
 impl Happened {
-    pub const ALL: [Happened; 11] = [
+    pub const ALL: [Happened; 16] = [
         Happened::Created,
         Happened::Reserved,
         Happened::Cancelled,
@@ -31,6 +39,11 @@ impl Happened {
         Happened::Deleted,
         Happened::Entered,
         Happened::Left,
+        Happened::Held,
+        Happened::Extended,
+        Happened::Replaced,
+        Happened::Released,
+        Happened::Expired,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -46,6 +59,11 @@ impl Happened {
             Happened::Deleted => "deleted",
             Happened::Entered => "entered",
             Happened::Left => "left",
+            Happened::Held => "held",
+            Happened::Extended => "extended",
+            Happened::Replaced => "replaced",
+            Happened::Released => "released",
+            Happened::Expired => "expired",
         }
     }
 
@@ -81,4 +99,6 @@ pub struct Entry {
     pub by_admin: bool,
     pub number: Option<Number>,
     pub at: Moment,
+    /// The hold it is about, by the number it began with.
+    pub hold: Option<u64>,
 }

@@ -19,3 +19,4 @@ pub mod settings;
 pub mod telemetry;
 pub mod tickets;
 pub mod wiring;
+pub mod zones;

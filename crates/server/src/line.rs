@@ -347,7 +347,7 @@ async fn mend(app: &App, event: EventId, room: Room, missing: Missing) -> Result
         Missing::Left => {
             let found = app.ledger.event(event).await.map_err(fault)?.ok_or(Refusal::NotFound)?;
             let now = app.ledger.now();
-            app.door.settle(event, Some(left(&found, now)), Vec::new()).await.map_err(closed)?;
+            app.door.settle(event, Some(left(&found, None, now)), Vec::new()).await.map_err(closed)?;
         }
     }
     Ok(())

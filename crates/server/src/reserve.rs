@@ -25,12 +25,21 @@ use rules::history::Actor;
 use rules::ids::{Address, EventId, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::stays;
+use rules::subject::RoomTypeId;
+use tokio::time::timeout;
 
 use crate::app::App;
 use crate::batch::{Ended, Lane, Wanted};
 
 /// From arrival to the moment a request leaves the queue unserved.
 pub const DEADLINE: Duration = Duration::from_secs(3);
+
+/// The same for what is asked of a hold.
+pub const HOLD_DEADLINE: Duration = Duration::from_secs(1);
+
+/// A request that is in a batch when its deadline passes may still be answered by that batch.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How a request ended, with what is needed to tell it.
 #[derive(Debug)]
@@ -76,7 +85,7 @@ pub async fn reserve(
     let arrival = Arrival { name, user: actor.user().cloned(), address: came.address, keyed: key.is_some() };
     let number = came.let_in.map(|let_in| let_in.number);
     let command = Command { actor, number, name, key, entry, action };
-    wait(lane, command, Some(arrival)).await
+    wait(lane, command, Some(arrival), DEADLINE).await
 }
 
 /// Any other change of an event: ordered by the queue alone.
@@ -87,17 +96,49 @@ pub async fn change(
     key: Option<Key>,
     action: Action,
 ) -> Result<Told, Refusal> {
-    let lane = app.lanes.find(event).await?;
-    let command = Command { actor, number: None, name: app.names.next(), key, entry: None, action };
-    wait(lane, command, None).await
+    change_with(app, event, actor, key, None, action).await
 }
 
-async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Result<Told, Refusal> {
+/// The same, by somebody who may have to show an entry.
+pub async fn change_with(
+    app: &App,
+    event: EventId,
+    actor: Actor,
+    key: Option<Key>,
+    entry: Option<EntryToken>,
+    action: Action,
+) -> Result<Told, Refusal> {
+    let lane = app.lanes.find(event).await?;
+    let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
+    let command = Command { actor, number: None, name: app.names.next(), key, entry, action };
+    wait(lane, command, None, limit).await
+}
+
+async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>, limit: Duration) -> Result<Told, Refusal> {
     let hall = lane.hall();
-    let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
+    let answer = lane.submit(Wanted { command, arrival, limit })?;
     match answer.await {
         Ok(Ended { answer, number }) => Ok(Told { answer, hall, number }),
         // Nobody will answer any more: the batch it was in has panicked.
         Err(_) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
     }
+}
+
+/// Any change of a room type, by the same path without a door: ordered by the queue alone.
+pub async fn change_rooms(
+    app: &App,
+    id: RoomTypeId,
+    actor: Actor,
+    key: Option<Key>,
+    action: stays::Action,
+) -> Result<Answer, Refusal> {
+    let lane = app.lanes.rooms.find(id).await?;
+    let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
+    let answer =
+        lane.submit(Command { actor, number: None, name: app.names.next(), key, entry: None, action }, limit)?;
+    Ok(match timeout(limit + GRACE, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Outcome::from(Refusal::Internal).into(),
+        Err(_) => Outcome::from(Refusal::LedgerUnreachable).into(),
+    })
 }

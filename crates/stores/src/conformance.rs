@@ -7,13 +7,19 @@
 pub mod arrive;
 pub mod bent;
 pub mod broken;
+pub mod broken_rooms;
+pub mod calendar;
+pub mod carts;
 pub mod chosen;
 pub mod commit;
 pub mod contention;
 pub mod decide;
+pub mod expiry;
+pub mod hotel;
 pub mod once;
 pub mod queue;
 pub mod reads;
+pub mod stays;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -56,6 +62,10 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("reads", |s| Box::pin(reads::chapter(s))),
     ("queue", |s| Box::pin(queue::chapter(s))),
     ("contention", |s| Box::pin(contention::chapter(s))),
+    ("carts", |s| Box::pin(carts::chapter(s))),
+    ("stays", |s| Box::pin(stays::chapter(s))),
+    ("expiry", |s| Box::pin(expiry::chapter(s))),
+    ("calendar", |s| Box::pin(calendar::chapter(s))),
 ];
 
 /// `Err` with the given words unless the condition holds.

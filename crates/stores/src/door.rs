@@ -9,8 +9,10 @@ use std::fmt;
 use rules::arrive::{Arrival, Arrived};
 use rules::entries::{Moved, Room};
 use rules::event::State;
+use rules::holds::Hold;
 use rules::ids::{EventId, RequestName, User};
 use rules::queue::{Asking, Serving, Supply, Told};
+use rules::subject::Subject;
 use rules::time::Moment;
 
 use crate::Working;
@@ -123,6 +125,12 @@ pub trait Door: Send + Sync + 'static {
     /// Who is inside changed in the ledger, whose clock says `at`: ends are told as what is left of
     /// them, because the door has a clock of its own.
     fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>>;
+
+    /// Holds that began or changed, as they are now, for whoever looks at the door's keys. Nothing of
+    /// ours reads them.
+    fn show_holds(&self, _subject: Subject, _holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Whose door it is, where a gateway may ask it too; not known before the ledger was reached.
     fn ledger(&self) -> Option<&str> {

@@ -20,6 +20,11 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "one entry per user at a time", sql: include_str!("verify/one_entry.sql") },
     Invariant { name: "nobody entered twice by one number", sql: include_str!("verify/entry_numbers.sql") },
     Invariant { name: "every entry is in the history", sql: include_str!("verify/entered.sql") },
+    Invariant { name: "every night counts what stands on it", sql: include_str!("verify/nights.sql") },
+    Invariant { name: "no night of a stay is missing", sql: include_str!("verify/nights_there.sql") },
+    Invariant { name: "every hold began and ended once", sql: include_str!("verify/holds.sql") },
+    Invariant { name: "every seat on hold has its hold", sql: include_str!("verify/held_seats.sql") },
+    Invariant { name: "every stay was held and confirmed", sql: include_str!("verify/stays.sql") },
 ];
 
 /// How many sentences are shown of one broken invariant.
@@ -47,5 +52,5 @@ pub struct Looked {
 }
 
 pub const LOOKED: &str = "SELECT (SELECT count(*) FROM event),
-       (SELECT count(*) FROM taken WHERE kind = 'sold'),
+       (SELECT count(*) FROM taken WHERE kind = 'sold') + (SELECT count(*) FROM stay WHERE cancelled_at IS NULL),
        (SELECT count(*) FROM history)";

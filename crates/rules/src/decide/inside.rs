@@ -35,7 +35,7 @@ impl Session {
     }
 
     /// The oldest entries that have lapsed make room before anybody comes in.
-    pub(super) fn turn_lapsed(&mut self, lapsed: Vec<Entry>) {
+    pub(super) fn turn_lapsed_entries(&mut self, lapsed: Vec<Entry>) {
         // The ledger's clock ran on while it read.
         let now = self.now;
         for entry in lapsed.into_iter().filter(|entry| !entry.live(now)) {
@@ -62,7 +62,7 @@ impl Session {
                 return Ok(Done::Entered(Box::new(entry.clone())));
             }
             let lapsed = entry.clone();
-            self.turn_lapsed(vec![lapsed]);
+            self.turn_lapsed_entries(vec![lapsed]);
         }
         let number = number.filter(|number| !self.spent.contains(number)).ok_or(Refusal::NotQueued)?;
         let sold_out = self.event.counts.sold >= self.event.seat_count();

@@ -46,7 +46,7 @@ impl Session {
     }
 
     pub(super) fn delete(&mut self) -> Result<Done, Refusal> {
-        if self.event.counts.sold > 0 {
+        if self.event.counts.sold > 0 || self.event.counts.held > 0 {
             return Err(Refusal::InUse);
         }
         self.event.deleted = true;
@@ -56,8 +56,16 @@ impl Session {
     fn changed(&mut self, what: Happened) -> Done {
         self.writes.event_changed = true;
         self.event.counts.n += 1;
-        let entry =
-            Entry { n: self.event.counts.n, what, seat: None, owner: None, by_admin: true, number: None, at: self.now };
+        let entry = Entry {
+            n: self.event.counts.n,
+            what,
+            seat: None,
+            owner: None,
+            by_admin: true,
+            number: None,
+            at: self.now,
+            hold: None,
+        };
         self.writes.history.push(entry);
         Done::Changed(Box::new(self.event.clone()))
     }

@@ -86,6 +86,7 @@ impl Table {
             by_admin: true,
             number: None,
             at: Moment(0),
+            hold: None,
         };
         Table {
             now: Moment(1_000_000),

@@ -2,4 +2,5 @@
 
 pub mod events;
 pub mod reservations;
+pub mod room_types;
 pub mod waiting_room;

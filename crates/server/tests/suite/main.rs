@@ -6,6 +6,7 @@ mod crowd;
 mod dialects;
 mod faults;
 mod gateway;
+mod holds;
 mod input;
 mod keys;
 mod kills;

@@ -11,7 +11,7 @@ use rules::outcome::{Done, Outcome, Refusal, Reserved};
 use rules::time::Moment;
 
 use super::bent::Bent;
-use crate::ledger::{Answered, Batch, Committed, Ledger};
+use crate::ledger::{Answered, Batch, Committed, Holds, Ledger};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,5 +175,5 @@ async fn acknowledge_unwritten(
     let seat = Seat(row.counts.cursor + 1);
     let reservation = ReservationId { event, n: row.counts.n + 1 };
     let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
-    Ok(Committed { answers: vec![answer], event: row, moved: Vec::new() })
+    Ok(Committed { answers: vec![answer], event: row, moved: Vec::new(), holds: Holds::default() })
 }

@@ -3,6 +3,7 @@
 
 mod keys;
 mod line;
+mod onlookers;
 pub mod scripts;
 mod trouble;
 mod wire;
@@ -13,8 +14,10 @@ use std::sync::{Arc, OnceLock};
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
 use rules::entries::{Moved, Room};
 use rules::event::State;
+use rules::holds::Hold;
 use rules::ids::{EventId, Number};
 use rules::queue::{Asking, Serving, Told};
+use rules::subject::Subject;
 use rules::time::Moment;
 
 use self::scripts::Scripts;
@@ -209,6 +212,10 @@ impl Door for RedisDoor {
 
     fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move { inner.moved(event, &moved, at).await })
+    }
+
+    fn show_holds(&self, subject: Subject, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move { inner.show_holds(subject, &holds).await })
     }
 
     fn ledger(&self) -> Option<&str> {

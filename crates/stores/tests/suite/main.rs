@@ -2,14 +2,17 @@
 
 mod agreement;
 mod doors;
+mod edges;
 mod line_agreement;
 mod old_formats;
 mod planted;
 mod postgres;
 mod redis;
+mod rooms;
 mod seed_003;
 mod sqlite;
 mod verify;
+mod verify_holds;
 
 use stores::conformance::{CHAPTERS, Stand};
 

@@ -38,12 +38,18 @@ fn open(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
     SqliteLedger::open(folder, surroundings).expect("a fresh folder opens")
 }
 
-struct Kept {
-    stand: Stand,
+pub struct Kept {
+    pub stand: Stand,
     folder: tempfile::TempDir,
 }
 
-fn fresh() -> Kept {
+impl Kept {
+    pub fn database(&self) -> std::path::PathBuf {
+        database_in(&self.folder.path().join("data"))
+    }
+}
+
+pub fn fresh() -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(HandClock::default());
     let ledger = Arc::new(open(&folder.path().join("data"), &clock));

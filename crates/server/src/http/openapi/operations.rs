@@ -1,8 +1,11 @@
 //! What the document says about every operation.
 
+mod rooms;
+
 use rules::ids::Seat;
 use rules::outcome::{Forbidden, Refusal};
 
+pub use self::rooms::*;
 use super::{Doc, Gives, Shown, Takes, Who};
 use crate::http::respond::Success;
 use crate::tickets::TICKET_CHARS;
@@ -19,7 +22,8 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, shows: &[], paged: false, gives, refuses: &[] }
+    let (who, takes) = (Who::Anyone, Takes::Nothing);
+    Doc { id, tag, summary, who, takes, shows: &[], paged: false, dates: false, gives, refuses: &[] }
 }
 
 /// Asked for where the event has a waiting room.
@@ -67,12 +71,13 @@ const CHOICE: &[fn() -> Refusal] = &[
 ];
 
 const fn reserve(id: &'static str, summary: &'static str, who: Who, takes: Takes) -> Doc {
-    Doc { id, tag: "seats", summary, who, takes, shows: ENTRY, paged: false, gives: RESERVED, refuses: SALE }
+    let (gives, refuses) = (RESERVED, SALE);
+    Doc { id, tag: "seats", summary, who, takes, shows: ENTRY, paged: false, dates: false, gives, refuses }
 }
 
 const fn operate(id: &'static str, summary: &'static str, refuses: &'static [fn() -> Refusal]) -> Doc {
-    let (who, takes) = (Who::Admin, Takes::Nothing);
-    Doc { id, tag: "admin", summary, who, takes, shows: &[], paged: false, gives: ONE_EVENT, refuses }
+    let (who, takes, gives) = (Who::Admin, Takes::Nothing, ONE_EVENT);
+    Doc { id, tag: "admin", summary, who, takes, shows: &[], paged: false, dates: false, gives, refuses }
 }
 
 const LOCKED: &[fn() -> Refusal] = &[|| Refusal::Contention];

@@ -119,9 +119,8 @@ impl Somebody {
             ("sold_out", _) => self.life = Life::ToldSoldOut,
             (_, Habit::Vanishes) => self.life = Life::Gone,
             (_, Habit::LeavesTheLine) => {
-                if self.person.leave().await.status == 200 {
-                    self.life = Life::Gone;
-                }
+                let left = self.person.leave().await.status == 200;
+                self.life = if left { Life::Gone } else { self.life };
             }
             ("ready", Habit::Watches) => {}
             ("ready", _) => self.enter(now).await,

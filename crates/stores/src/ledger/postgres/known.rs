@@ -1,11 +1,12 @@
 //! What must be read to decide a batch, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join3};
+use futures_util::future::{OptionFuture, try_join3, try_join4};
 use rules::command::Command;
 use rules::decide::{Known, needs};
 use rules::ids::{EventId, User};
 use tokio_postgres::{Error, Row, Statement};
 
+use super::seat_holds::{HoldReads, RawHolds};
 use super::session::Session;
 use super::trouble::Trouble;
 use super::{entries, queries, rows};
@@ -42,7 +43,14 @@ impl Reads {
     }
 
     /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
-    pub async fn known(&self, session: &Session, event: EventId, commands: &[Command]) -> Result<Raw, Error> {
+    /// `holds`: where something is on hold, as far as is known, or is asked for.
+    pub async fn known(
+        &self,
+        session: &Session,
+        event: EventId,
+        commands: &[Command],
+        holds: Option<&HoldReads>,
+    ) -> Result<Raw, Error> {
         let needs = needs(commands);
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let (key_users, keys): (Vec<&str>, Vec<&str>) =
@@ -63,8 +71,11 @@ impl Reads {
         let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
         let stock = try_join3(rows_of(free), rows_of(chosen), rows_of(gaps));
         let inside = self.entries.known(session, event, &needs);
-        let ((holdings, answers, sales), (free, chosen, gaps), inside) = try_join3(people, stock, inside).await?;
-        Ok(Raw { inside, holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps })
+        let holds = OptionFuture::from(holds.map(|holds| holds.read(session, event, &needs)));
+        let holds = async { holds.await.transpose() };
+        let ((holdings, answers, sales), (free, chosen, gaps), inside, holds) =
+            try_join4(people, stock, inside, holds).await?;
+        Ok(Raw { inside, holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps, holds })
     }
 }
 
@@ -82,6 +93,8 @@ pub struct Raw {
     chosen: Vec<Row>,
     gaps: Vec<Row>,
     gaps_wanted: usize,
+    /// None: nobody looked.
+    pub holds: Option<RawHolds>,
 }
 
 impl Raw {
@@ -95,6 +108,9 @@ impl Raw {
             ..Known::default()
         };
         self.inside.understand(&mut known)?;
+        if let Some(holds) = &self.holds {
+            (known.holds, known.first_end) = holds.understand()?;
+        }
         for row in &self.sales {
             let sale = rows::sale(row)?;
             known.sales.insert(sale.n, sale);

@@ -54,6 +54,7 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             held: row.try_get::<_, i32>(10)? as u32,
             came_back: row.try_get::<_, i32>(11)? as u32,
             inside: row.try_get::<_, i32>(12)? as u32,
+            lapsed: 0,
         },
         room: room(row)?,
         oldest_key: row.try_get::<_, i32>(17)? as u32,
@@ -178,9 +179,10 @@ pub fn entry(row: &Row) -> Result<Entry, Trouble> {
         by_admin: row.try_get(4)?,
         number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(6)?),
+        hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
 }
 
-fn unknown(word: &str) -> Trouble {
+pub fn unknown(word: &str) -> Trouble {
     Trouble::Broken(format!("unknown word {word:?}"))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rules::decide::{self, Answer, Decision, KeptAnswer, Known};
+use rules::decide::{self, Answer, Decision, KeptAnswer, Known, NewAnswer};
 use rules::event::{Event, NewEvent, State};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
@@ -16,11 +16,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
 use super::rows::{self, Halls};
-use super::{entries, queries, trouble};
-use crate::ledger::{Batch, Committed};
-
-/// How a batch is run: together, or with care.
-pub type Run = fn(&Connection, &Halls, &Batch, Moment) -> Result<Option<Committed>>;
+use super::{entries, queries, seat_holds, trouble};
+use crate::ledger::{Batch, Committed, Holds};
 
 /// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
 /// every command runs alone, so that only the guilty one fails.
@@ -37,6 +34,7 @@ pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Re
 fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     let mut moved = Vec::new();
+    let mut holds = Holds::default();
     for i in decide::order(&batch.commands) {
         let alone =
             Batch { event: batch.event, commands: Arc::new(vec![batch.commands[i].clone()]), terms: batch.terms };
@@ -44,6 +42,8 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
             Ok(Some(committed)) => {
                 answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone());
                 moved.extend(committed.moved);
+                holds.first_end = committed.holds.first_end;
+                holds.changed.extend(committed.holds.changed);
             }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
@@ -52,11 +52,11 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
             Err(error) => return Err(error),
         }
     }
-    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event, moved }))
+    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event, moved, holds }))
 }
 
 /// All of `work` or none of it.
-fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     conn.prepare_cached("SAVEPOINT step")?.execute([])?;
     let result = work();
     // Some errors end the whole transaction; then there is no savepoint to go back to.
@@ -78,17 +78,20 @@ pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) ->
 fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
     let known = read(conn, &event, batch, now)?;
-    let Decision { answers, writes, after, moved } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
+    let Decision { answers, writes, after, moved, first_end } =
+        decide::decide(&event, known, &batch.commands, &batch.terms, now);
     if !writes.is_empty() {
         write(conn, &event, &after, &writes, now)?;
     }
-    Ok(Some(Committed { answers, event: after, moved }))
+    let changed = writes.holds_changed.into_iter().chain(writes.holds_begun).collect();
+    Ok(Some(Committed { answers, event: after, moved, holds: Holds { first_end, changed } }))
 }
 
 fn read(conn: &Connection, found: &Event, batch: &Batch, now: Moment) -> Result<Known> {
     let needs = decide::needs(&batch.commands);
     let event = batch.event.0;
-    let mut known = Known { holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
+    let (holds, first_end) = seat_holds::known(conn, found, &needs, now)?;
+    let mut known = Known { holds, first_end, holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
     entries::read(conn, batch.event, &needs, &mut known, now)?;
     let mut holdings = conn.prepare_cached(queries::HOLDINGS)?;
     for user in needs.users {
@@ -150,7 +153,7 @@ fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
     Ok(gaps)
 }
 
-fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
+pub fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
     let kept: String = row.get(2)?;
     Ok(KeptAnswer {
         content: row.get(0)?,
@@ -177,6 +180,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         sell.raw_bind_parameter(11, hall_seats)?;
         sell.raw_execute()?;
     }
+    seat_holds::write(conn, id, hall_seats, writes)?;
     entries::write(conn, id, writes)?;
     let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
     for entry in &writes.history {
@@ -189,19 +193,10 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
             entry.by_admin,
             entry.number.map(|n| n.0 as i64),
             entry.at.0,
+            entry.hold.map(|n| n as i64),
         ])?;
     }
-    for new in &writes.answers {
-        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
-        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
-            id.0,
-            new.user.as_str(),
-            &*new.key,
-            new.answer.content,
-            new.answer.at.0,
-            kept
-        ])?;
-    }
+    keep_answers(conn, id.0, &writes.answers)?;
     if writes.event_changed {
         let [most, ttl, age, idle] = entries::room(after.room.as_ref());
         conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
@@ -230,6 +225,21 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         counts.inside,
         now.0
     ])?)
+}
+
+pub fn keep_answers(conn: &Connection, subject: i64, answers: &[NewAnswer]) -> Result<()> {
+    for new in answers {
+        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
+        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
+            subject,
+            new.user.as_str(),
+            &*new.key,
+            new.answer.content,
+            new.answer.at.0,
+            kept
+        ])?;
+    }
+    Ok(())
 }
 
 /// Parameters 1 to 10 of both statements that sell.
@@ -294,7 +304,8 @@ pub fn create_event(
         None::<&str>,
         true,
         None::<i64>,
-        now.0
+        now.0,
+        None::<i64>
     ])?;
     rows::event(conn, halls, EventId(id))
 }

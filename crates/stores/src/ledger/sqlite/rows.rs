@@ -85,6 +85,7 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             held: row.get(10)?,
             came_back: row.get(11)?,
             inside: row.get(12)?,
+            lapsed: 0,
         },
         room: room(row)?,
         oldest_key: row.get(17)?,
@@ -156,9 +157,10 @@ pub fn entry(row: &Row<'_>) -> Result<Entry> {
         by_admin: row.get(4)?,
         number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.get(6)?),
+        hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
 }
 
-fn unknown(column: usize, word: &str) -> Error {
+pub fn unknown(column: usize, word: &str) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
 }

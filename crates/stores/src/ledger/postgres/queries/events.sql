@@ -1,3 +1,7 @@
+-- What has lapsed and was not turned yet is counted with it: it is free, and shown so.
 SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, inside,
-       room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, ledger_now()
+       room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, ledger_now(),
+       CASE WHEN held = 0 THEN 0 ELSE (
+           SELECT count(*)::integer FROM taken
+           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END AS lapsed
 FROM event WHERE NOT deleted AND id > $1 ORDER BY id LIMIT $2

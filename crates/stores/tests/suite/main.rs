@@ -26,3 +26,13 @@ async fn complaints(stand: &Stand) -> Vec<String> {
     }
     complaints
 }
+
+/// The first chapter that says no, with its words: enough to know that a bug is noticed.
+async fn first_complaint(stand: &Stand) -> Option<String> {
+    for (name, chapter) in CHAPTERS {
+        if let Err(words) = chapter(stand).await {
+            return Some(format!("{name}: {words}"));
+        }
+    }
+    None
+}

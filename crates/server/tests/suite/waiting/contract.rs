@@ -14,6 +14,7 @@ on_every_backing!(
     before_the_opening_in_a_pause_and_closed,
     the_queue_knows_the_stock,
     events_show_their_rooms,
+    holding_needs_an_entry_too,
 );
 
 async fn the_line_as_the_contract_writes_it(backing: Backing) {
@@ -218,4 +219,29 @@ async fn events_show_their_rooms(backing: Backing) {
     let listed = stand.client().get("/api/v1/events").await.json();
     let rooms: Vec<_> = listed["events"].as_array().unwrap().iter().map(|event| event["waitingRoom"].clone()).collect();
     assert_eq!(rooms, [json!(false), json!(true)]);
+}
+
+/// Holding needs a live entry; confirming does not, and the one that reaches the limit gives it back.
+async fn holding_needs_an_entry_too(backing: Backing) {
+    let stand = Stand::on(backing, &[]).await;
+    let body = json!({ "name": "W", "seats": 9, "maxPerUser": 2, "waitingRoom": { "maxConcurrent": 1 } });
+    let event = stand.admin("POST", "events", &body).await.json()["event"]["id"].as_u64().unwrap();
+    let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
+    let hold = json!({ "eventId": event, "seatIds": [3, 4], "clientHoldKey": "0190c3f0-7d3a-7c51-8f7e-2f6f4c1f0a01" });
+    let json_type = ("Content-Type", "application/json");
+    let ask = [("X-User-Id", "alice"), json_type];
+    refused(&stand.client().send("POST", "/v1/holds", &ask, &hold.to_string()).await, 403, "entry_required");
+    alice.join().await;
+    bob.join().await;
+    alice.enter().await;
+    let token = alice.token.clone().unwrap();
+    let shown = [("X-User-Id", "alice"), json_type, ("X-Entry-Token", token.as_str())];
+    let held = stand.client().send("POST", "/v1/holds", &shown, &hold.to_string()).await;
+    assert_eq!(held.status, 201, "{}", held.text());
+    assert_eq!(bob.status().await, "waiting", "who pays is still inside");
+    let id = held.json()["hold"]["holdId"].as_str().unwrap().to_owned();
+    let confirmed = stand.client().send("POST", &format!("/v1/holds/{id}/confirm"), &ask, "").await;
+    assert_eq!(confirmed.status, 200, "{}", confirmed.text());
+    refused(&alice.poll().await, 404, "not_queued");
+    assert_eq!(bob.status().await, "ready", "she has all she may have");
 }

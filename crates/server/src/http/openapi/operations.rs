@@ -109,7 +109,8 @@ pub const RESERVE_SEAT: Doc = Doc {
     )
 };
 pub const FIRST_RESERVE_SEAT: Doc = Doc { id: "reserveSeatOfFirstEvent", who: Who::MaybeUser, ..RESERVE_SEAT };
-pub const FIRST_SEATS: Doc = Doc { id: "listSeatsOfFirstEvent", ..SEATS };
+/// Event 1 may be deleted like any other.
+pub const FIRST_SEATS: Doc = Doc { id: "listSeatsOfFirstEvent", refuses: &[|| Refusal::NotFound], ..SEATS };
 pub const FIRST_SEAT: Doc = Doc { id: "getSeatOfFirstEvent", ..SEAT };
 pub const FIRST_RESERVE: Doc = reserve(
     "reserveInFirstEvent",

@@ -36,6 +36,8 @@ impl State {
 pub const SEATS_PER_EVENT: u32 = 10_000_000;
 pub const MAX_PER_USER: u32 = 1_000;
 pub const EVENT_NAME_CHARS: usize = 200;
+/// Seconds that a hold may last.
+pub const HOLD_TTL_MOST_S: u32 = 86_400;
 
 /// What is asked for when an event is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct NewEvent {
     pub hall: Hall,
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
+    /// How long its holds last; none: as everywhere.
+    pub hold_ttl_ms: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +57,7 @@ pub struct Event {
     pub hall: Arc<Hall>,
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
+    pub hold_ttl_ms: Option<i64>,
     pub state: State,
     pub deleted: bool,
     pub created_at: Moment,
@@ -148,4 +153,6 @@ pub struct Amendment {
     pub max_per_user: Option<u32>,
     /// `Some(None)` takes the opening time away.
     pub opens_at: Option<Option<Moment>>,
+    /// `Some(None)`: as everywhere.
+    pub hold_ttl_ms: Option<Option<i64>>,
 }

@@ -71,6 +71,7 @@ impl Table {
             hall: Arc::new(Hall::Count(seats)),
             max_per_user,
             opens_at: None,
+            hold_ttl_ms: None,
             state: State::Open,
             deleted: false,
             created_at: Moment(0),

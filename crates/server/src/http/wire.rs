@@ -106,6 +106,8 @@ pub struct EventBody {
     pub remaining_seats: u32,
     pub waiting_room: bool,
     pub max_per_user: u32,
+    /// Seconds; null: as everywhere.
+    pub hold_ttl: Option<i64>,
 }
 
 impl EventBody {
@@ -119,6 +121,7 @@ impl EventBody {
             remaining_seats: event.remaining(),
             waiting_room: false,
             max_per_user: event.max_per_user,
+            hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rules::command::Action;
-use rules::event::{Amendment, EVENT_NAME_CHARS, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
+use rules::event::{Amendment, EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
 use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::Actor;
 use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
@@ -30,13 +30,14 @@ struct Fields<'a> {
     seats: Option<Node<'a>>,
     max_per_user: Option<Node<'a>>,
     opens_at: Option<Node<'a>>,
+    hold_ttl: Option<Node<'a>>,
 }
 
 impl<'a> Fields<'a> {
     fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
-        let [name, seats, max_per_user, opens_at] =
-            Node::read(sent)?.fields(["name", "seats", "maxPerUser", "opensAt"])?;
-        Ok(Fields { name: given(name), seats: given(seats), max_per_user: given(max_per_user), opens_at })
+        let names = ["name", "seats", "maxPerUser", "opensAt", "holdTtl"];
+        let [name, seats, max_per_user, opens_at, hold_ttl] = Node::read(sent)?.fields(names)?;
+        Ok(Fields { name: given(name), seats: given(seats), max_per_user: given(max_per_user), opens_at, hold_ttl })
     }
 
     fn name(&self) -> Result<Box<str>, Refusal> {
@@ -46,6 +47,16 @@ impl<'a> Fields<'a> {
 
     fn max_per_user(&self) -> Result<Option<u32>, Refusal> {
         self.max_per_user.as_ref().map(|most| most.whole_within(1, MAX_PER_USER)).transpose()
+    }
+
+    /// In seconds; null: as everywhere.
+    fn hold_ttl_ms(&self) -> Result<Option<Option<i64>>, Refusal> {
+        let Some(node) = &self.hold_ttl else { return Ok(None) };
+        if node.is_null() {
+            return Ok(Some(None));
+        }
+        let seconds = node.whole_within(1, HOLD_TTL_MOST_S)?;
+        Ok(Some(Some(i64::from(seconds) * 1_000)))
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
@@ -94,6 +105,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
         opens_at: fields.opens_at()?.flatten(),
+        hold_ttl_ms: fields.hold_ttl_ms()?.flatten(),
     })
 }
 
@@ -133,6 +145,7 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
+        hold_ttl_ms: fields.hold_ttl_ms()?,
     };
     operate(&app, &asked, Action::Amend(amendment)).await
 }
@@ -221,6 +234,8 @@ mod tests {
             (r#"{"name":"x","seats":{"sections":{}}}"#.to_owned(), "seats.sections"),
             (r#"{"name":"x","seats":5,"maxPerUser":0}"#.to_owned(), "maxPerUser"),
             (r#"{"name":"x","seats":5,"opensAt":"tomorrow"}"#.to_owned(), "opensAt"),
+            (r#"{"name":"x","seats":5,"holdTtl":0}"#.to_owned(), "holdTtl"),
+            (r#"{"name":"x","seats":5,"holdTtl":"60"}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
             (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
             (section("5"), "seats.sections[0]"),

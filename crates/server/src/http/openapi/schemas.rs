@@ -2,7 +2,7 @@
 
 mod rooms;
 
-use rules::event::{EVENT_NAME_CHARS, MAX_PER_USER, SEATS_PER_EVENT};
+use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use serde_json::{Map, Value, json};
 
@@ -83,9 +83,11 @@ fn asked() -> Vec<(&'static str, Value)> {
     let rows = json!({ "type": "array", "minItems": 1, "maxItems": ROWS_MOST, "items": row });
     let section = object(json!({ "name": text(PLACE_NAME_CHARS), "rows": rows }));
     let sections = json!({ "type": "array", "minItems": 1, "maxItems": SECTIONS_MOST, "items": section });
+    let about = "Seconds that a hold of its seats lasts; null: HOLD_TTL.";
+    let ttl = json!({ "type": ["integer", "null"], "minimum": 1, "maximum": HOLD_TTL_MOST_S, "description": about });
     let name = text(EVENT_NAME_CHARS);
-    let made = json!({ "name": name, "seats": seats, "maxPerUser": most, "opensAt": opens });
-    let amended = json!({ "name": maybe(name), "maxPerUser": most, "opensAt": opens, "seats": { "type": "null" } });
+    let made = json!({ "name": name, "seats": seats, "maxPerUser": most, "opensAt": opens, "holdTtl": ttl });
+    let amended = json!({ "name": maybe(name), "maxPerUser": most, "opensAt": opens, "holdTtl": ttl, "seats": { "type": "null" } });
     vec![
         ("Hall", object(json!({ "sections": sections }))),
         ("NewEvent", json!({ "type": "object", "required": ["name", "seats"], "properties": made })),
@@ -117,6 +119,7 @@ fn answered() -> Vec<(&'static str, Value)> {
     let event = json!({
         "id": id, "name": text, "state": state, "opensAt": maybe, "seatCount": count, "remainingSeats": count,
         "waitingRoom": { "type": "boolean" }, "maxPerUser": id,
+        "holdTtl": { "type": ["integer", "null"] },
     });
     let seat = json!({ "id": id, "name": text, "status": { "type": "boolean" }, "state": { "enum": ["free", "held", "sold"] } });
     let reservation = json!({

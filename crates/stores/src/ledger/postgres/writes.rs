@@ -101,7 +101,7 @@ impl Writer {
 
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
-        let row: [&(dyn ToSql + Sync); 13] = [
+        let row: [&(dyn ToSql + Sync); 14] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
@@ -115,6 +115,7 @@ impl Writer {
             &after.opens_at.map(|m| m.0),
             &after.state.as_str(),
             &after.deleted,
+            &after.hold_ttl_ms,
         ];
         execute(session, &self.move_counts, &row).await
     }

@@ -102,6 +102,9 @@ CREATE TRIGGER stay_no_delete BEFORE DELETE ON stay
 CREATE TRIGGER stay_no_truncate BEFORE TRUNCATE ON stay
     EXECUTE FUNCTION refuse('rows of stays are not deleted');
 
+-- How long the holds of an event last, in ms; null: as everywhere.
+ALTER TABLE event ADD COLUMN hold_ttl bigint CHECK (hold_ttl > 0);
+
 -- The hold that a row of history is about, and the dates of a stay.
 ALTER TABLE history ADD COLUMN hold bigint, ADD COLUMN check_in integer, ADD COLUMN check_out integer;
 

@@ -2,5 +2,6 @@
 SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, changed_at, ledger_now(),
        CASE WHEN held = 0 THEN 0 ELSE (
            SELECT count(*)::integer FROM taken
-           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END
+           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END,
+       hold_ttl
 FROM event WHERE NOT deleted AND id > $1 ORDER BY id LIMIT $2

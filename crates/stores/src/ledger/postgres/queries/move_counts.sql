@@ -2,7 +2,7 @@
 WITH moved AS (
     UPDATE event
     SET n = $3, "cursor" = $4, sold = $5, held = $6, came_back = $7, changed_at = greatest(changed_at, $8),
-        name = $9, max_per_user = $10, opens_at = $11, state = $12, deleted = $13
+        name = $9, max_per_user = $10, opens_at = $11, state = $12, deleted = $13, hold_ttl = $14
     WHERE id = $1 AND n = $2
     RETURNING 1
 )

@@ -98,6 +98,9 @@ BEGIN SELECT RAISE(ABORT, 'this stay was cancelled'); END;
 CREATE TRIGGER stay_no_delete BEFORE DELETE ON stay
 BEGIN SELECT RAISE(ABORT, 'rows of stays are not deleted'); END;
 
+-- How long the holds of an event last, in ms; null: as everywhere.
+ALTER TABLE event ADD COLUMN hold_ttl INTEGER CHECK (hold_ttl > 0);
+
 -- The hold that a row of history is about, and the dates of a stay.
 ALTER TABLE history ADD COLUMN hold INTEGER;
 ALTER TABLE history ADD COLUMN check_in INTEGER;

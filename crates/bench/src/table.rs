@@ -79,8 +79,8 @@ impl Report {
         );
         text.push_str(
             "A ratio compares a run with the ceiling just before and just after it: a bare handler that\n\
-             parses and validates the same request, answers the same body and remembers nothing. Every run of\n\
-             the product was followed by `tickettock verify`.\n\n## Reservations per second\n\n",
+             parses and validates the same request, answers the same body and remembers nothing; where a group\n\
+             of rows begins with something else, with that. Every run of the product was followed by `tickettock verify`.\n\n## Reservations per second\n\n",
         );
         text.push_str(&table(
             &["what", "connections", "per second", "of the ceiling", "lowest", "highest", "refused"],

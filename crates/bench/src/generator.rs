@@ -125,7 +125,7 @@ impl<'a> Requests<'a> {
 
 /// One to four nights somewhere in the calendar.
 fn hold(user: u64, room_type: i64) -> Vec<u8> {
-    let from = FIRST_DAY + (user >> 8) as i32 % (LAST_DAY - FIRST_DAY - 4);
+    let from = FIRST_DAY + ((user >> 8) % (LAST_DAY - FIRST_DAY - 4) as u64) as i32;
     let (check_in, check_out) = (Night(from), Night(from + 1 + (user >> 40) as i32 % 4));
     let key = format!("{:08x}-{:04x}-4000-8000-{:012x}", user >> 32, user >> 16 & 0xffff, user & 0xffff_ffff_ffff);
     let body = format!(

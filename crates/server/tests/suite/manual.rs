@@ -168,14 +168,7 @@ async fn the_page_about_holds_is_true() {
         }
     }
     let told: Vec<(u16, &str)> = told.iter().map(|(status, reason)| (*status, reason.as_str())).collect();
-    let expected = [
-        (201, ""),
-        (200, ""),
-        (201, ""),
-        (200, ""),
-        (200, ""),
-        (409, "RESERVATION_HOLD_ALREADY_PROCESSED"),
-        (201, ""),
-    ];
+    let expected =
+        [(201, ""), (200, ""), (201, ""), (200, ""), (200, ""), (409, "RESERVATION_HOLD_ALREADY_PROCESSED"), (201, "")];
     assert_eq!(told, expected);
 }

@@ -1,7 +1,7 @@
 -- Every hold that a batch of an event needs, some of them twice: by number; those on these seats; what
 -- these users hold; what is held under these keys; and what has lapsed elsewhere, oldest first, a
 -- bounded number. Written as probes, because for arrays the planner may prefer to read all holds of
--- the event. Now comes from a subquery, because an index is not asked about a volatile function.
+-- the event; `+ 0` leaves only the index of the owner, or of the key, to probe. Now comes from a subquery, because an index is not asked about a volatile function.
 WITH now AS MATERIALIZED (SELECT greatest(ledger_now(), (SELECT changed_at FROM event WHERE id = $1)) AS ms)
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
 FROM unnest($2::bigint[]) AS asked (n)
@@ -15,11 +15,11 @@ WHERE t.kind = 'held'
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
 FROM unnest($4::text[]) AS asked (owner)
-CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.owner = asked.owner AND subject = $1 AND state = 'held' OFFSET 0) AS f
+CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.owner = asked.owner AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
 FROM unnest($5::text[]) AS asked (key)
-CROSS JOIN LATERAL (SELECT * FROM hold WHERE subject = $1 AND hold.key = asked.key AND state = 'held' OFFSET 0) AS f
+CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.key = asked.key AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
 UNION ALL
 (SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
  FROM hold WHERE subject = $1 AND state = 'held' AND ends_at <= (SELECT ms FROM now) ORDER BY ends_at LIMIT $6)

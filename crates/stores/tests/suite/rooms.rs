@@ -241,3 +241,47 @@ async fn insist(hotel: &Hotel, command: rules::stays::Command) -> rules::decide:
         }
     }
 }
+
+/// Shows whatever it was given; only how fast it runs may matter, and it does not run.
+struct Skewed(i64);
+
+impl rules::time::Clock for Skewed {
+    fn now(&self) -> rules::time::Moment {
+        rules::time::Moment(self.0)
+    }
+}
+
+/// D4: two servers whose own clocks differ by ten seconds. Holds end by the database's clock alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_with_skewed_clocks_agree_about_the_end() {
+    let database = Database::fresh().await;
+    let mut stands = Vec::new();
+    for skew_ms in [-5_000, 5_000] {
+        let place = stores::ledger::postgres::Place {
+            url: database.url.clone(),
+            pool: 4,
+            key_ttl_ms: 86_400_000,
+            clock: std::sync::Arc::new(Skewed(1_800_000_000_000 + skew_ms)),
+            planted: Planted::None,
+        };
+        let ledger = stores::ledger::postgres::PostgresLedger::new(&place).unwrap();
+        ledger.prepare().await.unwrap();
+        let door = stores::door::local::LocalDoor::new(std::sync::Arc::new(Skewed(0)), Default::default());
+        stands.push(Stand::new(std::sync::Arc::new(ledger), std::sync::Arc::new(door), std::sync::Arc::new(|_| {})));
+    }
+    let mut slow = Hotel::open(&stands[0], 2).await.unwrap();
+    slow.terms.holds.ttl_ms = 1_500;
+    let fast = Hotel { stand: stands[1].clone(), ..slow.clone() };
+    let kept = slow.hold("alice", nights(0, 1), &client_key(1)).await.unwrap();
+    let paid = fast.hold("bob", nights(0, 1), &client_key(2)).await.unwrap();
+    for hotel in [&slow, &fast] {
+        assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].held, 2);
+    }
+    expect_confirmed(&slow.ask("bob", paid.id.n, Ask::Confirm).await.unwrap()).unwrap();
+    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    for hotel in [&fast, &slow] {
+        assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].held, 0, "a ghost");
+        let late = hotel.ask("alice", kept.id.n, Ask::Confirm).await.unwrap();
+        expect_refusal(&late, &Refusal::HoldExpired).unwrap();
+    }
+}

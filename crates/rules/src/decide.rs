@@ -3,15 +3,21 @@
 //! `needs` names what to read, the ledger reads it under the event's lock, `decide` answers every
 //! command and says what to write. In a batch what gives back comes first, then by number.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+mod holds;
+
+use std::collections::{HashMap, HashSet};
+
+pub use self::holds::Confirmed;
 
 use crate::command::{Action, Buyer, Command, Terms};
 use crate::event::{Amendment, Event, State, Turn};
 use crate::history::{Actor, Entry, Happened};
+use crate::holds::Hold;
 use crate::ids::{ReservationId, Seat, User};
+use crate::once::Once;
 use crate::outcome::{Done, Fault, Forbidden, Kept, Outcome, Problem, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
+use crate::stock::{Gap, Row, Stock, Was};
 use crate::time::Moment;
 
 /// What must be read, after the lock was taken, to decide a batch.
@@ -23,13 +29,22 @@ pub struct Needs<'a> {
     pub keys: Vec<(&'a User, &'a str)>,
     /// Sales by history number.
     pub sales: Vec<u64>,
+    /// The rows of these seats: each once.
+    pub seats: Vec<Seat>,
     /// This many of the lowest seats that came back.
     pub free_seats: usize,
+    /// This many gaps behind the cursor, lowest first.
+    pub gaps: usize,
+    /// What is held under these keys of clients: each once.
+    pub hold_keys: Vec<&'a str>,
+    /// Holds by the number they began with.
+    pub holds: Vec<u64>,
 }
 
 pub fn needs(commands: &[Command]) -> Needs<'_> {
     let mut needs = Needs::default();
     let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
+    let (mut seats, mut lowest) = (HashSet::new(), 0);
     for command in commands {
         if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
             && keys.insert((user, &*key.text))
@@ -37,18 +52,38 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
             needs.keys.push((user, &key.text));
         }
         match &command.action {
-            Action::Reserve(_) => {
-                needs.free_seats += 1;
+            Action::Reserve(_) | Action::ReserveSeat { .. } => {
+                match command.action {
+                    Action::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
+                    Action::ReserveSeat { .. } => {}
+                    _ => lowest += 1,
+                }
                 if let Some(user) = command.actor.user()
                     && users.insert(user)
                 {
                     needs.users.push(user);
                 }
             }
+            Action::Hold { seats: wanted, key } => {
+                needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
+                needs.hold_keys.push(key);
+                if let Some(user) = command.actor.user()
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
+            }
+            Action::OnHold { n, .. } => needs.holds.push(*n),
             Action::Cancel { n } => needs.sales.push(*n),
             Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
         }
     }
+    // Those who choose may take what those behind them would have been given.
+    if lowest > 0 {
+        needs.free_seats = lowest + needs.seats.len();
+    }
+    // Whoever only chooses still moves the cursor along, so that it never falls far behind.
+    needs.gaps = needs.free_seats.max(needs.seats.len().min(1));
     needs
 }
 
@@ -62,6 +97,16 @@ pub struct Known {
     pub sales: HashMap<u64, Sale>,
     /// The lowest seats that came back.
     pub free: Vec<Seat>,
+    /// Of the seats that were asked about, those that have a row.
+    pub rows: HashMap<Seat, Row>,
+    /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
+    /// not asked for.
+    pub gaps: Option<Vec<Gap>>,
+    /// Read where anything is on hold: holds on the seats, of the users and under the keys that were
+    /// asked for, and what has lapsed elsewhere, by the number they began with.
+    pub holds: HashMap<u64, Hold>,
+    /// When the first live hold ends.
+    pub first_end: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +131,8 @@ pub struct Decision {
     pub writes: Writes,
     /// The event as the batch leaves it.
     pub after: Event,
+    /// When the first hold ends.
+    pub first_end: Option<Moment>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -101,29 +148,53 @@ impl From<Outcome> for Answer {
     }
 }
 
-/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time.
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time;
+/// then holds that changed, holds that began, seats on hold, seats that their hold sells.
 #[derive(Debug, Default)]
 pub struct Writes {
     pub freed: Vec<Freed>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
+    /// The ledger refuses to change one that is not held.
+    pub holds_changed: Vec<Hold>,
+    pub holds_begun: Vec<Hold>,
+    pub held: Vec<HeldSeat>,
+    pub confirmed: Vec<Confirmed>,
     pub history: Vec<Entry>,
     pub answers: Vec<NewAnswer>,
     /// Name, limit, opening or state differ: more of the event's row is written than its counts.
     pub event_changed: bool,
+    /// How many rows the cursor passed.
+    pub cursor_moved: u32,
 }
+
+/// A batch that was refused still moves the cursor if the next one would have to read so many rows
+/// again.
+const CURSOR_FAR: u32 = 1_000;
 
 impl Writes {
     /// Nothing to write: the batch was refused, and needs neither lock nor flush.
     pub fn is_empty(&self) -> bool {
-        self.history.is_empty()
+        self.history.is_empty() && self.cursor_moved < CURSOR_FAR
     }
+}
+
+/// A seat that is put on hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldSeat {
+    pub seat: Seat,
+    pub n: u64,
+    pub unit: Unit,
+    pub hold: u64,
+    pub at: Moment,
+    pub ends_at: Moment,
+    pub was: Was,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Freed {
     pub seat: Seat,
-    /// The sale it ends: the ledger refuses to free any other.
+    /// The sale or hold it ends: the ledger refuses to free any other.
     pub n: u64,
 }
 
@@ -137,11 +208,12 @@ pub struct NewAnswer {
 /// Decides a batch. `commands` may come in any order; the answers come in the same.
 pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, now: Moment) -> Decision {
     let mut session = Session::new(event.clone(), known, *terms, now);
+    session.turn_lapsed();
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
     for i in order(commands) {
         answers[i] = Some(session.answer(&commands[i]));
     }
-    Decision { answers: answers.into_iter().flatten().collect(), writes: session.writes, after: session.event }
+    session.finish(event.counts.cursor, answers.into_iter().flatten().collect())
 }
 
 /// The order in which a batch is served: what gives back, then by number.
@@ -154,9 +226,16 @@ pub fn order(commands: &[Command]) -> Vec<usize> {
 struct Session {
     event: Event,
     holdings: HashMap<User, Vec<Holding>>,
-    answers: HashMap<(User, Box<str>), KeptAnswer>,
+    once: Once,
     sales: HashMap<u64, Sale>,
-    free: BinaryHeap<Reverse<Seat>>,
+    stock: Stock,
+    holds: HashMap<u64, Hold>,
+    /// What each user holds now.
+    live: HashMap<User, Vec<u64>>,
+    /// Holds that changed, in that order, and those of them that began in this batch.
+    touched: Vec<u64>,
+    begun: HashSet<u64>,
+    first_end: Option<Moment>,
     terms: Terms,
     now: Moment,
     writes: Writes,
@@ -164,12 +243,18 @@ struct Session {
 
 impl Session {
     fn new(event: Event, known: Known, terms: Terms, now: Moment) -> Session {
+        let stock = Stock::new(event.extent(), known.free, known.gaps, known.rows);
         Session {
             event,
             holdings: known.holdings,
-            answers: known.answers,
+            once: Once::new(known.answers, terms.key_ttl_ms, now),
             sales: known.sales,
-            free: known.free.into_iter().map(Reverse).collect(),
+            stock,
+            holds: known.holds,
+            live: HashMap::new(),
+            touched: Vec::new(),
+            begun: HashSet::new(),
+            first_end: known.first_end,
             terms,
             now,
             writes: Writes::default(),
@@ -177,12 +262,12 @@ impl Session {
     }
 
     fn answer(&mut self, command: &Command) -> Answer {
-        if let Some(repeated) = self.repeated(command) {
-            return repeated;
+        if let Some(before) = self.once.before(command) {
+            return before;
         }
         let outcome = match self.perform(command) {
             Ok(done) => {
-                self.keep(command, &done);
+                self.once.keep(command, &done);
                 Outcome::Done(done)
             }
             Err(refusal) => Outcome::Refused(refusal),
@@ -195,7 +280,10 @@ impl Session {
             return Err(Refusal::NotFound);
         }
         match &command.action {
-            Action::Reserve(buyer) => self.reserve(command, buyer),
+            Action::Reserve(buyer) => self.reserve(command, None, buyer),
+            Action::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
+            Action::Hold { seats, key } => self.hold_seats(command, seats, key),
+            Action::OnHold { n, ask } => self.on_hold(command, *n, *ask),
             Action::Cancel { n } => self.cancel(command, *n),
             Action::Turn(turn) => self.turn(*turn),
             Action::Amend(amendment) => self.amend(amendment),
@@ -203,27 +291,11 @@ impl Session {
         }
     }
 
-    /// The same key again: the first answer, or a refusal if something else was asked.
-    fn repeated(&self, command: &Command) -> Option<Answer> {
-        let (user, key) = (command.actor.user()?, command.key.as_ref()?);
-        let before = self.answers.get(&(user.clone(), key.text.clone()))?;
-        if before.at.plus_ms(self.terms.key_ttl_ms) <= self.now {
-            return None;
+    /// The chosen seat, or the lowest free one.
+    fn reserve(&mut self, command: &Command, chosen: Option<Seat>, buyer: &Buyer) -> Result<Done, Refusal> {
+        if chosen.is_some_and(|seat| !self.event.has_seat(seat)) {
+            return Err(Refusal::NotFound);
         }
-        if before.content != key.content {
-            return Some(Outcome::Refused(Refusal::KeyMismatch).into());
-        }
-        Some(Answer { outcome: Outcome::Done(before.kept.clone().into()), replayed: true })
-    }
-
-    fn keep(&mut self, command: &Command, done: &Done) {
-        let (Some(user), Some(key), Some(kept)) = (command.actor.user(), &command.key, Kept::of(done)) else { return };
-        let answer = KeptAnswer { content: key.content, at: self.now, kept };
-        self.answers.insert((user.clone(), key.text.clone()), answer.clone());
-        self.writes.answers.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
-    }
-
-    fn reserve(&mut self, command: &Command, buyer: &Buyer) -> Result<Done, Refusal> {
         if let Some(refusal) = self.event.shut(self.now) {
             return Err(refusal);
         }
@@ -231,7 +303,16 @@ impl Session {
             Some(user) => Some(self.next_unit(user)?),
             None => None,
         };
-        let (seat, again) = self.lowest_free().ok_or(Refusal::SoldOut)?;
+        if let Some(seat) = chosen
+            && owner.as_ref().is_some_and(|owner| self.is_of(seat, &owner.user))
+        {
+            return Err(Refusal::AlreadyReserved { seat });
+        }
+        let row = || Row::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
+        let (seat, was) = match chosen {
+            Some(seat) => (seat, self.stock.take(seat, row).ok_or(Refusal::SeatTaken)?),
+            None => self.stock.take_lowest(row).ok_or_else(|| self.nothing_free())?,
+        };
         self.event.counts.sold += 1;
         let n = self.happened(Happened::Reserved, command, Some(seat), owner.as_ref().map(|o| o.user.clone()));
         if let Some(unit) = &owner {
@@ -247,7 +328,10 @@ impl Session {
             number: command.number,
             at: self.now,
         };
-        if again { &mut self.writes.resold } else { &mut self.writes.sold }.push(sale);
+        match was {
+            Was::Free => self.writes.resold.push(sale),
+            Was::Untouched => self.writes.sold.push(sale),
+        }
         Ok(Done::Reserved(Reserved {
             reservation: ReservationId { event: self.event.id, n },
             seat,
@@ -261,16 +345,21 @@ impl Session {
     fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
         let limit = self.event.max_per_user;
         let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
-        if mine.len() >= limit as usize
-            && let Some(newest) = mine.iter().max_by_key(|h| h.n)
-        {
-            return Err(self.at_the_limit(newest));
+        if mine.len() >= limit as usize {
+            return Err(self.at_the_limit(user));
         }
         let unit = (1..=limit).find(|u| mine.iter().all(|h| h.unit != *u)).ok_or(Refusal::Internal)?;
         Ok(Unit { user: user.clone(), unit, limit })
     }
 
-    fn at_the_limit(&self, newest: &Holding) -> Refusal {
+    /// The newest seat that was bought; who has none has reached the limit by holding alone.
+    fn at_the_limit(&self, user: &User) -> Refusal {
+        let held = self.held_by(user);
+        let mine = self.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
+        let bought = mine.iter().filter(|holding| !held.contains(&holding.seat));
+        let Some(newest) = bought.max_by_key(|holding| holding.n) else {
+            return Refusal::LimitReached { seats: held };
+        };
         if self.terms.user_ttl_ms == 0 {
             return Refusal::Duplicate { seat: newest.seat, user_ttl_s: None };
         }
@@ -286,17 +375,12 @@ impl Session {
         (self.terms.user_ttl_ms > 0).then(|| (self.terms.user_ttl_ms as u64).div_ceil(1000))
     }
 
-    /// The lowest free seat, and whether it was sold before. Seats that came back all lie at or
-    /// below the cursor, so they come first.
-    fn lowest_free(&mut self) -> Option<(Seat, bool)> {
-        if let Some(Reverse(seat)) = self.free.pop() {
-            return Some((seat, true));
+    fn is_of(&self, seat: Seat, user: &User) -> bool {
+        match self.stock.row(seat) {
+            Some(Row::Sold { owner }) => owner.as_ref() == Some(user),
+            Some(Row::Held { owner, .. }) => owner == user,
+            Some(Row::Free) | None => false,
         }
-        if self.event.counts.cursor >= self.event.seat_count() {
-            return None;
-        }
-        self.event.counts.cursor += 1;
-        Some((Seat(self.event.counts.cursor), false))
     }
 
     fn cancel(&mut self, command: &Command, n: u64) -> Result<Done, Refusal> {
@@ -316,7 +400,7 @@ impl Session {
             holdings.retain(|h| h.n != n);
         }
         self.event.counts.sold -= 1;
-        self.free.push(Reverse(seat));
+        self.stock.give_back(seat);
         self.writes.freed.push(Freed { seat, n });
         self.happened(Happened::Cancelled, command, Some(seat), owner);
         Ok(Done::Cancelled)
@@ -359,7 +443,7 @@ impl Session {
     }
 
     fn delete(&mut self) -> Result<Done, Refusal> {
-        if self.event.counts.sold > 0 {
+        if self.event.counts.sold > 0 || self.event.counts.held > 0 {
             return Err(Refusal::InUse);
         }
         self.event.deleted = true;
@@ -369,9 +453,16 @@ impl Session {
     fn changed(&mut self, what: Happened) -> Done {
         self.writes.event_changed = true;
         self.event.counts.n += 1;
-        let entry =
-            Entry { n: self.event.counts.n, what, seat: None, owner: None, by_admin: true, number: None, at: self.now };
-        self.writes.history.push(entry);
+        self.writes.history.push(Entry {
+            n: self.event.counts.n,
+            what,
+            seat: None,
+            owner: None,
+            by_admin: true,
+            number: None,
+            at: self.now,
+            hold: None,
+        });
         Done::Changed(Box::new(self.event.clone()))
     }
 
@@ -379,7 +470,23 @@ impl Session {
         self.event.counts.n += 1;
         let n = self.event.counts.n;
         let by_admin = command.actor == Actor::Admin;
-        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number: command.number, at: self.now });
+        let (number, at) = (command.number, self.now);
+        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number, at, hold: None });
         n
+    }
+
+    fn finish(mut self, cursor: u32, answers: Vec<Answer>) -> Decision {
+        let mut seen = HashSet::new();
+        for n in self.touched.into_iter().filter(|n| seen.insert(*n)) {
+            let Some(hold) = self.holds.remove(&n) else { continue };
+            let changed = !self.begun.contains(&n);
+            if changed { &mut self.writes.holds_changed } else { &mut self.writes.holds_begun }.push(hold);
+        }
+        self.event.counts.cursor = self.stock.cursor();
+        self.event.counts.came_back = self.stock.came_back();
+        self.writes.cursor_moved = self.stock.cursor().saturating_sub(cursor);
+        self.writes.answers = self.once.new;
+        let first_end = self.first_end.filter(|_| self.event.counts.held > 0);
+        Decision { answers, writes: self.writes, after: self.event, first_end }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
+use crate::stock::Extent;
 use crate::time::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,9 +64,27 @@ pub struct Event {
 pub struct Counts {
     /// Number of the newest history row.
     pub n: u64,
-    /// Every seat up to here has a row; no seat beyond it has one.
+    /// Every seat up to here has a row. Beyond it only chosen seats have one.
     pub cursor: u32,
     pub sold: u32,
+    /// On hold, also what has lapsed and was not turned free yet.
+    pub held: u32,
+    /// Rows of seats that were given back and are free.
+    pub came_back: u32,
+    /// Of those on hold, what had lapsed when this was read to be shown. A batch turns them instead.
+    pub lapsed: u32,
+}
+
+impl Counts {
+    /// Seats that have a row.
+    pub fn rows(&self) -> u32 {
+        self.sold + self.held + self.came_back
+    }
+
+    /// A chosen seat has a row behind the cursor.
+    pub fn chosen_ahead(&self) -> bool {
+        self.rows() > self.cursor
+    }
 }
 
 impl Event {
@@ -74,7 +93,8 @@ impl Event {
     }
 
     pub fn remaining(&self) -> u32 {
-        self.seat_count().saturating_sub(self.counts.sold)
+        let Counts { sold, held, lapsed, .. } = self.counts;
+        self.seat_count().saturating_sub(sold).saturating_sub(held.saturating_sub(lapsed))
     }
 
     /// A scheduled event opens by the clock alone; nobody has to be awake for it.
@@ -99,8 +119,13 @@ impl Event {
         }
     }
 
+    pub fn extent(&self) -> Extent {
+        let Counts { cursor, came_back, .. } = self.counts;
+        Extent { seat_count: self.seat_count(), cursor, came_back }
+    }
+
     pub fn has_seat(&self, seat: Seat) -> bool {
-        seat.0 >= 1 && seat.0 <= self.seat_count()
+        self.hall.has_seat(seat)
     }
 }
 

@@ -78,6 +78,10 @@ impl Plan {
 }
 
 impl Hall {
+    pub fn has_seat(&self, seat: Seat) -> bool {
+        seat.0 >= 1 && seat.0 <= self.seat_count()
+    }
+
     /// Checked sections. What is wrong is named by its path, such as `seats.sections[0].rows[2].seats`.
     pub fn of_sections(sections: Vec<Section>) -> Result<Hall, Refusal> {
         within("seats.sections", sections.len(), SECTIONS_MOST)?;

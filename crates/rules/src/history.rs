@@ -14,10 +14,18 @@ pub enum Happened {
     Closed,
     Amended,
     Deleted,
+    Held,
+    Extended,
+    /// A newer hold of the same user took its place.
+    Replaced,
+    /// A hold was given back.
+    Released,
+    /// A hold ended by the clock.
+    Expired,
 }
 
 impl Happened {
-    pub const ALL: [Happened; 9] = [
+    pub const ALL: [Happened; 14] = [
         Happened::Created,
         Happened::Reserved,
         Happened::Cancelled,
@@ -27,6 +35,11 @@ impl Happened {
         Happened::Closed,
         Happened::Amended,
         Happened::Deleted,
+        Happened::Held,
+        Happened::Extended,
+        Happened::Replaced,
+        Happened::Released,
+        Happened::Expired,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -40,6 +53,11 @@ impl Happened {
             Happened::Closed => "closed",
             Happened::Amended => "amended",
             Happened::Deleted => "deleted",
+            Happened::Held => "held",
+            Happened::Extended => "extended",
+            Happened::Replaced => "replaced",
+            Happened::Released => "released",
+            Happened::Expired => "expired",
         }
     }
 
@@ -75,4 +93,6 @@ pub struct Entry {
     pub by_admin: bool,
     pub number: Option<Number>,
     pub at: Moment,
+    /// The hold it is about, by the number it began with.
+    pub hold: Option<u64>,
 }

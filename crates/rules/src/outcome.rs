@@ -5,7 +5,10 @@ mod samples;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
+use crate::holds::Hold;
 use crate::ids::{Number, ReservationId, Seat};
+use crate::nights::Night;
+use crate::stays::RoomType;
 use crate::time::Moment;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +29,11 @@ impl Outcome {
         match self {
             Outcome::Done(Done::Reserved(_)) => "reserved",
             Outcome::Done(Done::Cancelled) => "cancelled",
-            Outcome::Done(Done::Changed(_)) => "changed",
+            Outcome::Done(Done::Changed(_) | Done::RoomsChanged(_)) => "changed",
+            Outcome::Done(Done::Held { .. }) => "held",
+            Outcome::Done(Done::Confirmed { .. }) => "confirmed",
+            Outcome::Done(Done::Released) => "released",
+            Outcome::Done(Done::Extended { .. }) => "extended",
             Outcome::Refused(refusal) => refusal.code(),
         }
     }
@@ -39,6 +46,23 @@ pub enum Done {
     Cancelled,
     /// An operator changed the event; this is how it stands now.
     Changed(Box<Event>),
+    /// The same of a room type.
+    RoomsChanged(Box<RoomType>),
+    /// Not fresh: it was there already, and nothing changed.
+    Held {
+        hold: Box<Hold>,
+        now: Moment,
+        fresh: bool,
+    },
+    Confirmed {
+        hold: Box<Hold>,
+    },
+    /// A hold was given back.
+    Released,
+    Extended {
+        hold: Box<Hold>,
+        now: Moment,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +80,10 @@ pub struct Reserved {
 pub enum Kept {
     Reserved(Reserved),
     Cancelled,
+    Held { hold: Box<Hold>, now: Moment },
+    Confirmed { hold: Box<Hold> },
+    Released,
+    Extended { hold: Box<Hold>, now: Moment },
 }
 
 impl Kept {
@@ -63,7 +91,11 @@ impl Kept {
         match done {
             Done::Reserved(reserved) => Some(Kept::Reserved(reserved.clone())),
             Done::Cancelled => Some(Kept::Cancelled),
-            Done::Changed(_) => None,
+            Done::Held { hold, now, fresh: true } => Some(Kept::Held { hold: hold.clone(), now: *now }),
+            Done::Confirmed { hold } => Some(Kept::Confirmed { hold: hold.clone() }),
+            Done::Released => Some(Kept::Released),
+            Done::Extended { hold, now } => Some(Kept::Extended { hold: hold.clone(), now: *now }),
+            Done::Changed(_) | Done::RoomsChanged(_) | Done::Held { fresh: false, .. } => None,
         }
     }
 }
@@ -73,6 +105,10 @@ impl From<Kept> for Done {
         match kept {
             Kept::Reserved(reserved) => Done::Reserved(reserved),
             Kept::Cancelled => Done::Cancelled,
+            Kept::Held { hold, now } => Done::Held { hold, now, fresh: true },
+            Kept::Confirmed { hold } => Done::Confirmed { hold },
+            Kept::Released => Done::Released,
+            Kept::Extended { hold, now } => Done::Extended { hold, now },
         }
     }
 }
@@ -97,6 +133,7 @@ pub enum Refusal {
     Forbidden(Forbidden),
     // does it exist
     NotFound,
+    HoldNotFound,
     NotQueued,
     NoWaitingRoom,
     // the door
@@ -117,6 +154,14 @@ pub enum Refusal {
         retry_after: Option<u64>,
     },
     Closed,
+    // the state of a hold
+    HoldExpired,
+    /// Confirmed, with what it became, or cancelled.
+    HoldProcessed {
+        confirmed: Option<Box<Hold>>,
+    },
+    /// The client's key belongs to somebody else's hold on the same nights or seats.
+    HoldKeyConflict,
     // limit of the user
     Duplicate {
         seat: Seat,
@@ -141,10 +186,21 @@ pub enum Refusal {
     HeldOut {
         retry_after: u64,
     },
+    /// Nothing is free on these nights, or of these seats.
+    NotAvailable {
+        nights: Vec<Night>,
+        seats: Vec<Seat>,
+    },
     /// Admin: people have what this would take away.
     InUse,
+    /// Admin: so many rooms are confirmed or held on some night.
+    RoomsInUse {
+        least: u32,
+    },
     // machinery
     Contention,
+    /// The same, about a hold.
+    LockTimeout,
     Overloaded,
     LedgerUnreachable,
     DoorUnreachable,
@@ -183,6 +239,8 @@ pub enum Problem {
     OutOfRange { least: i64, most: i64 },
     NotAPhone,
     NotAMoment,
+    NotADate,
+    Dates { least: Night, most: Night },
     OneOf(&'static [&'static str]),
 }
 
@@ -190,6 +248,8 @@ pub enum Problem {
 pub enum Forbidden {
     /// It belongs to somebody else.
     Anothers,
+    /// The hold belongs to somebody else.
+    AnothersHold,
     /// A proxy stands in front that we were not told about.
     UnknownProxy,
 }
@@ -215,8 +275,10 @@ impl Refusal {
             | Refusal::Invalid(_) => "validation",
             Refusal::MissingUser => "missing_user",
             Refusal::Unauthorized => "unauthorized",
+            Refusal::Forbidden(Forbidden::AnothersHold) => "FORBIDDEN",
             Refusal::Forbidden(_) => "forbidden",
             Refusal::NoSuchPath | Refusal::NotFound => "not_found",
+            Refusal::HoldNotFound => "RESERVATION_HOLD_NOT_FOUND",
             Refusal::NotQueued => "not_queued",
             Refusal::NoWaitingRoom => "no_waiting_room",
             Refusal::RateLimited { .. } => "rate_limited",
@@ -224,6 +286,9 @@ impl Refusal {
             Refusal::KeyMismatch => "idempotency_mismatch",
             Refusal::NotOpen { .. } => "not_open",
             Refusal::Closed => "closed",
+            Refusal::HoldExpired => "RESERVATION_HOLD_EXPIRED",
+            Refusal::HoldProcessed { .. } => "RESERVATION_HOLD_ALREADY_PROCESSED",
+            Refusal::HoldKeyConflict => "RESERVATION_HOLD_KEY_CONFLICT",
             Refusal::AlreadyReserved { .. } => "already_reserved",
             Refusal::LimitReached { .. } => "limit_reached",
             Refusal::EntryRequired => "entry_required",
@@ -231,8 +296,10 @@ impl Refusal {
             Refusal::SeatTaken => "seat_taken",
             Refusal::SoldOut => "sold_out",
             Refusal::HeldOut { .. } => "held_out",
-            Refusal::InUse => "in_use",
+            Refusal::NotAvailable { .. } => "RESERVATION_NOT_AVAILABLE",
+            Refusal::InUse | Refusal::RoomsInUse { .. } => "in_use",
             Refusal::Contention => "contention",
+            Refusal::LockTimeout => "LOCK_TIMEOUT",
             Refusal::Overloaded
             | Refusal::LedgerUnreachable
             | Refusal::DoorUnreachable
@@ -249,15 +316,21 @@ impl Refusal {
             | Refusal::Unauthorized
             | Refusal::Forbidden(_)
             | Refusal::NotFound
+            | Refusal::HoldNotFound
             | Refusal::NotQueued
             | Refusal::NoWaitingRoom
             | Refusal::Closed
+            | Refusal::HoldExpired
+            | Refusal::HoldProcessed { .. }
+            | Refusal::HoldKeyConflict
             | Refusal::AlreadyReserved { .. }
             | Refusal::LimitReached { .. }
             | Refusal::EntryRequired
             | Refusal::SeatTaken
             | Refusal::SoldOut
+            | Refusal::NotAvailable { .. }
             | Refusal::InUse
+            | Refusal::RoomsInUse { .. }
             | Refusal::Internal => Again::No,
             Refusal::WrongMethod { .. }
             | Refusal::TooLarge { .. }
@@ -275,6 +348,7 @@ impl Refusal {
             Refusal::Duplicate { .. } => Again::No,
             Refusal::TooSlow
             | Refusal::Contention
+            | Refusal::LockTimeout
             | Refusal::Overloaded
             | Refusal::LedgerUnreachable
             | Refusal::DoorUnreachable

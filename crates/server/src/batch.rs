@@ -3,6 +3,7 @@
 
 mod let_in;
 mod place;
+pub mod rooms;
 mod serve;
 
 use std::collections::{HashMap, VecDeque};
@@ -14,13 +15,17 @@ use rules::arrive::Arrival;
 use rules::command::{Command, Terms};
 use rules::decide::Answer;
 use rules::event::{Event, State};
+use rules::holds::Hold;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::subject::Subject;
+use rules::time::Moment;
 use stores::door::{Door, Left, Release};
 use stores::ledger::{Fault, Ledger};
 use tokio::sync::oneshot;
 
+use self::rooms::RoomLanes;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 
@@ -29,6 +34,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 /// The lanes of all events that somebody asked for.
 pub struct Lanes {
+    pub rooms: RoomLanes,
     shared: Arc<Shared>,
     lanes: RwLock<HashMap<EventId, Arc<Lane>>>,
 }
@@ -55,7 +61,8 @@ impl Lanes {
             max_retries: settings.max_retries,
             queue_depth: settings.queue_depth,
         };
-        Lanes { shared: Arc::new(shared), lanes: RwLock::default() }
+        let shared = Arc::new(shared);
+        Lanes { rooms: RoomLanes::new(shared.clone()), shared, lanes: RwLock::default() }
     }
 
     /// The lane of an event that exists.
@@ -79,9 +86,9 @@ impl Lanes {
         self.lanes.write().unwrap_or_else(|p| p.into_inner()).remove(&event);
     }
 
-    /// Requests that are waiting or being decided, over all events.
+    /// Requests that are waiting or being decided, over all events and room types.
     pub fn depth(&self) -> usize {
-        self.sum(|queue| queue.depth)
+        self.sum(|queue| queue.depth) + self.rooms.depth()
     }
 
     /// Requests that are with the ledger.
@@ -118,6 +125,8 @@ struct Waiting {
 
 /// Whom to tell, and what must be undone first.
 struct Caller {
+    /// It asks for a hold, or of one.
+    about_a_hold: bool,
     /// The mark that its arrival left at the door.
     mark: Option<Release>,
     number: Option<Number>,
@@ -128,6 +137,10 @@ struct Caller {
 
 impl Caller {
     fn tell(&mut self, answer: Answer) {
+        let answer = match answer.outcome {
+            Outcome::Refused(Refusal::Contention) if self.about_a_hold => Outcome::from(Refusal::LockTimeout).into(),
+            _ => answer,
+        };
         if let Some(reply) = self.reply.take() {
             let _ = reply.send(Ended { answer, number: self.number });
         }
@@ -172,7 +185,8 @@ impl Lane {
         let Wanted { command, arrival, limit } = wanted;
         let mark = arrival.as_ref().and_then(Release::of);
         let number = command.number;
-        let caller = Caller { mark, number, deadline: Instant::now() + limit, reply: Some(reply) };
+        let about_a_hold = command.action.about_a_hold();
+        let caller = Caller { about_a_hold, mark, number, deadline: Instant::now() + limit, reply: Some(reply) };
         let waiting = Waiting { command, caller };
         let mut queue = self.lock();
         if queue.depth >= self.shared.queue_depth {
@@ -213,9 +227,9 @@ impl Lane {
 
     /// Before the answers leave: those who are answered may ask again, and the door knows what is
     /// left. A door that is slow about it is told in the background.
-    async fn publish(&self, callers: &[Caller], after: Option<&Event>) {
+    async fn publish(&self, callers: &[Caller], after: Option<(&Event, Option<Moment>)>) {
         let ended: Vec<Release> = callers.iter().filter_map(|caller| caller.mark.clone()).collect();
-        let left = after.map(|event| self.left(event));
+        let left = after.map(|(event, first_end)| self.left(event, first_end));
         if left.is_none() && ended.is_empty() {
             return;
         }
@@ -234,12 +248,28 @@ impl Lane {
         }
     }
 
-    fn left(&self, event: &Event) -> Left {
+    fn left(&self, event: &Event, first_end: Option<Moment>) -> Left {
         self.shared.metrics.remaining(event);
         let state = event.state_at(self.shared.ledger.now());
         // Scheduled, it opens by the clock alone: nothing said before says anything after.
-        let first_end = event.opens_at.filter(|_| state == State::Scheduled);
-        Left { n: event.counts.n, free: event.remaining(), held: 0, first_end, state }
+        let opens = event.opens_at.filter(|_| state == State::Scheduled);
+        let first_end = first_end.into_iter().chain(opens).min();
+        Left { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
+    }
+}
+
+/// Holds that began or changed, for onlookers. Nobody waits long for it, and nothing reads it.
+async fn show(shared: &Shared, subject: Subject, holds: Vec<Hold>) {
+    if holds.is_empty() {
+        return;
+    }
+    let mut showing = shared.door.show_holds(subject, holds);
+    if (&mut showing).now_or_never().is_none() {
+        let task = tokio::spawn(showing);
+        let shown = tokio::time::timeout(SETTLE, task).await;
+        if let Ok(Ok(Err(fault))) = shown {
+            tracing::warn!(%fault, "onlookers were not shown what is on hold");
+        }
     }
 }
 

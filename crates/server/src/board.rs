@@ -9,10 +9,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use rules::ids::EventId;
+use rules::ids::{EventId, Seat};
 use rules::outcome::Refusal;
 use rules::seats::Hall;
+use rules::time::Moment;
 use stores::ledger::Ledger;
+use stores::ledger::rooms::At;
 use tokio::sync::OwnedMutexGuard;
 
 pub use self::page::{SeatState, Writing};
@@ -112,12 +114,18 @@ impl Board {
 
     async fn look(self: Arc<Self>, looking: OwnedMutexGuard<()>) -> Result<Arc<Prepared>, Refusal> {
         let known = self.shown(Duration::MAX);
-        let found = match known {
-            Some(known) => match self.catch_up(known).await? {
-                Some(caught_up) => caught_up,
-                None => self.whole().await?,
-            },
-            None => self.whole().await?,
+        let caught_up = match &known {
+            Some(known) => self.catch_up(known.clone()).await?,
+            None => None,
+        };
+        let found = match caught_up {
+            Some(caught_up) if caught_up.holds() => caught_up.without_lapsed(&self.ends().await?, known.as_deref()),
+            Some(caught_up) => caught_up,
+            None => {
+                let whole = self.whole().await?;
+                let ends = self.ends().await?;
+                whole.holding(&ends.found).without_lapsed(&ends, None)
+            }
         };
         let found = Arc::new(found);
         *self.shown.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(found.clone());
@@ -139,6 +147,11 @@ impl Board {
             }
         }
         Ok(None)
+    }
+
+    /// When what is on hold ends.
+    async fn ends(&self) -> Result<At<Vec<(Seat, Moment)>>, Refusal> {
+        self.ledger.held_seats(self.event).await.map_err(|f| refusal(&f))
     }
 
     async fn whole(&self) -> Result<Prepared, Refusal> {

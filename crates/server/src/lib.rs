@@ -17,3 +17,4 @@ pub mod rush;
 pub mod settings;
 pub mod telemetry;
 pub mod wiring;
+pub mod zones;

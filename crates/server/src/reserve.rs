@@ -17,18 +17,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rules::arrive::Arrival;
-use rules::command::{Action, Buyer, Command, Key};
+use rules::command::{Action, Command, Key};
 use rules::decide::Answer;
 use rules::history::Actor;
 use rules::ids::{Address, EventId, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::stays;
+use rules::subject::RoomTypeId;
+use tokio::time::timeout;
 
 use crate::app::App;
 use crate::batch::{Ended, Lane, Wanted};
 
 /// From arrival to the moment a request leaves the queue unserved.
 pub const DEADLINE: Duration = Duration::from_secs(3);
+
+/// The same for what is asked of a hold.
+pub const HOLD_DEADLINE: Duration = Duration::from_secs(1);
+
+/// A request that is in a batch when its deadline passes may still be answered by that batch.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How a request ended, with what is needed to tell it.
 #[derive(Debug)]
@@ -54,21 +63,26 @@ pub struct LetIn {
     pub number: Number,
 }
 
-/// Reserves the lowest free seat of an event, first come, first served.
+/// Reserves a seat of an event: the lowest free one, first come, first served, or the chosen one.
 pub async fn reserve(
     app: &App,
     event: EventId,
     actor: Actor,
     came: Came,
     key: Option<Key>,
-    buyer: Buyer,
+    action: Action,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
+    if let Action::ReserveSeat { seat, .. } = &action
+        && !lane.hall().has_seat(*seat)
+    {
+        return Err(Refusal::NotFound);
+    }
     let name = came.let_in.map_or_else(|| app.names.next(), |let_in| let_in.name);
     let arrival = Arrival { name, user: actor.user().cloned(), address: came.address, keyed: key.is_some() };
     let number = came.let_in.map(|let_in| let_in.number);
-    let command = Command { actor, number, name, key, action: Action::Reserve(buyer) };
-    wait(lane, command, Some(arrival)).await
+    let command = Command { actor, number, name, key, action };
+    wait(lane, command, Some(arrival), DEADLINE).await
 }
 
 /// Any other change of an event: ordered by the queue alone.
@@ -80,16 +94,35 @@ pub async fn change(
     action: Action,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
+    let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
     let command = Command { actor, number: None, name: app.names.next(), key, action };
-    wait(lane, command, None).await
+    wait(lane, command, None, limit).await
 }
 
-async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>) -> Result<Told, Refusal> {
+async fn wait(lane: Arc<Lane>, command: Command, arrival: Option<Arrival>, limit: Duration) -> Result<Told, Refusal> {
     let hall = lane.hall();
-    let answer = lane.submit(Wanted { command, arrival, limit: DEADLINE })?;
+    let answer = lane.submit(Wanted { command, arrival, limit })?;
     match answer.await {
         Ok(Ended { answer, number }) => Ok(Told { answer, hall, number }),
         // Nobody will answer any more: the batch it was in has panicked.
         Err(_) => Ok(Told { answer: Outcome::from(Refusal::Internal).into(), hall, number: None }),
     }
+}
+
+/// Any change of a room type, by the same path without a door: ordered by the queue alone.
+pub async fn change_rooms(
+    app: &App,
+    id: RoomTypeId,
+    actor: Actor,
+    key: Option<Key>,
+    action: stays::Action,
+) -> Result<Answer, Refusal> {
+    let lane = app.lanes.rooms.find(id).await?;
+    let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
+    let answer = lane.submit(Command { actor, number: None, name: app.names.next(), key, action }, limit)?;
+    Ok(match timeout(limit + GRACE, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Outcome::from(Refusal::Internal).into(),
+        Err(_) => Outcome::from(Refusal::LedgerUnreachable).into(),
+    })
 }

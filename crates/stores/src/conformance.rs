@@ -7,11 +7,18 @@
 pub mod arrive;
 pub mod bent;
 pub mod broken;
+pub mod broken_rooms;
+pub mod calendar;
+pub mod carts;
+pub mod chosen;
 pub mod commit;
 pub mod contention;
 pub mod decide;
+pub mod expiry;
+pub mod hotel;
 pub mod once;
 pub mod reads;
+pub mod stays;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -48,10 +55,15 @@ pub type Chapter = for<'a> fn(&'a Stand) -> Pin<Box<dyn Future<Output = Verdict>
 pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("arrive", |s| Box::pin(arrive::chapter(s))),
     ("decide", |s| Box::pin(decide::chapter(s))),
+    ("chosen", |s| Box::pin(chosen::chapter(s))),
     ("commit", |s| Box::pin(commit::chapter(s))),
     ("once", |s| Box::pin(once::chapter(s))),
     ("reads", |s| Box::pin(reads::chapter(s))),
     ("contention", |s| Box::pin(contention::chapter(s))),
+    ("carts", |s| Box::pin(carts::chapter(s))),
+    ("stays", |s| Box::pin(stays::chapter(s))),
+    ("expiry", |s| Box::pin(expiry::chapter(s))),
+    ("calendar", |s| Box::pin(calendar::chapter(s))),
 ];
 
 /// `Err` with the given words unless the condition holds.
@@ -94,6 +106,12 @@ impl Stand {
             key: None,
             action: Action::Reserve(Buyer { name: Some("Tester".into()), phone }),
         }
+    }
+
+    pub fn choose(&self, user: &str, seat: u32) -> Command {
+        let command = self.reserve(user);
+        let Action::Reserve(buyer) = command.action else { return command };
+        Command { action: Action::ReserveSeat { seat: Seat(seat), buyer }, ..command }
     }
 
     pub fn cancel(&self, user: &str, n: u64) -> Command {

@@ -8,7 +8,9 @@ use std::fmt;
 
 use rules::arrive::{Arrival, Arrived};
 use rules::event::State;
+use rules::holds::Hold;
 use rules::ids::{EventId, RequestName, User};
+use rules::subject::Subject;
 use rules::time::Moment;
 
 use crate::Working;
@@ -88,6 +90,12 @@ pub trait Door: Send + Sync + 'static {
 
     /// What the last batch left, if that still says something.
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>>;
+
+    /// Holds that began or changed, as they are now, for whoever looks at the door's keys. Nothing of
+    /// ours reads them.
+    fn show_holds(&self, _subject: Subject, _holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Whose door it is, where a gateway may ask it too; not known before the ledger was reached.
     fn ledger(&self) -> Option<&str> {

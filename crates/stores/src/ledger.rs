@@ -2,6 +2,7 @@
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
 pub mod postgres;
+pub mod rooms;
 pub mod sqlite;
 
 use std::fmt;
@@ -11,10 +12,12 @@ use rules::command::{Command, Terms};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
 use rules::history::Entry;
+use rules::holds::Hold;
 use rules::ids::{EventId, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::Moment;
 
+use self::rooms::Rooms;
 use crate::Working;
 
 /// At most so many commands change an event in one transaction.
@@ -33,6 +36,15 @@ pub struct Committed {
     /// One per command, in the order of the commands; durable.
     pub answers: Vec<Answer>,
     pub event: Event,
+    pub holds: Holds,
+}
+
+/// What is on hold after a batch.
+#[derive(Debug, Default)]
+pub struct Holds {
+    pub first_end: Option<Moment>,
+    /// Those that began or changed, as they are now: for onlookers.
+    pub changed: Vec<Hold>,
 }
 
 /// Broken machinery. A refusal is not a fault.
@@ -87,7 +99,7 @@ pub struct Snapshot {
     pub sold: Vec<Seat>,
 }
 
-pub trait Ledger: Send + Sync + 'static {
+pub trait Ledger: Rooms + Send + Sync + 'static {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
     fn commit(&self, batch: Batch) -> Answered<Committed>;
 

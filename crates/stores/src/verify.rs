@@ -16,6 +16,11 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every reservation is in the history", sql: include_str!("verify/recorded.sql") },
     Invariant { name: "the history explains every seat", sql: include_str!("verify/explained.sql") },
     Invariant { name: "arrival numbers are unique", sql: include_str!("verify/numbers.sql") },
+    Invariant { name: "every night counts what stands on it", sql: include_str!("verify/nights.sql") },
+    Invariant { name: "no night of a stay is missing", sql: include_str!("verify/nights_there.sql") },
+    Invariant { name: "every hold began and ended once", sql: include_str!("verify/holds.sql") },
+    Invariant { name: "every seat on hold has its hold", sql: include_str!("verify/held_seats.sql") },
+    Invariant { name: "every stay was held and confirmed", sql: include_str!("verify/stays.sql") },
 ];
 
 /// How many sentences are shown of one broken invariant.
@@ -43,5 +48,5 @@ pub struct Looked {
 }
 
 pub const LOOKED: &str = "SELECT (SELECT count(*) FROM event),
-       (SELECT count(*) FROM taken WHERE kind = 'sold'),
+       (SELECT count(*) FROM taken WHERE kind = 'sold') + (SELECT count(*) FROM stay WHERE cancelled_at IS NULL),
        (SELECT count(*) FROM history)";

@@ -131,7 +131,7 @@ fn what_may_is_left_alone() {
 /// What a crate may depend on. The compiler then forbids the rest.
 const MAY_DEPEND: &[(&str, &str, &[&str])] = &[
     ("crates/rules/Cargo.toml", "dependencies", &["serde"]),
-    ("crates/rules/Cargo.toml", "dev-dependencies", &["proptest"]),
+    ("crates/rules/Cargo.toml", "dev-dependencies", &["proptest", "stateright"]),
     ("crates/rules/Cargo.toml", "build-dependencies", &[]),
 ];
 

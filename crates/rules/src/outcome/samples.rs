@@ -1,7 +1,10 @@
 //! One refusal of every kind, in order of precedence: what documents and snapshots are made from.
 
 use super::{Fault, Forbidden, Problem, Refusal};
-use crate::ids::Seat;
+use crate::holds::{Hold, HoldState, On};
+use crate::ids::{Seat, User};
+use crate::nights::{Dates, Night};
+use crate::subject::{HoldId, RoomTypeId, Subject};
 use crate::time::Moment;
 
 impl Refusal {
@@ -18,8 +21,10 @@ impl Refusal {
             Refusal::MissingUser,
             Refusal::Unauthorized,
             Refusal::Forbidden(Forbidden::Anothers),
+            Refusal::Forbidden(Forbidden::AnothersHold),
             Refusal::Forbidden(Forbidden::UnknownProxy),
             Refusal::NotFound,
+            Refusal::HoldNotFound,
             Refusal::NotQueued,
             Refusal::NoWaitingRoom,
             Refusal::RateLimited { retry_after: 2 },
@@ -29,6 +34,10 @@ impl Refusal {
             Refusal::NotOpen { opens_at: Some(opening), retry_after: Some(60) },
             Refusal::NotOpen { opens_at: None, retry_after: Some(5) },
             Refusal::Closed,
+            Refusal::HoldExpired,
+            Refusal::HoldProcessed { confirmed: Some(Box::new(confirmed(opening))) },
+            Refusal::HoldProcessed { confirmed: None },
+            Refusal::HoldKeyConflict,
             Refusal::Duplicate { seat: Seat(3), user_ttl_s: Some(870) },
             Refusal::Duplicate { seat: Seat(3), user_ttl_s: None },
             Refusal::AlreadyReserved { seat: Seat(3) },
@@ -38,8 +47,12 @@ impl Refusal {
             Refusal::SeatTaken,
             Refusal::SoldOut,
             Refusal::HeldOut { retry_after: 42 },
+            Refusal::NotAvailable { nights: vec![Night(20_811)], seats: vec![] },
+            Refusal::NotAvailable { nights: vec![], seats: vec![Seat(4)] },
             Refusal::InUse,
+            Refusal::RoomsInUse { least: 3 },
             Refusal::Contention,
+            Refusal::LockTimeout,
             Refusal::Overloaded,
             Refusal::LedgerUnreachable,
             Refusal::DoorUnreachable,
@@ -48,6 +61,22 @@ impl Refusal {
             Refusal::NoNumber,
             Refusal::Internal,
         ]
+    }
+}
+
+/// Two nights that somebody paid for.
+fn confirmed(at: Moment) -> Hold {
+    Hold {
+        id: HoldId { subject: Subject::RoomType(RoomTypeId(7)), n: 12 },
+        owner: User::stored("alice"),
+        key: "01ARZ3NDEKTSV4RRFFQ69G5FAV".into(),
+        on: On::Nights(Dates { check_in: Night(20_811), check_out: Night(20_813) }),
+        first_at: at,
+        at,
+        ends_at: at.plus_ms(600_000),
+        state: HoldState::Confirmed,
+        ended_at: Some(at.plus_ms(60_000)),
+        reserved: vec![13],
     }
 }
 

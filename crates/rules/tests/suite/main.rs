@@ -1,5 +1,6 @@
 //! The rules under random commands: invariants after every batch, and planted bugs that must show.
 
+mod model;
 mod table;
 
 use proptest::collection::vec;
@@ -8,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 use rules::command::{Action, Buyer, Command, Key, Terms};
 use rules::event::{Amendment, Turn};
 use rules::history::Actor;
-use rules::ids::{Number, RequestName, User};
+use rules::ids::{Number, RequestName, Seat, User};
 
 use table::{Bug, Table};
 
@@ -23,6 +24,10 @@ enum Ask {
     Reserve {
         user: u8,
         key: Option<(u8, u8)>,
+    },
+    Choose {
+        user: u8,
+        seat: u32,
     },
     Anonymous,
     /// Cancels one of the sales ever made, by anyone.
@@ -41,6 +46,7 @@ fn ask() -> impl Strategy<Value = Ask> {
     let key = proptest::option::weighted(0.3, (0..4u8, 0..2u8));
     prop_oneof![
         10 => (0..6u8, key).prop_map(|(user, key)| Ask::Reserve { user, key }),
+        5 => (0..6u8, 0..17u32).prop_map(|(user, seat)| Ask::Choose { user, seat }),
         2 => Just(Ask::Anonymous),
         6 => (0..6u8, any::<prop::sample::Index>()).prop_map(|(user, i)| Ask::Cancel { user, which: i.index(64) }),
         2 => any::<prop::sample::Index>().prop_map(|i| Ask::AdminCancel { which: i.index(64) }),
@@ -84,6 +90,9 @@ fn command(ask: &Ask, table: &Table, next: &mut u64) -> Command {
             let key = key.map(|(text, content)| Key { text: format!("k{text}").into(), content: [content; 32] });
             (named(*user), reserve, key)
         }
+        Ask::Choose { user, seat } => {
+            (named(*user), Action::ReserveSeat { seat: Seat(*seat), buyer: Buyer::default() }, None)
+        }
         Ask::Anonymous => (Actor::Nobody, reserve, None),
         Ask::Cancel { user, which } => (named(*user), Action::Cancel { n: sale(*which) }, None),
         Ask::AdminCancel { which } => (Actor::Admin, Action::Cancel { n: sale(*which) }, None),
@@ -93,7 +102,7 @@ fn command(ask: &Ask, table: &Table, next: &mut u64) -> Command {
             (Actor::Admin, Action::Amend(amendment), None)
         }
     };
-    let number = matches!(action, Action::Reserve(_)).then_some(Number(*next));
+    let number = action.wants_a_seat().then_some(Number(*next));
     Command { actor, number, name: RequestName((*next).into()), key, action }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use rules::command::{Command, Terms};
+use rules::command::{Action, Command, Terms};
 use rules::decide::{self, Holding, KeptAnswer, Known};
 use rules::event::{Counts, Event, State};
 use rules::history::{Entry, Happened};
 use rules::ids::{EventId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::seats::{Hall, Sale};
+use rules::stock::{Gap, Row};
 use rules::time::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,17 +23,23 @@ pub enum Bug {
     KeepsCancelledSales,
     /// Kept answers are not read.
     ForgetsAnswers,
-    /// The cursor of the last batch is not written.
-    ForgetsTheCursor,
+    /// The cursor passes a seat that has no row: it is lost for ever.
+    MovesTheCursorTooFar,
+    /// Rows behind the cursor are not seen: it walks over chosen seats.
+    ForgetsChosenSeats,
+    /// The row of a seat that is chosen is not read.
+    ForgetsRows,
 }
 
 impl Bug {
-    pub const ALL: [Bug; 5] = [
+    pub const ALL: [Bug; 7] = [
         Bug::ForgetsHoldings,
         Bug::ForgetsFreeSeats,
         Bug::KeepsCancelledSales,
         Bug::ForgetsAnswers,
-        Bug::ForgetsTheCursor,
+        Bug::MovesTheCursorTooFar,
+        Bug::ForgetsChosenSeats,
+        Bug::ForgetsRows,
     ];
 }
 
@@ -40,7 +47,7 @@ pub struct Table {
     pub now: Moment,
     pub ever_sold: Vec<u64>,
     event: Event,
-    /// Every seat at or below the cursor; none: free.
+    /// Every seat at or below the cursor, and those that were chosen behind it; none: free.
     rows: BTreeMap<Seat, Option<Sale>>,
     history: Vec<Entry>,
     answers: HashMap<(User, Box<str>), KeptAnswer>,
@@ -67,7 +74,7 @@ impl Table {
             state: State::Open,
             deleted: false,
             created_at: Moment(0),
-            counts: Counts { n: 1, cursor: 0, sold: 0 },
+            counts: Counts { n: 1, ..Counts::default() },
         };
         let created = Entry {
             n: 1,
@@ -77,6 +84,7 @@ impl Table {
             by_admin: true,
             number: None,
             at: Moment(0),
+            hold: None,
         };
         Table {
             now: Moment(1_000_000),
@@ -120,7 +128,46 @@ impl Table {
             let free = self.rows.iter().filter(|(_, row)| row.is_none()).map(|(seat, _)| *seat);
             known.free = free.take(needs.free_seats).collect();
         }
+        known.gaps = (needs.gaps > 0).then(|| self.gaps(needs.gaps));
+        for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
+            if let Some(row) = self.rows.get(seat) {
+                let owner = |sale: &Sale| sale.owner.as_ref().map(|o| o.user.clone());
+                let row = row.as_ref().map_or(Row::Free, |sale| Row::Sold { owner: owner(sale) });
+                known.rows.insert(*seat, row);
+            }
+        }
         known
+    }
+
+    fn gaps(&self, most: usize) -> Vec<Gap> {
+        let mut gaps: Vec<Gap> = Vec::new();
+        let blind = self.bug == Some(Bug::ForgetsChosenSeats);
+        for seat in (self.event.counts.cursor + 1..=self.event.seat_count()).map(Seat) {
+            if self.rows.contains_key(&seat) && !blind {
+                continue;
+            }
+            match gaps.last_mut() {
+                Some(gap) if gap.last.0 + 1 == seat.0 => gap.last = seat,
+                _ => gaps.push(Gap { first: seat, last: seat }),
+            }
+        }
+        gaps.truncate(most);
+        gaps
+    }
+
+    /// Alone in its batch, a request gets the lowest seat that is free.
+    fn lowest_is_given(&self, commands: &[Command], decision: &decide::Decision) -> Result<(), String> {
+        let ([Command { action: Action::Reserve(_), .. }], [answer]) = (commands, &decision.answers[..]) else {
+            return Ok(());
+        };
+        if let Outcome::Done(Done::Reserved(reserved)) = &answer.outcome
+            && !answer.replayed
+        {
+            let free = |seat: &Seat| self.rows.get(seat).is_none_or(Option::is_none);
+            let lowest = (1..=self.event.seat_count()).map(Seat).find(free);
+            ensure!(lowest == Some(reserved.seat), "{:?} was given, {lowest:?} was free", reserved.seat);
+        }
+        Ok(())
     }
 
     /// One batch, with the guards that a database has.
@@ -130,6 +177,7 @@ impl Table {
         ensure!(decision.answers.len() == commands.len(), "{} answers", decision.answers.len());
         self.no_seat_refused_in_vain(&decision, free_before)?;
         self.replays_repeat(commands, &decision, terms)?;
+        self.lowest_is_given(commands, &decision)?;
         for freed in &decision.writes.freed {
             let row = self.rows.get_mut(&freed.seat).ok_or("freed a seat without a row")?;
             ensure!(row.as_ref().is_some_and(|s| s.n == freed.n), "freed {freed:?}, which is not sold so");
@@ -151,10 +199,9 @@ impl Table {
         for new in decision.writes.answers {
             self.answers.insert((new.user, new.key), new.answer);
         }
-        let cursor = self.event.counts.cursor;
         self.event = decision.after;
-        if self.bug == Some(Bug::ForgetsTheCursor) {
-            self.event.counts.cursor = cursor;
+        if self.bug == Some(Bug::MovesTheCursorTooFar) && self.event.counts.cursor < self.event.seat_count() {
+            self.event.counts.cursor += 1;
         }
         Ok(())
     }
@@ -193,10 +240,11 @@ impl Table {
         let counts = self.event.counts;
         let standing = self.standing().count();
         ensure!(counts.sold as usize == standing, "{} counted, {standing} stand", counts.sold);
-        ensure!(counts.cursor as usize == self.rows.len(), "cursor {} over {} rows", counts.cursor, self.rows.len());
+        ensure!(counts.rows() as usize == self.rows.len(), "{counts:?} over {} rows", self.rows.len());
         ensure!(counts.cursor <= self.event.seat_count(), "the cursor left the hall");
-        let contiguous = self.rows.keys().enumerate().all(|(i, seat)| seat.0 as usize == i + 1);
-        ensure!(contiguous, "a seat below the cursor has no row");
+        let below = self.rows.range(..=Seat(counts.cursor)).count();
+        ensure!(counts.cursor as usize == below, "cursor {} over {below} rows", counts.cursor);
+        ensure!(self.rows.keys().all(|seat| self.event.has_seat(*seat)), "a row outside the hall");
         let mut units = HashSet::new();
         for unit in self.standing().filter_map(|s| s.owner.as_ref()) {
             ensure!(unit.unit >= 1 && unit.unit <= unit.limit, "{unit:?} is beyond its limit");

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use rules::command::Command;
 use rules::outcome::{Outcome, Refusal};
+use rules::subject::Subject;
 use stores::ledger::{Answered, BATCH_MOST, Batch, Committed, Fault};
 
-use super::{Caller, Lane, Shared, Waiting, refusal};
+use super::{Caller, Lane, Shared, Waiting, refusal, show};
 
 /// A request that is in a batch when its deadline passes may still be answered by that batch.
 const GRACE: Duration = Duration::from_secs(2);
@@ -50,7 +51,8 @@ impl Lane {
     }
 
     async fn respond(&self, callers: Vec<Caller>, committed: Committed) {
-        self.publish(&callers, Some(&committed.event)).await;
+        self.publish(&callers, Some((&committed.event, committed.holds.first_end))).await;
+        show(&self.shared, Subject::Event(self.event), committed.holds.changed).await;
         self.lock().depth -= callers.len();
         for (mut caller, answer) in callers.into_iter().zip(committed.answers) {
             caller.tell(answer);
@@ -146,8 +148,10 @@ impl Lane {
         self.lock().pending.retain_mut(|waiting| {
             let in_time = waiting.caller.deadline > now;
             if !in_time {
-                let Caller { mark, number, deadline, reply } = &mut waiting.caller;
-                late.push(Caller { mark: mark.take(), number: *number, deadline: *deadline, reply: reply.take() });
+                let Caller { about_a_hold, mark, number, deadline, reply } = &mut waiting.caller;
+                let (mark, reply) = (mark.take(), reply.take());
+                let (about_a_hold, number, deadline) = (*about_a_hold, *number, *deadline);
+                late.push(Caller { about_a_hold, mark, number, deadline, reply });
             }
             in_time
         });
@@ -174,7 +178,7 @@ fn in_time(commands: Arc<Vec<Command>>, callers: Vec<Caller>) -> (Arc<Vec<Comman
 }
 
 /// 4 to 8 ms, then twice that, up to 64 to 128 ms: several servers must not come back in step.
-fn pause(tries: u32) -> Duration {
+pub(super) fn pause(tries: u32) -> Duration {
     let base = 4u64 << tries.min(5).saturating_sub(1);
     let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
     Duration::from_micros(base * 1000 + random % (base * 1000))

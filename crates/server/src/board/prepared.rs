@@ -1,5 +1,6 @@
 //! One moment of a list: its pages, and the bodies that readers asked for so far.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,10 @@ use rules::history::{Entry, Happened};
 use rules::ids::Seat;
 use rules::outcome::Refusal;
 use rules::seats::Hall;
+use rules::time::Moment;
 use salvo::hyper::body::Bytes;
 use stores::ledger::Snapshot;
+use stores::ledger::rooms::At;
 use tokio::sync::OnceCell;
 
 use super::gzip::{Deflated, Member};
@@ -22,8 +25,14 @@ const KEPT_TEXT_MOST: usize = 100 << 20;
 pub struct Prepared {
     /// The history number it shows.
     pub n: u64,
+    /// Seats whose hold has lapsed and was not turned yet, in order: shown free.
+    lapsed: Vec<Seat>,
     hall: Arc<Hall>,
     pages: Vec<Arc<Page>>,
+    /// As the history tells: what has lapsed is held.
+    told: Vec<Arc<Page>>,
+    /// Seats that are held there.
+    held: BTreeSet<Seat>,
     keep_texts: bool,
     read_at: Instant,
     /// By writing, plain and compressed.
@@ -52,9 +61,12 @@ impl Prepared {
             }
         }
         let pages = states.chunks(PAGE_SEATS).enumerate();
-        let pages = pages.map(|(i, states)| Arc::new(Page::new((i * PAGE_SEATS) as u32, states.to_vec()))).collect();
+        let pages: Vec<_> =
+            pages.map(|(i, states)| Arc::new(Page::new((i * PAGE_SEATS) as u32, states.to_vec()))).collect();
         let keep_texts = text_length(&hall) <= KEPT_TEXT_MOST;
-        Prepared { n: snapshot.n, hall, pages, keep_texts, read_at, bodies: Default::default() }
+        let (n, told) = (snapshot.n, pages.clone());
+        let (lapsed, held, bodies) = Default::default();
+        Prepared { n, lapsed, hall, pages, told, held, keep_texts, read_at, bodies }
     }
 
     /// The list after `changes`: pages that they do not touch are the same ones.
@@ -63,24 +75,65 @@ impl Prepared {
         for change in changes {
             let state = match change.what {
                 Happened::Reserved => SeatState::Sold,
-                Happened::Cancelled => SeatState::Free,
+                Happened::Held => SeatState::Held,
+                Happened::Cancelled | Happened::Released | Happened::Expired | Happened::Replaced => SeatState::Free,
                 _ => continue,
             };
             touched.extend(change.seat.map(|seat| (place(seat), state)));
         }
-        // Stable: of several changes of a seat the last one stays last.
-        touched.sort_by_key(|(place, _)| *place);
-        let mut pages = self.pages.clone();
-        for group in touched.chunk_by(|(a, _), (b, _)| a / PAGE_SEATS == b / PAGE_SEATS) {
-            let page = group[0].0 / PAGE_SEATS;
-            let within: Vec<_> = group.iter().map(|(place, state)| (place % PAGE_SEATS, *state)).collect();
-            if let Some(known) = pages.get_mut(page) {
-                *known = known.with(&within);
-            }
+        let pages = turned(&self.told, &mut touched);
+        let mut held = self.held.clone();
+        for (place, state) in touched {
+            let seat = Seat(place as u32 + 1);
+            if state == SeatState::Held {
+                held.insert(seat)
+            } else {
+                held.remove(&seat)
+            };
         }
         let n = changes.last().map_or(self.n, |change| change.n);
-        let bodies = if n == self.n { self.bodies.clone() } else { Default::default() };
-        Prepared { n, hall: self.hall.clone(), pages, keep_texts: self.keep_texts, read_at, bodies }
+        let same = n == self.n && self.lapsed.is_empty();
+        let bodies = if same { self.bodies.clone() } else { Default::default() };
+        let (hall, told, keep_texts) = (self.hall.clone(), pages.clone(), self.keep_texts);
+        Prepared { n, lapsed: Vec::new(), hall, pages, told, held, keep_texts, read_at, bodies }
+    }
+
+    /// Some seat is held: whether its hold has lapsed is known to the ledger's clock alone.
+    pub fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// With these seats on hold: a list that was read whole knows of none yet.
+    pub fn holding(mut self, seats: &[(Seat, Moment)]) -> Prepared {
+        let mut touched: Vec<_> = seats.iter().map(|(seat, _)| (place(*seat), SeatState::Held)).collect();
+        self.told = turned(&self.told, &mut touched);
+        self.pages = self.told.clone();
+        self.held = seats.iter().map(|(seat, _)| *seat).collect();
+        self
+    }
+
+    /// What has lapsed shows free at once, though no history row says so yet. `before` is the list
+    /// that was shown until now: if nothing differs, it is shown again.
+    pub fn without_lapsed(mut self, ends: &At<Vec<(Seat, Moment)>>, before: Option<&Prepared>) -> Prepared {
+        let lapsed = ends.found.iter().filter(|(seat, end)| *end <= ends.now && self.held.contains(seat));
+        self.lapsed = lapsed.map(|(seat, _)| *seat).collect();
+        self.lapsed.sort_unstable();
+        match before {
+            Some(before) if before.n == self.n && before.lapsed == self.lapsed => {
+                self.pages = before.pages.clone();
+                self.bodies = before.bodies.clone();
+            }
+            _ => {
+                let mut touched: Vec<_> = self.lapsed.iter().map(|seat| (place(*seat), SeatState::Free)).collect();
+                self.pages = turned(&self.told, &mut touched);
+            }
+        }
+        self
+    }
+
+    /// Names what is shown: the number of the history, and how much has lapsed since.
+    pub fn etag(&self) -> String {
+        format!("\"{}.{}\"", self.n, self.lapsed.len())
     }
 
     pub fn age(&self) -> Duration {
@@ -195,6 +248,21 @@ fn frame(writing: Writing) -> (&'static [u8], &'static [u8]) {
 }
 
 /// About how long all texts of a hall are together.
+/// Pages with other states; those that are not touched are the same ones.
+fn turned(pages: &[Arc<Page>], touched: &mut [(usize, SeatState)]) -> Vec<Arc<Page>> {
+    // Stable: of several changes of a seat the last one stays last.
+    touched.sort_by_key(|(place, _)| *place);
+    let mut pages = pages.to_vec();
+    for group in touched.chunk_by(|(a, _), (b, _)| a / PAGE_SEATS == b / PAGE_SEATS) {
+        let page = group[0].0 / PAGE_SEATS;
+        let within: Vec<_> = group.iter().map(|(place, state)| (place % PAGE_SEATS, *state)).collect();
+        if let Some(known) = pages.get_mut(page) {
+            *known = known.with(&within);
+        }
+    }
+    pages
+}
+
 fn text_length(hall: &Hall) -> usize {
     let seats = hall.seat_count() as usize;
     let longest = hall.sections().into_iter().flatten().map(|section| {
@@ -208,8 +276,6 @@ fn text_length(hall: &Hall) -> usize {
 mod tests {
     use std::io::Read;
 
-    use rules::time::Moment;
-
     use super::*;
 
     fn snapshot(seat_count: u32, sold: &[u32]) -> Snapshot {
@@ -217,7 +283,7 @@ mod tests {
     }
 
     fn entry(n: u64, what: Happened, seat: u32) -> Entry {
-        Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0) }
+        Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0), hold: None }
     }
 
     fn text(prepared: &Arc<Prepared>, writing: Writing) -> String {
@@ -254,6 +320,30 @@ mod tests {
                 assert_eq!(*bare, serde_json::json!({"id": i + 1, "status": sold}));
             }
         }
+    }
+
+    #[test]
+    fn what_lapsed_is_shown_free_and_named_so() {
+        let hall = Arc::new(Hall::Count(3_000));
+        let states = |list: &Arc<Prepared>| {
+            let list: serde_json::Value = serde_json::from_str(&text(list, Writing::Full)).unwrap();
+            [1, 2, 2_500].map(|seat: usize| list["seats"][seat - 1]["state"].as_str().unwrap().to_owned())
+        };
+        let ends = |now: i64| {
+            let found = vec![(Seat(1), Moment(10)), (Seat(2_500), Moment(20))];
+            At { found, now: Moment(now) }
+        };
+        let fresh = Prepared::whole(hall, &snapshot(3_000, &[2]), Instant::now()).holding(&ends(0).found);
+        let list = Arc::new(fresh.without_lapsed(&ends(9), None));
+        assert_eq!((states(&list), list.etag()), (["held", "sold", "held"].map(str::to_owned), "\"1.0\"".into()));
+        let later = Arc::new(list.changed(&[], Instant::now()).without_lapsed(&ends(10), Some(&list)));
+        assert_eq!((states(&later), later.etag()), (["free", "sold", "held"].map(str::to_owned), "\"1.1\"".into()));
+        let same = Arc::new(later.changed(&[], Instant::now()).without_lapsed(&ends(11), Some(&later)));
+        assert!(same.pages.iter().zip(&later.pages).all(|(a, b)| Arc::ptr_eq(a, b)), "nothing is made again");
+        let turned = [entry(2, Happened::Expired, 1), entry(3, Happened::Held, 2), entry(4, Happened::Reserved, 2_500)];
+        let turned = Arc::new(same.changed(&turned, Instant::now()));
+        assert_eq!((states(&turned), turned.etag()), (["free", "held", "sold"].map(str::to_owned), "\"4.0\"".into()));
+        assert!(turned.holds());
     }
 
     #[test]

@@ -2,3 +2,4 @@
 
 pub mod events;
 pub mod reservations;
+pub mod room_types;

@@ -62,6 +62,11 @@ impl Asked {
         whole(text).and_then(|id| u32::try_from(id).ok()).map(Seat).ok_or(Refusal::NotFound)
     }
 
+    /// The seat in the path, where the path has one.
+    pub fn chosen_seat(&self) -> Result<Option<Seat>, Refusal> {
+        self.param("seatId").map(|_| self.seat()).transpose()
+    }
+
     /// An id that cannot be one names nothing.
     pub fn id<T: FromStr>(&self, name: &str) -> Result<T, Refusal> {
         self.param(name).unwrap_or_default().parse().map_err(|_| Refusal::NotFound)

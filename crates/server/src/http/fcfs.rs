@@ -1,7 +1,8 @@
-//! First come, first served: the lowest free seat of an event.
+//! First come, first served: the lowest free seat of an event; or the seat that the path names.
 
 use std::sync::Arc;
 
+use rules::command::Action;
 use rules::history::Actor;
 use rules::ids::User;
 use rules::outcome::{Done, Outcome, Refusal};
@@ -45,7 +46,12 @@ async fn ask(app: &App, asked: &mut Asked, caller: &mut Caller) -> Result<Told, 
     *caller = Caller(user.as_ref().map(|user| user.as_str().into()));
     let key = asked.key(&sent)?;
     let actor = user.map_or(Actor::Nobody, Actor::User);
-    reserve(app, asked.event()?, actor, came, key, buyer).await
+    let event = asked.event()?;
+    let action = match asked.chosen_seat()? {
+        None => Action::Reserve(buyer),
+        Some(seat) => Action::ReserveSeat { seat, buyer },
+    };
+    reserve(app, event, actor, came, key, action).await
 }
 
 /// The user, or none where the oldest dialect may ask without one.

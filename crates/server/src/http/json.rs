@@ -8,6 +8,8 @@ use rules::outcome::{Fault, Problem, Refusal};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+const PRICE_MOST: f64 = 1e12;
+
 /// A value, and the way to it.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
@@ -79,6 +81,17 @@ impl<'a> Node<'a> {
 
     pub fn whole(&self) -> Result<i64, Refusal> {
         serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected("a whole number in range")))
+    }
+
+    /// An amount of money as JSON writes it, or null: not below zero, and not beyond what is a price.
+    pub fn price(&self) -> Result<Option<Box<str>>, Refusal> {
+        if self.is_null() {
+            return Ok(None);
+        }
+        let number: Option<serde_json::Number> = serde_json::from_str(self.raw.get()).ok();
+        let fits = number.filter(|number| number.as_f64().is_some_and(|price| (0.0..=PRICE_MOST).contains(&price)));
+        let number = fits.ok_or_else(|| self.fault(Problem::OutOfRange { least: 0, most: PRICE_MOST as i64 }))?;
+        Ok(Some(number.to_string().into()))
     }
 
     pub fn whole_within(&self, least: u32, most: u32) -> Result<u32, Refusal> {

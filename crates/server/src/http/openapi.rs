@@ -26,6 +26,8 @@ pub struct Doc {
     pub who: Who,
     pub takes: Takes,
     pub paged: bool,
+    /// It takes `checkIn` and `checkOut`.
+    pub dates: bool,
     pub gives: &'static [Gives],
     /// Reasons beyond those that every operation of its kind has.
     pub refuses: &'static [fn() -> Refusal],
@@ -118,6 +120,7 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
     for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
         let schema = match name {
             "eventId" => json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }),
+            "roomTypeId" => json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX }),
             "seatId" => json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
             _ => json!({ "type": "string" }),
         };
@@ -142,6 +145,12 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
         Speech::Every(default) => format!("The dialect; without it {}.", default.name()),
     };
     all.push(header("Api-Version", false, json!({ "type": "string", "enum": Dialect::NAMES }), &about));
+    if doc.dates {
+        for name in ["checkIn", "checkOut"] {
+            let date = json!({ "type": "string", "format": "date" });
+            all.push(json!({ "name": name, "in": "query", "required": true, "schema": date }));
+        }
+    }
     if doc.paged {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 });
         all.push(json!({ "name": "limit", "in": "query", "schema": limit }));

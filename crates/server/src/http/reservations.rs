@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use rules::command::Action;
+use rules::command::{Action, Key};
 use rules::history::Actor;
-use rules::ids::{EventId, ReservationId, Seat, whole};
+use rules::ids::{EventId, Seat, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
+use rules::stays::{self, Stay};
+use rules::subject::{AnyReservation, StayId};
 use serde_json::json;
 use stores::ledger::Reservation;
 
@@ -13,28 +15,78 @@ use super::asked::Asked;
 use super::body::{self, BODY_MOST};
 use super::endpoint::Handled;
 use super::paging::Paging;
-use super::respond::{Refused, Reply};
+use super::respond::Reply;
 use super::wire::ReservationBody;
+use super::wire::stays::{AnyReservationBody, StayBody};
 use crate::app::App;
 use crate::batch::refusal;
-use crate::reserve::{Told, change};
+use crate::reserve::{change, change_rooms};
 
 pub async fn mine(app: Arc<App>, asked: Asked) -> Handled {
     let user = asked.user(&app)?;
     let paging = Paging::asked(&asked)?;
     let after = paging.after(read_place)?;
-    let found = app.ledger.reservations_of(user, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
-    let (found, next) = paging.cut(found, |r| format!("{}.{}", r.event, r.sale.seat.0));
+    let mut found = Vec::new();
+    if !matches!(after, Some(Place::Stay(_))) {
+        let seat = after.and_then(Place::seat);
+        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await.map_err(|f| refusal(&f))?;
+        found.extend(seats.into_iter().map(Mine::Seat));
+    }
+    // Seats first, then stays: a page that seats do not fill goes on with stays.
+    if found.len() < paging.one_more() {
+        let (stay, most) = (after.and_then(Place::stay), paging.one_more() - found.len());
+        let stays = app.ledger.stays_of(user, stay, most).await.map_err(|f| refusal(&f))?;
+        found.extend(stays.into_iter().map(Mine::Stay));
+    }
+    let (found, next) = paging.cut(found, Mine::place);
     let mut reservations = Vec::with_capacity(found.len());
-    for reservation in &found {
-        reservations.push(describe(&app, reservation).await?);
+    for one in &found {
+        reservations.push(match one {
+            Mine::Seat(reservation) => AnyReservationBody::Seat(describe(&app, reservation).await?),
+            Mine::Stay(stay) => AnyReservationBody::Stay(StayBody::of(stay)),
+        });
     }
     Ok(Reply::ok(&json!({ "success": true, "reservations": reservations, "next": next })))
 }
 
-fn read_place(text: &str) -> Option<(EventId, Seat)> {
+/// What a user has.
+enum Mine {
+    Seat(Reservation),
+    Stay(Stay),
+}
+
+impl Mine {
+    fn place(&self) -> String {
+        match self {
+            Mine::Seat(r) => format!("{}.{}", r.event, r.sale.seat.0),
+            Mine::Stay(stay) => stay.id.to_string(),
+        }
+    }
+}
+
+/// Where a page ended.
+#[derive(Clone, Copy)]
+enum Place {
+    Seat(EventId, Seat),
+    Stay(StayId),
+}
+
+impl Place {
+    fn seat(self) -> Option<(EventId, Seat)> {
+        if let Place::Seat(event, seat) = self { Some((event, seat)) } else { None }
+    }
+
+    fn stay(self) -> Option<StayId> {
+        if let Place::Stay(id) = self { Some(id) } else { None }
+    }
+}
+
+fn read_place(text: &str) -> Option<Place> {
+    if let Ok(AnyReservation::Stay(id)) = text.parse() {
+        return Some(Place::Stay(id));
+    }
     let (event, seat) = text.split_once('.')?;
-    Some((EventId(whole(event)?.try_into().ok()?), Seat(whole(seat)?.try_into().ok()?)))
+    Some(Place::Seat(EventId(whole(event)?.try_into().ok()?), Seat(whole(seat)?.try_into().ok()?)))
 }
 
 async fn describe(app: &App, reservation: &Reservation) -> Result<ReservationBody, Refusal> {
@@ -44,29 +96,50 @@ async fn describe(app: &App, reservation: &Reservation) -> Result<ReservationBod
 
 pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
     let user = asked.user(&app)?;
-    let found = app.ledger.reservation(asked.id("reservationId")?).await.map_err(|f| refusal(&f))?;
-    let reservation = found.ok_or(Refusal::NotFound)?;
-    if reservation.sale.owner.as_ref().is_none_or(|owner| owner.user != user) {
-        return Err(Refusal::Forbidden(Forbidden::Anothers).into());
-    }
-    Ok(Reply::ok(&json!({ "success": true, "reservation": describe(&app, &reservation).await? })))
+    let anothers = || Refusal::Forbidden(Forbidden::Anothers);
+    let body = match asked.id("reservationId")? {
+        AnyReservation::Seat(id) => {
+            let found = app.ledger.reservation(id).await.map_err(|f| refusal(&f))?;
+            let reservation = found.ok_or(Refusal::NotFound)?;
+            if reservation.sale.owner.as_ref().is_none_or(|owner| owner.user != user) {
+                return Err(anothers().into());
+            }
+            AnyReservationBody::Seat(describe(&app, &reservation).await?)
+        }
+        AnyReservation::Stay(id) => {
+            let stay = app.ledger.stay(id).await.map_err(|f| refusal(&f))?.ok_or(Refusal::NotFound)?;
+            if stay.owner != user {
+                return Err(anothers().into());
+            }
+            AnyReservationBody::Stay(StayBody::of(&stay))
+        }
+    };
+    Ok(Reply::ok(&json!({ "success": true, "reservation": body })))
 }
 
 pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
     let sent = body::bytes(&mut asked, BODY_MOST).await?;
     let user = asked.user(&app)?;
     let key = asked.key(&sent)?;
-    let id: ReservationId = asked.id("reservationId")?;
-    let told = change(&app, id.event, Actor::User(user), key, Action::Cancel { n: id.n }).await?;
-    app.metrics.outcome(told.answer.outcome.code());
-    asked.tell_gateway_freed(id.event);
-    tell_cancelled(told)
+    give_back(&app, &asked, Actor::User(user), key).await
 }
 
-pub fn tell_cancelled(told: Told) -> Handled {
-    match &told.answer.outcome {
-        Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(told.answer.replayed)),
-        Outcome::Refused(refusal) => Err(Refused::told(refusal.clone(), &told)),
+/// A seat or a stay comes back.
+pub async fn give_back(app: &App, asked: &Asked, actor: Actor, key: Option<Key>) -> Handled {
+    let answer = match asked.id("reservationId")? {
+        AnyReservation::Seat(id) => {
+            let told = change(app, id.event, actor, key, Action::Cancel { n: id.n }).await?;
+            asked.tell_gateway_freed(id.event);
+            told.answer
+        }
+        AnyReservation::Stay(id) => {
+            change_rooms(app, id.room_type, actor, key, stays::Action::Cancel { n: id.n }).await?
+        }
+    };
+    app.metrics.outcome(answer.outcome.code());
+    match answer.outcome {
+        Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(answer.replayed)),
+        Outcome::Refused(refusal) => Err(refusal.into()),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
     }
 }

@@ -8,7 +8,7 @@ use salvo::http::Method;
 use super::endpoint::{Endpoint, Route};
 use super::openapi::operations as doc;
 use super::respond::{Dialect, Speech};
-use super::{admin, docs, events, fcfs, health, page, reservations, seats};
+use super::{admin, docs, events, fcfs, health, holds, page, reservations, room_types, seats};
 use crate::app::App;
 
 const GET: Method = Method::GET;
@@ -29,11 +29,15 @@ pub fn table() -> Vec<Route> {
         spoken("/api/v1/events/{eventId}/seats").on(GET, seats::list, doc::SEATS),
         spoken("/api/v1/events/{eventId}/seats/reservation/fcfs").on(POST, fcfs::post, doc::RESERVE).limiting_itself(),
         spoken("/api/v1/events/{eventId}/seats/{seatId}").on(GET, seats::one, doc::SEAT),
+        spoken("/api/v1/events/{eventId}/seats/{seatId}/reservation")
+            .on(POST, fcfs::post, doc::RESERVE_SEAT)
+            .limiting_itself(),
         // the same for event 1
         spoken("/api/v1/seats").on(GET, seats::list, doc::FIRST_SEATS),
         spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE).limiting_itself(),
         spoken_1_0("/api/v1/seats/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_1_0).limiting_itself(),
         spoken("/api/v1/seats/{seatId}").on(GET, seats::one, doc::FIRST_SEAT),
+        spoken("/api/v1/seats/{seatId}/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_SEAT).limiting_itself(),
         spoken("/fcfs/join").on(POST, fcfs::post, doc::JOIN).limiting_itself(),
         // what a buyer has
         at("/api/v1/reservations").on(GET, reservations::mine, doc::MINE),
@@ -42,6 +46,14 @@ pub fn table() -> Vec<Route> {
             reservations::cancel,
             doc::CANCEL,
         ),
+        // nights and holds
+        at("/v1/room-types").on(GET, room_types::list, doc::ROOM_TYPES),
+        at("/v1/room-types/{roomTypeId}").on(GET, room_types::one, doc::ROOM_TYPE),
+        at("/v1/room-types/{roomTypeId}/availability").on(GET, room_types::availability, doc::AVAILABILITY),
+        at("/v1/holds").on(GET, holds::mine, doc::HOLDS).on(POST, holds::create, doc::CREATE_HOLD),
+        at("/v1/holds/{holdId}").on(GET, holds::one, doc::HOLD).on(DELETE, holds::cancel, doc::CANCEL_HOLD),
+        at("/v1/holds/{holdId}/confirm").on(POST, holds::confirm, doc::CONFIRM_HOLD),
+        at("/v1/holds/{holdId}/extend").on(POST, holds::extend, doc::EXTEND_HOLD),
         // operators
         at("/api/v1/admin/events").on(GET, admin::events::list, doc::ADMIN_EVENTS).on(
             POST,
@@ -57,6 +69,16 @@ pub fn table() -> Vec<Route> {
         at("/api/v1/admin/events/{eventId}/pause").on(POST, admin::events::pause, doc::PAUSE_EVENT),
         at("/api/v1/admin/events/{eventId}/resume").on(POST, admin::events::resume, doc::RESUME_EVENT),
         at("/api/v1/admin/events/{eventId}/reservations").on(GET, admin::reservations::list, doc::ADMIN_RESERVATIONS),
+        at("/api/v1/admin/room-types").on(GET, admin::room_types::list, doc::ADMIN_ROOM_TYPES).on(
+            POST,
+            admin::room_types::create,
+            doc::CREATE_ROOM_TYPE,
+        ),
+        at("/api/v1/admin/room-types/{roomTypeId}").on(GET, admin::room_types::one, doc::ADMIN_ROOM_TYPE).on(
+            PATCH,
+            admin::room_types::amend,
+            doc::AMEND_ROOM_TYPE,
+        ),
         at("/api/v1/admin/reservations/{reservationId}").on(DELETE, admin::reservations::cancel, doc::ADMIN_CANCEL),
         // the machine
         at("/livez").on(GET, health::live, doc::LIVE),

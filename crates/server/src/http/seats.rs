@@ -19,7 +19,7 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     let event = asked.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let list = app.boards.listing(event, hall).await?;
-    let etag = format!("\"{}.0\"", list.n);
+    let etag = list.etag();
     if has_already(&asked.headers, &etag) {
         return Ok(Reply::unchanged().cached(&etag));
     }
@@ -35,7 +35,7 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     Ok(reply.cached(&etag))
 }
 
-fn has_already(headers: &HeaderMap, etag: &str) -> bool {
+pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
     let shown = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     shown
         .flat_map(|value| value.split(','))
@@ -63,11 +63,16 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
     let (event, seat) = (asked.event()?, asked.seat()?);
     let hall = app.lanes.find(event).await?.hall();
-    if seat.0 < 1 || seat.0 > hall.seat_count() {
+    if !hall.has_seat(seat) {
         return Err(Refusal::NotFound.into());
     }
     let sale = app.ledger.sale_of_seat(event, seat).await.map_err(|f| refusal(&f))?;
-    let state = if sale.is_some() { SeatState::Sold } else { SeatState::Free };
+    let held = || async { app.ledger.seat_is_held(event, seat).await.map_err(|f| refusal(&f)) };
+    let state = match sale {
+        Some(_) => SeatState::Sold,
+        None if held().await? => SeatState::Held,
+        None => SeatState::Free,
+    };
     Ok(match asked.dialect {
         Dialect::V1_1 | Dialect::V2025_08_17 => {
             Reply::ok(&json!({ "success": true, "seat": SeatBody::with_state(&hall, seat, state) }))

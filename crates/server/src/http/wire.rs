@@ -1,5 +1,7 @@
 //! The shapes of answers, as the contract writes them.
 
+pub mod stays;
+
 use jiff::Timestamp;
 use rules::event::Event;
 use rules::ids::{ReservationId, Seat};

@@ -69,6 +69,20 @@ pub const SETTINGS: &[Setting] = &[
         "1: dialect 2025-08-17 may reserve without a user header, by phone or as nobody, on the short paths. \
          Unset: 1 on loopback without GATEWAY_KEY, else 0.",
     ),
+    setting("HOLD_TTL", "600", "Seconds that a hold lasts."),
+    setting(
+        "HOLD_MAX_AGE",
+        "1800",
+        "Seconds from the first hold of the same nights or seats to the end of its last extension.",
+    ),
+    setting(
+        "HOLD_REPEAT",
+        "same",
+        "What the same clientHoldKey gets again: same, the hold that is there, or replace, a new one in its place.",
+    ),
+    setting("HOLDS_PER_USER", "5", "Live holds per user and room type or event."),
+    setting("CONFIRM_BY", "owner", "Who confirms a hold: owner, or service, with ADMIN_TOKEN, after payment."),
+    setting("MAX_DAYS_AHEAD", "730", "How many days ahead nights are sold."),
     setting("DEFAULT_REGION", "KR", "Region (ISO 3166) of telephone numbers without a country code."),
     setting("AUTH_MODE", "header", "header: FCFS_USER_HEADER is believed, from loopback or with GATEWAY_KEY."),
     secret(

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use rules::arrive::Budget;
 use rules::command::Terms;
+use rules::holds::{HoldTerms, Repeat};
 use salvo::http::HeaderName;
 
 use super::stores::Stores;
@@ -27,6 +28,9 @@ pub struct Settings {
     pub user_header: HeaderName,
     pub budget: Budget,
     pub terms: Terms,
+    /// Only the shop's backend confirms, with the admin token.
+    pub confirm_by_service: bool,
+    pub max_days_ahead: u32,
     pub max_retries: u32,
     /// Reservations without a user header, in dialect 2025-08-17.
     pub anonymous: bool,
@@ -53,7 +57,17 @@ impl Settings {
             seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
             budget: budget(&read)?,
-            terms: Terms { user_ttl_ms: read.within("FCFS_USER_TTL", 0, 315_360_000)? * 1_000, ..Terms::default() },
+            terms: Terms {
+                user_ttl_ms: read.within("FCFS_USER_TTL", 0, 315_360_000)? * 1_000,
+                holds: read.holds()?,
+                ..Terms::default()
+            },
+            confirm_by_service: match read.text("CONFIRM_BY") {
+                "owner" => false,
+                "service" => true,
+                _ => return Err(read.bad("CONFIRM_BY", "owner or service")),
+            },
+            max_days_ahead: read.within("MAX_DAYS_AHEAD", 1, 36_500)? as u32,
             max_retries: read.within("FCFS_MAX_RETRIES", 0, 100)? as u32,
             anonymous: false,
             default_region: read.region("DEFAULT_REGION")?,
@@ -125,6 +139,19 @@ impl Reading<'_> {
         let secret = super::SETTINGS.iter().any(|s| s.name == name && s.secret);
         let shown = if secret { "hidden".to_owned() } else { format!("{:?}", value.text) };
         BadSetting(format!("{name} ({}) is {shown}: expected {expected}", value.origin))
+    }
+
+    fn holds(&self) -> Result<HoldTerms, BadSetting> {
+        Ok(HoldTerms {
+            ttl_ms: self.within("HOLD_TTL", 1, 86_400)? * 1_000,
+            max_age_ms: self.within("HOLD_MAX_AGE", 1, 604_800)? * 1_000,
+            repeat: match self.text("HOLD_REPEAT") {
+                "same" => Repeat::Same,
+                "replace" => Repeat::Replace,
+                _ => return Err(self.bad("HOLD_REPEAT", "same or replace")),
+            },
+            per_user: self.within("HOLDS_PER_USER", 1, 1_000)? as u32,
+        })
     }
 
     pub(super) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
@@ -210,6 +237,12 @@ mod tests {
             ("ALLOW_TRUSTED_HEADER", "maybe"),
             ("FCFS_ANONYMOUS", "yes"),
             ("QUEUE_DEPTH", "0"),
+            ("HOLD_TTL", "0"),
+            ("HOLD_MAX_AGE", "forever"),
+            ("HOLD_REPEAT", "again"),
+            ("HOLDS_PER_USER", "-1"),
+            ("CONFIRM_BY", "anybody"),
+            ("MAX_DAYS_AHEAD", "0"),
             ("LOG_FORMAT", "xml"),
             ("RUST_LOG", "no such=level=x"),
         ] {

@@ -1,10 +1,12 @@
 //! The server over HTTP: the contract, the crowd, the kills.
 
 mod answers;
+mod chosen;
 mod crowd;
 mod dialects;
 mod faults;
 mod gateway;
+mod holds;
 mod input;
 mod keys;
 mod kills;

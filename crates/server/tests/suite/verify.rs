@@ -55,7 +55,7 @@ const UNGUARDED: &str = "
 const LIES: &[(&str, &str, &str)] = &[
     (
         "a seat sold to a second owner",
-        "INSERT INTO taken SELECT event, seat, hall_seats, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone
+        "INSERT INTO taken SELECT event, seat, hall_seats, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone, hold, ends_at
          FROM taken WHERE seat = 5",
         "every seat has one owner",
     ),

@@ -5,17 +5,26 @@ use std::sync::Arc;
 
 use rules::event::{Event, NewEvent};
 use rules::history::Entry;
+use rules::holds::Hold;
 use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::nights::Dates;
 use rules::seats::Sale;
+use rules::stays::{self, NewRoomType, RoomType, Stay};
+use rules::subject::{HoldId, RoomTypeId, StayId};
 use rules::time::Moment;
 
+use crate::ledger::rooms::{At, Availability, RoomBatch, Rooms, RoomsCommitted};
 use crate::ledger::{Answered, Batch, Committed, Ledger, Reservation, Snapshot};
 
+type Show = Arc<dyn Fn(Availability) -> Availability + Send + Sync>;
+type CommitRooms = Box<dyn Fn(&Arc<dyn Ledger>, RoomBatch) -> Answered<RoomsCommitted> + Send + Sync>;
 type Commit = Box<dyn Fn(&Arc<dyn Ledger>, Batch) -> Answered<Committed> + Send + Sync>;
 
 pub struct Bent {
     good: Arc<dyn Ledger>,
     commit: Commit,
+    commit_rooms: CommitRooms,
+    show: Show,
     /// Rows of the history that are hidden.
     hidden: fn(&Entry) -> bool,
 }
@@ -25,11 +34,81 @@ impl Bent {
         good: Arc<dyn Ledger>,
         commit: impl Fn(&Arc<dyn Ledger>, Batch) -> Answered<Committed> + Send + Sync + 'static,
     ) -> Bent {
-        Bent { good, commit: Box::new(commit), hidden: |_| false }
+        Bent {
+            good,
+            commit: Box::new(commit),
+            commit_rooms: Box::new(|good, batch| good.commit_rooms(batch)),
+            show: Arc::new(|shown| shown),
+            hidden: |_| false,
+        }
     }
 
     pub fn hiding(self, hidden: fn(&Entry) -> bool) -> Bent {
         Bent { hidden, ..self }
+    }
+
+    /// What is free is shown otherwise.
+    pub fn showing(self, show: impl Fn(Availability) -> Availability + Send + Sync + 'static) -> Bent {
+        Bent { show: Arc::new(show), ..self }
+    }
+
+    /// Only what is asked of room types is bent.
+    pub fn of_rooms(
+        good: Arc<dyn Ledger>,
+        commit: impl Fn(&Arc<dyn Ledger>, RoomBatch) -> Answered<RoomsCommitted> + Send + Sync + 'static,
+    ) -> Bent {
+        Bent { commit_rooms: Box::new(commit), ..Bent::new(good, |good, batch| good.commit(batch)) }
+    }
+}
+
+impl Rooms for Bent {
+    fn commit_rooms(&self, batch: RoomBatch) -> Answered<RoomsCommitted> {
+        (self.commit_rooms)(&self.good, batch)
+    }
+
+    fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
+        self.good.create_room_type(new)
+    }
+
+    fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>> {
+        self.good.room_types(after, limit)
+    }
+
+    fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>> {
+        self.good.room_type(id)
+    }
+
+    fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>> {
+        let (found, show) = (self.good.availability(id, dates), self.show.clone());
+        Box::pin(async move { Ok(found.await?.map(|found| show(found))) })
+    }
+
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
+        self.good.held_seats(event)
+    }
+
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
+        self.good.seat_is_held(event, seat)
+    }
+
+    fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {
+        self.good.hold(id)
+    }
+
+    fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>> {
+        self.good.holds_of(user, after, limit)
+    }
+
+    fn stay(&self, id: StayId) -> Answered<Option<Stay>> {
+        self.good.stay(id)
+    }
+
+    fn stays_of(&self, user: User, after: Option<StayId>, limit: usize) -> Answered<Vec<Stay>> {
+        self.good.stays_of(user, after, limit)
+    }
+
+    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<stays::Entry>> {
+        self.good.room_history(id, after, limit)
     }
 }
 

@@ -9,7 +9,7 @@ use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
 
 use super::bent::Bent;
-use crate::ledger::{Answered, Batch, Committed, Ledger};
+use crate::ledger::{Answered, Batch, Committed, Holds, Ledger};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +28,14 @@ pub enum Bug {
     ForgetsKeys,
     /// The seat of a cancelled reservation is never sold again.
     KeepsCancelledSeats,
+    /// Whoever chooses a seat gets the lowest one.
+    IgnoresTheChoice,
+    /// Whoever chooses a seat that is taken is told that it is theirs.
+    GivesTakenSeats,
 }
 
 impl Bug {
-    pub const ALL: [Bug; 7] = [
+    pub const ALL: [Bug; 9] = [
         Bug::AcknowledgesTooEarly,
         Bug::SellsTwice,
         Bug::ForgetsTheLimit,
@@ -39,6 +43,8 @@ impl Bug {
         Bug::LosesHistory,
         Bug::ForgetsKeys,
         Bug::KeepsCancelledSeats,
+        Bug::IgnoresTheChoice,
+        Bug::GivesTakenSeats,
     ];
 }
 
@@ -87,13 +93,14 @@ fn one_in_twenty(state: &mut State, commands: &[Command]) -> Option<Reserved> {
 fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
     let mut command = command.clone();
     match (bug, &command.action) {
-        (Bug::ForgetsTheLimit, Action::Reserve(_)) => {
+        (Bug::ForgetsTheLimit, action) if action.wants_a_seat() => {
             state.asked += 1;
             command.actor = Actor::User(User::stored(&format!("somebody-{}", state.asked)));
         }
-        (Bug::ServesTheLastFirst, Action::Reserve(_)) => {
+        (Bug::ServesTheLastFirst, action) if action.wants_a_seat() => {
             command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
         }
+        (Bug::IgnoresTheChoice, Action::ReserveSeat { buyer, .. }) => command.action = Action::Reserve(buyer.clone()),
         (Bug::ForgetsKeys, _) => command.key = None,
         (Bug::KeepsCancelledSeats, Action::Cancel { .. }) => {
             command.action = Action::Cancel { n: u64::MAX / 4 + i as u64 };
@@ -113,6 +120,12 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
             Some(reserved) => Outcome::Done(Done::Reserved(reserved)).into(),
             None => answer,
         },
+        (Bug::GivesTakenSeats, Action::ReserveSeat { seat, .. }, Outcome::Refused(Refusal::SeatTaken)) => {
+            match state.last_sold.clone() {
+                Some(last) => Outcome::Done(Done::Reserved(Reserved { seat: *seat, ..last })).into(),
+                None => answer,
+            }
+        }
         (Bug::KeepsCancelledSeats, Action::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
         _ => answer,
     }
@@ -128,5 +141,5 @@ async fn acknowledge_unwritten(
     let seat = Seat(row.counts.cursor + 1);
     let reservation = ReservationId { event, n: row.counts.n + 1 };
     let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
-    Ok(Committed { answers: vec![answer], event: row })
+    Ok(Committed { answers: vec![answer], event: row, holds: Holds::default() })
 }

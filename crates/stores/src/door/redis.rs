@@ -2,6 +2,7 @@
 //! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
 
 mod keys;
+mod onlookers;
 pub mod scripts;
 mod trouble;
 mod wire;
@@ -11,7 +12,9 @@ use std::sync::{Arc, OnceLock};
 
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
 use rules::event::State;
+use rules::holds::Hold;
 use rules::ids::{EventId, Number};
+use rules::subject::Subject;
 use rules::time::Moment;
 
 use self::scripts::Scripts;
@@ -189,6 +192,10 @@ impl Door for RedisDoor {
 
     fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
         self.run(move |inner| async move { inner.left(event).await })
+    }
+
+    fn show_holds(&self, subject: Subject, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move { inner.show_holds(subject, &holds).await })
     }
 
     fn ledger(&self) -> Option<&str> {

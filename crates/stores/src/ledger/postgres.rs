@@ -13,7 +13,9 @@ mod planted;
 mod prepare;
 mod queries;
 mod resolve;
+mod rooms;
 mod rows;
+mod seat_holds;
 mod session;
 mod trouble;
 mod verify;
@@ -49,12 +51,20 @@ struct Inner {
     clock: LastWord,
     /// Known once the database was reached and its tables are those of this version.
     id: Arc<OnceLock<String>>,
-    /// Events that had nothing left when last seen: asked without a lock first.
-    finished: Mutex<HashMap<EventId, bool>>,
+    hints: Mutex<HashMap<EventId, Hint>>,
     key_ttl_ms: i64,
     planted: Bug,
     /// Lost: another server may be selling with a door of its own.
     claim: claim::Claim,
+}
+
+/// What an event was like when last seen. Other servers change it too: a guess, never the truth.
+#[derive(Clone, Copy, Default)]
+struct Hint {
+    /// It had nothing left: asked without a lock first.
+    finished: bool,
+    /// Something was on hold: holds are read in the first round trip.
+    holds: bool,
 }
 
 /// What the ledger is given from outside.
@@ -79,7 +89,7 @@ impl PostgresLedger {
             halls: Halls::default(),
             clock: LastWord::new(place.clock.clone()),
             id: Arc::default(),
-            finished: Mutex::default(),
+            hints: Mutex::default(),
             key_ttl_ms: place.key_ttl_ms,
             planted: place.planted,
             claim: claim::Claim::default(),
@@ -184,21 +194,24 @@ impl Inner {
     async fn events(&self, query: &'static str, row: Vec<Box<dyn ToSql + Sync + Send>>) -> Result<Vec<Event>, Trouble> {
         let mut events = Vec::new();
         for row in self.rows(query, &row).await? {
-            self.clock.saw(Moment(row.try_get(11)?));
+            self.clock.saw(Moment(row.try_get(13)?));
             if let Some(hall) = self.hall(EventId(row.try_get(0)?)).await? {
-                events.push(rows::event(&row, hall)?.0);
+                let mut event = rows::event(&row, hall)?.0;
+                event.counts.lapsed = row.try_get::<_, i32>(14)? as u32;
+                events.push(event);
             }
         }
         Ok(events)
     }
 
-    fn nothing_left(&self, event: EventId) -> bool {
-        self.finished.lock().unwrap_or_else(|p| p.into_inner()).get(&event).copied().unwrap_or(false)
+    fn hint(&self, event: EventId) -> Hint {
+        self.hints.lock().unwrap_or_else(|p| p.into_inner()).get(&event).copied().unwrap_or_default()
     }
 
     fn learn(&self, event: &Event) {
         let finished = event.remaining() == 0 || event.shut(self.clock.now()).is_some();
-        self.finished.lock().unwrap_or_else(|p| p.into_inner()).insert(event.id, finished);
+        let hint = Hint { finished, holds: event.counts.held > 0 };
+        self.hints.lock().unwrap_or_else(|p| p.into_inner()).insert(event.id, hint);
     }
 
     async fn create(&self, new: &NewEvent, id: Option<EventId>) -> Result<Option<Event>, Trouble> {
@@ -238,7 +251,7 @@ impl Inner {
         let created = Happened::Created.as_str();
         let none: [Option<i32>; 1] = [None];
         let (nobody, no_number): ([Option<&str>; 1], [Option<i64>; 1]) = ([None], [None]);
-        let history: [&(dyn ToSql + Sync); 10] = [
+        let history: [&(dyn ToSql + Sync); 11] = [
             &id,
             &&[1i64][..],
             &&[created][..],
@@ -247,6 +260,7 @@ impl Inner {
             &&[true][..],
             &&no_number[..],
             &&[at][..],
+            &&no_number[..],
             &None::<i64>,
             &None::<&str>,
         ];

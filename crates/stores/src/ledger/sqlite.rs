@@ -9,7 +9,9 @@ mod flusher;
 mod folder;
 mod queries;
 mod readers;
+mod rooms;
 mod rows;
+mod seat_holds;
 mod trouble;
 mod verify;
 mod writer;
@@ -96,7 +98,11 @@ impl SqliteLedger {
         let mut conn = Connection::open(&database)?;
         configure(&conn)?;
         migrate(&mut conn)?;
-        let newest: Option<i64> = conn.query_row("SELECT max(changed_at) FROM event", [], |row| row.get(0))?;
+        let newest: Option<i64> = conn.query_row(
+            "SELECT max(changed_at) FROM (SELECT changed_at FROM event UNION ALL SELECT changed_at FROM room_type)",
+            [],
+            |row| row.get(0),
+        )?;
         let clock = (surroundings.clock)(Moment(newest.unwrap_or(i64::MIN)));
         let (jobs, waiting) = mpsc::channel();
         let halls = Arc::new(Halls::default());
@@ -153,7 +159,7 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     // Without this, binding a value that a partial index might care about prepares the statement anew.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.busy_timeout(Duration::from_secs(1))?;
-    conn.set_prepared_statement_cache_capacity(64);
+    conn.set_prepared_statement_cache_capacity(128);
     Ok(())
 }
 
@@ -187,13 +193,21 @@ impl Ledger for SqliteLedger {
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
-        let halls = self.halls.clone();
-        self.readers.read(move |conn| rows::events(conn, &halls, after, limit))
+        let (halls, clock) = (self.halls.clone(), self.clock.clone());
+        self.readers.read(move |conn| {
+            let mut events = rows::events(conn, &halls, after, limit)?;
+            events.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
+            Ok(events)
+        })
     }
 
     fn event(&self, id: EventId) -> Answered<Option<Event>> {
-        let halls = self.halls.clone();
-        self.readers.read(move |conn| rows::event(conn, &halls, id))
+        let (halls, clock) = (self.halls.clone(), self.clock.clone());
+        self.readers.read(move |conn| {
+            let mut event = rows::event(conn, &halls, id)?;
+            event.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
+            Ok(event)
+        })
     }
 
     fn sale_of_seat(&self, event: EventId, seat: Seat) -> Answered<Option<Sale>> {

@@ -1,14 +1,22 @@
--- Every seat up to the cursor has a row, none beyond it; the counts of the event are those of its rows.
+-- Every seat up to the cursor has a row, and none lies outside the hall; the counts of the event are
+-- those of its rows.
 SELECT 'event ' || CAST(e.id AS TEXT) || ' of ' || CAST(e.seat_count AS TEXT) || ' seats counts ' || CAST(e.sold AS TEXT)
-       || ' sold up to ' || CAST(e."cursor" AS TEXT) || ', its rows say ' || CAST(coalesce(t.sold, 0) AS TEXT)
-       || ' of ' || CAST(coalesce(t.seats, 0) AS TEXT)
+       || ' sold, ' || CAST(e.held AS TEXT) || ' held, ' || CAST(e.came_back AS TEXT) || ' come back up to '
+       || CAST(e."cursor" AS TEXT) || ', its rows say ' || CAST(coalesce(t.sold, 0) AS TEXT) || ', '
+       || CAST(coalesce(t.held, 0) AS TEXT) || ', ' || CAST(coalesce(t.free, 0) AS TEXT) || ' with '
+       || CAST(coalesce(t.below, 0) AS TEXT) || ' up to there'
 FROM event e
 LEFT JOIN (
-    SELECT event, count(*) AS seats, sum(CASE WHEN kind = 'sold' THEN 1 ELSE 0 END) AS sold, max(seat) AS top
-    FROM taken GROUP BY event
+    SELECT taken.event, max(taken.seat) AS top,
+           sum(CASE WHEN taken.kind = 'sold' THEN 1 ELSE 0 END) AS sold,
+           sum(CASE WHEN taken.kind = 'held' THEN 1 ELSE 0 END) AS held,
+           sum(CASE WHEN taken.kind = 'free' THEN 1 ELSE 0 END) AS free,
+           sum(CASE WHEN taken.seat <= own."cursor" THEN 1 ELSE 0 END) AS below
+    FROM taken JOIN event own ON own.id = taken.event GROUP BY taken.event
 ) t ON t.event = e.id
 WHERE e.sold <> coalesce(t.sold, 0)
-   OR e."cursor" <> coalesce(t.seats, 0)
-   OR e."cursor" <> coalesce(t.top, 0)
-   OR e."cursor" > e.seat_count
+   OR e.held <> coalesce(t.held, 0)
+   OR e.came_back <> coalesce(t.free, 0)
+   OR e."cursor" <> coalesce(t.below, 0)
+   OR e.seat_count < coalesce(t.top, 0)
 LIMIT 5

@@ -2,11 +2,15 @@
 
 mod agreement;
 mod doors;
+mod edges;
+mod old_formats;
 mod planted;
 mod postgres;
 mod redis;
+mod rooms;
 mod sqlite;
 mod verify;
+mod verify_holds;
 
 use stores::conformance::{CHAPTERS, Stand};
 

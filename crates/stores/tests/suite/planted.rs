@@ -17,7 +17,7 @@ use testing::proxy::{Cut, Proxy};
 use crate::complaints;
 use crate::postgres::{MovedClock, prepared};
 
-async fn stand(url: &str, bug: Bug) -> Stand {
+pub async fn stand(url: &str, bug: Bug) -> Stand {
     let door = LocalDoor::new(Arc::new(MovedClock::default()), Budget::default());
     Stand::new(Arc::new(prepared(url, bug).await), Arc::new(door), Arc::new(|_| {}))
 }

@@ -99,6 +99,10 @@ async fn two_poisonous_requests_of_500_fail_alone() {
     stores::conformance::audit(&kept.stand, event, &told, &[]).await.unwrap();
 }
 
+/// Bob holds seat 3.
+const HELD: &str = "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, hold, ends_at)
+                    VALUES (1, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)";
+
 /// The constraints alone forbid it, whatever the code above them does.
 #[tokio::test(flavor = "multi_thread")]
 async fn constraints_have_the_last_word() {
@@ -124,7 +128,21 @@ async fn constraints_have_the_last_word() {
         ("a seat's row deleted", "DELETE FROM taken".into()),
         ("every row deleted", "TRUNCATE taken".into()),
         ("more sold than there are", "UPDATE event SET sold = 4, \"cursor\" = 4".into()),
-        ("more sold than rows", "UPDATE event SET sold = 2, \"cursor\" = 1".into()),
+        ("a cursor beyond the rows", "UPDATE event SET sold = 1, \"cursor\" = 2".into()),
+        ("a sold seat held", "UPDATE taken SET kind = 'held', hold = 9, ends_at = 9 WHERE seat = 1".into()),
+        (
+            "a held seat of nobody",
+            "INSERT INTO taken (event, seat, kind, n, at, hold, ends_at) VALUES (1, 2, 'held', 1, 0, 1, 9)".into(),
+        ),
+        (
+            "a held seat sold to another",
+            format!("{HELD}; UPDATE taken SET kind = 'sold', ends_at = NULL, owner = 'eve' WHERE seat = 3"),
+        ),
+        (
+            "a held seat sold by another hold",
+            format!("{HELD}; UPDATE taken SET kind = 'sold', ends_at = NULL, hold = 8 WHERE seat = 3"),
+        ),
+        ("a held seat with another hold", format!("{HELD}; UPDATE taken SET hold = 8 WHERE seat = 3")),
         ("history changed", "UPDATE history SET at = 1".into()),
         ("history deleted", "DELETE FROM history".into()),
         ("history emptied", "TRUNCATE history".into()),

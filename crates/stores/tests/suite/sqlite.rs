@@ -38,12 +38,18 @@ fn open(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
     SqliteLedger::open(folder, surroundings).expect("a fresh folder opens")
 }
 
-struct Kept {
-    stand: Stand,
+pub struct Kept {
+    pub stand: Stand,
     folder: tempfile::TempDir,
 }
 
-fn fresh() -> Kept {
+impl Kept {
+    pub fn database(&self) -> std::path::PathBuf {
+        database_in(&self.folder.path().join("data"))
+    }
+}
+
+pub fn fresh() -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(HandClock::default());
     let ledger = Arc::new(open(&folder.path().join("data"), &clock));
@@ -113,6 +119,11 @@ fn constraints_have_the_last_word() {
         )
     };
     sell(1, "alice", 1, 2).unwrap();
+    db.execute_batch(
+        "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, hold, ends_at)
+         VALUES (1, 3, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)",
+    )
+    .unwrap();
     let refused = [
         ("a second owner of a seat", sell(1, "bob", 1, 2)),
         ("the same unit twice", sell(2, "alice", 1, 2)),
@@ -121,11 +132,24 @@ fn constraints_have_the_last_word() {
         ("a sold seat given to another", db.execute("UPDATE taken SET owner = 'bob' WHERE seat = 1", [])),
         ("a seat's row deleted", db.execute("DELETE FROM taken", [])),
         ("more sold than there are", db.execute("UPDATE event SET sold = 4, \"cursor\" = 4", [])),
-        ("more sold than rows", db.execute("UPDATE event SET sold = 2, \"cursor\" = 1", [])),
+        ("a cursor beyond the rows", db.execute("UPDATE event SET sold = 1, \"cursor\" = 2", [])),
+        ("a sold seat held", db.execute("UPDATE taken SET kind = 'held', hold = 9, ends_at = 9 WHERE seat = 1", [])),
+        (
+            "a held seat sold to another",
+            db.execute("UPDATE taken SET kind = 'sold', ends_at = NULL, owner = 'eve' WHERE seat = 3", []),
+        ),
+        (
+            "a held seat sold by another hold",
+            db.execute("UPDATE taken SET kind = 'sold', ends_at = NULL, hold = 8 WHERE seat = 3", []),
+        ),
+        ("a held seat with another hold", db.execute("UPDATE taken SET hold = 8 WHERE seat = 3", [])),
+        ("a held seat without an end", db.execute("UPDATE taken SET ends_at = NULL WHERE seat = 3", [])),
     ];
     for (what, result) in refused {
         assert!(result.is_err(), "{what} was accepted");
     }
+    let sold = "UPDATE taken SET kind = 'sold', ends_at = NULL WHERE seat = 3";
+    assert_eq!(db.execute(sold, []).unwrap(), 1, "a hold becomes its holder's sale");
     db.execute("INSERT INTO history (event, n, what, at) VALUES (1, 1, 'created', 0)", []).unwrap();
     for change in ["UPDATE history SET at = 1", "DELETE FROM history"] {
         assert!(db.execute(change, []).is_err(), "history was changed: {change}");

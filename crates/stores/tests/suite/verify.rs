@@ -23,12 +23,13 @@ const UNGUARDED: &str = "
 
 const LIES: &[(&str, &str)] = &[
     (
-        "INSERT INTO taken SELECT event, seat, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone
+        "INSERT INTO taken SELECT event, seat, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone, hold, ends_at
          FROM taken WHERE seat = 5",
         "every seat has one owner",
     ),
     ("DELETE FROM history WHERE n = 9", "history has no gap"),
-    ("UPDATE event SET sold = sold - 1 WHERE sold > 0", "sold + free = total in every event"),
+    ("UPDATE event SET sold = sold - 1, came_back = 1 WHERE sold > 0", "sold + free = total in every event"),
+    ("UPDATE taken SET seat = 40 WHERE seat = 3", "sold + free = total in every event"),
     ("UPDATE history SET number = 7 WHERE number IN (8, 9)", "arrival numbers are unique"),
     ("UPDATE taken SET owner = 'thief' WHERE seat = 3", "every reservation is in the history"),
     ("UPDATE taken SET owner = 'user-0' WHERE seat IN (5, 6)", "no user is beyond the limit"),

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use rules::command::Action;
 use rules::history::Actor;
-use rules::ids::{ReservationId, Seat, whole};
+use rules::ids::{Seat, whole};
 use rules::seats::Hall;
 use salvo::http::header::ACCEPT;
 use salvo::http::{HeaderName, HeaderValue};
@@ -17,10 +16,9 @@ use crate::batch::refusal;
 use crate::http::asked::Asked;
 use crate::http::endpoint::Handled;
 use crate::http::paging::Paging;
-use crate::http::reservations::tell_cancelled;
+use crate::http::reservations::give_back;
 use crate::http::respond::Reply;
 use crate::http::wire::{AdminReservationBody, moment};
-use crate::reserve::change;
 
 const NEXT: HeaderName = HeaderName::from_static("x-next");
 
@@ -82,11 +80,7 @@ fn quoted(cell: &str) -> String {
 
 pub async fn cancel(app: Arc<App>, asked: Asked) -> Handled {
     auth::admin(&app.admin_token, &asked.headers)?;
-    let id: ReservationId = asked.id("reservationId")?;
-    let told = change(&app, id.event, Actor::Admin, None, Action::Cancel { n: id.n }).await?;
-    app.metrics.outcome(told.answer.outcome.code());
-    asked.tell_gateway_freed(id.event);
-    tell_cancelled(told)
+    give_back(&app, &asked, Actor::Admin, None).await
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! What the document says about every operation.
 
+mod rooms;
+
 use rules::ids::Seat;
 use rules::outcome::{Forbidden, Refusal};
 
+pub use self::rooms::*;
 use super::{Doc, Gives, Takes, Who};
 use crate::http::respond::Success;
 
@@ -18,7 +21,7 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, paged: false, gives, refuses: &[] }
+    Doc { id, tag, summary, who: Who::Anyone, takes: Takes::Nothing, paged: false, dates: false, gives, refuses: &[] }
 }
 
 const SALE: &[fn() -> Refusal] = &[
@@ -35,12 +38,37 @@ const SALE: &[fn() -> Refusal] = &[
     || Refusal::NoNumber,
 ];
 
+/// As `SALE`, and the seat may be somebody else's.
+const CHOICE: &[fn() -> Refusal] = &[
+    || Refusal::NotFound,
+    || Refusal::AlreadyAsking { retry_after: 1 },
+    || Refusal::NotOpen { opens_at: None, retry_after: None },
+    || Refusal::Closed,
+    || Refusal::AlreadyReserved { seat: Seat(1) },
+    || Refusal::SeatTaken,
+    || Refusal::Contention,
+    || Refusal::KeyMismatch,
+    || Refusal::DoorUnreachable,
+    || Refusal::DoorFailed,
+    || Refusal::NoNumber,
+];
+
 const fn reserve(id: &'static str, summary: &'static str, who: Who, takes: Takes) -> Doc {
-    Doc { id, tag: "seats", summary, who, takes, paged: false, gives: RESERVED, refuses: SALE }
+    Doc { id, tag: "seats", summary, who, takes, paged: false, dates: false, gives: RESERVED, refuses: SALE }
 }
 
 const fn operate(id: &'static str, summary: &'static str, refuses: &'static [fn() -> Refusal]) -> Doc {
-    Doc { id, tag: "admin", summary, who: Who::Admin, takes: Takes::Nothing, paged: false, gives: ONE_EVENT, refuses }
+    Doc {
+        id,
+        tag: "admin",
+        summary,
+        who: Who::Admin,
+        takes: Takes::Nothing,
+        paged: false,
+        dates: false,
+        gives: ONE_EVENT,
+        refuses,
+    }
 }
 
 const LOCKED: &[fn() -> Refusal] = &[|| Refusal::Contention];
@@ -62,6 +90,16 @@ pub const RESERVE: Doc = reserve(
     Who::User,
     Takes::MaybeJson("BuyerInAnyDialect"),
 );
+pub const RESERVE_SEAT: Doc = Doc {
+    refuses: CHOICE,
+    ..reserve(
+        "reserveSeat",
+        "This seat and no other, by the same rules.",
+        Who::User,
+        Takes::MaybeJson("BuyerInAnyDialect"),
+    )
+};
+pub const FIRST_RESERVE_SEAT: Doc = Doc { id: "reserveSeatOfFirstEvent", who: Who::MaybeUser, ..RESERVE_SEAT };
 pub const FIRST_SEATS: Doc = Doc { id: "listSeatsOfFirstEvent", ..SEATS };
 pub const FIRST_SEAT: Doc = Doc { id: "getSeatOfFirstEvent", ..SEAT };
 pub const FIRST_RESERVE: Doc = reserve(

@@ -1,5 +1,7 @@
 //! The shapes of bodies. The fuzzer of the suite holds every answer against them.
 
+mod rooms;
+
 use rules::event::{EVENT_NAME_CHARS, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use serde_json::{Map, Value, json};
@@ -9,7 +11,15 @@ use crate::http::buyer::BUYER_NAME_CHARS;
 
 pub fn all() -> Value {
     let mut all = Map::new();
-    for (name, schema) in asked().into_iter().chain(buyers()).chain(answered()).chain(refused()).chain(old_dialects()) {
+    for (name, schema) in asked()
+        .into_iter()
+        .chain(rooms::asked())
+        .chain(buyers())
+        .chain(answered())
+        .chain(rooms::answered())
+        .chain(refused())
+        .chain(old_dialects())
+    {
         all.insert(name.into(), schema);
     }
     Value::Object(all)
@@ -24,7 +34,7 @@ pub fn example(schema: &str) -> Option<Value> {
             Some(json!({ "name": "Gala", "seats": { "sections": [{ "name": "1층", "rows": rows }] } }))
         }
         "Amendment" => Some(json!({ "maxPerUser": 4 })),
-        _ => None,
+        other => rooms::example(other),
     }
 }
 
@@ -129,8 +139,8 @@ fn answered() -> Vec<(&'static str, Value)> {
         ("EventsAnswer", page("events", "Event")),
         ("Seat", object(seat)),
         ("Reservation", object(reservation)),
-        ("ReservationAnswer", success("reservation", named("Reservation"))),
-        ("ReservationsAnswer", page("reservations", "Reservation")),
+        ("ReservationAnswer", success("reservation", named("AnyReservation"))),
+        ("ReservationsAnswer", page("reservations", "AnyReservation")),
         ("AdminReservation", object(admin)),
         ("AdminReservationsAnswer", page("reservations", "AdminReservation")),
         ("LayoutAnswer", success("layout", layout)),
@@ -166,6 +176,10 @@ fn refused() -> Vec<(&'static str, Value)> {
         ("userTtlRemaining", json!({ "type": ["integer", "null"] })),
         ("opensAt", json!({ "type": ["string", "null"] })),
         ("remainingSeats", json!({ "type": "integer" })),
+        ("nights", json!({ "type": "array", "items": { "type": "string", "format": "date" } })),
+        ("reservation", named("AnyReservation")),
+        ("reservations", json!({ "type": "array", "items": named("AnyReservation") })),
+        ("leastQuantity", json!({ "type": "integer" })),
     ] {
         refusal["properties"][name] = schema;
     }

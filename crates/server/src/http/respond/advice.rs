@@ -60,6 +60,9 @@ fn form(refusal: &Refusal) -> Option<Advice> {
         Refusal::Forbidden(Forbidden::Anothers) => {
             advice("it belongs to somebody else", "Look at your own reservations.", "Do not repeat it.", NOTHING)
         }
+        Refusal::Forbidden(Forbidden::AnothersHold) => {
+            advice("the hold belongs to somebody else", "Look at your own holds.", "Do not repeat it.", NOTHING)
+        }
         Refusal::Forbidden(Forbidden::UnknownProxy) => advice(
             "a proxy stands in front that the server was not told about",
             NOTHING,
@@ -74,6 +77,12 @@ fn form(refusal: &Refusal) -> Option<Advice> {
 fn asking(refusal: &Refusal) -> Option<Advice> {
     Some(match refusal {
         Refusal::NotFound => advice("it does not exist", "Go back to the list.", "Do not repeat it.", NOTHING),
+        Refusal::HoldNotFound => advice(
+            "there is no such hold, or another took its place",
+            "Choose again.",
+            "Use the id of the newest hold; `GET /v1/holds` lists those that live.",
+            NOTHING,
+        ),
         Refusal::NotQueued => {
             advice("the user is not in the line", "Join the line.", "`POST .../queue` first.", NOTHING)
         }
@@ -118,6 +127,24 @@ fn deciding(refusal: &Refusal) -> Advice {
             "Open or resume the event when it is time.",
         ),
         Refusal::Closed => advice("the sale is over", "It is over.", "Show the end of the sale.", NOTHING),
+        Refusal::HoldExpired => advice(
+            "the hold has ended by the clock",
+            "Choose again; what was held is free.",
+            "Count down with `secondsRemaining`; extend in time.",
+            "Raise `HOLD_TTL` if honest people do not make it.",
+        ),
+        Refusal::HoldProcessed { .. } => advice(
+            "the hold was confirmed (then with its `reservation`) or cancelled",
+            "Look at your reservations.",
+            "With `reservation` treat it as success.",
+            NOTHING,
+        ),
+        Refusal::HoldKeyConflict => advice(
+            "the `clientHoldKey` belongs to somebody else's hold on the same nights or seats",
+            "Try again.",
+            "Make a new random UUID or ULID for every hold.",
+            NOTHING,
+        ),
         Refusal::Duplicate { .. } => advice(
             "at the limit, the newest sale within `FCFS_USER_TTL`",
             "You have the seat in `seat` already.",
@@ -131,9 +158,9 @@ fn deciding(refusal: &Refusal) -> Advice {
             "Raise `maxPerUser` if people may have more.",
         ),
         Refusal::LimitReached { .. } => advice(
-            "at the limit by holds alone",
+            "at the limit by holds alone, or nothing to gain by extending",
             "Pay for what you hold, or give it back.",
-            "Show the holds in `seatIds`.",
+            "Show the holds in `seatIds`, or those of `GET /v1/holds`.",
             NOTHING,
         ),
         Refusal::EntryRequired => advice(
@@ -160,6 +187,18 @@ fn deciding(refusal: &Refusal) -> Advice {
             "Ask again after `Retry-After`.",
             NOTHING,
         ),
+        Refusal::NotAvailable { .. } => advice(
+            "nothing free on the nights in `nights`, or of the seats in `seatIds`",
+            "Choose other dates or seats.",
+            "Show which; read the availability or the list again.",
+            NOTHING,
+        ),
+        Refusal::RoomsInUse { .. } => advice(
+            "more rooms are confirmed or held on some night",
+            NOTHING,
+            NOTHING,
+            "Not below `leastQuantity`; wait for holds to end or cancel stays.",
+        ),
         Refusal::InUse => {
             advice("reservations stand", NOTHING, NOTHING, "Cancel the reservations first, or close the event.")
         }
@@ -167,6 +206,12 @@ fn deciding(refusal: &Refusal) -> Advice {
             "the lock could not be had in time",
             "Try again.",
             "Ask again after `Retry-After`.",
+            "Look at `commit_seconds`: the ledger is slow, or somebody holds its lock.",
+        ),
+        Refusal::LockTimeout => advice(
+            "the lock could not be had within a second; about a hold",
+            "Try again.",
+            "Ask again after `Retry-After`, with the same `clientHoldKey`.",
             "Look at `commit_seconds`: the ledger is slow, or somebody holds its lock.",
         ),
         Refusal::Overloaded => advice(
@@ -216,6 +261,7 @@ fn deciding(refusal: &Refusal) -> Advice {
         | Refusal::Unauthorized
         | Refusal::Forbidden(_)
         | Refusal::NotFound
+        | Refusal::HoldNotFound
         | Refusal::NotQueued
         | Refusal::NoWaitingRoom
         | Refusal::RateLimited { .. }

@@ -86,6 +86,12 @@ impl Reply {
             .with(VARY, HeaderValue::from_static("Api-Version, Accept-Encoding"))
     }
 
+    /// Exact now; whoever keeps it asks again before showing it.
+    pub fn tagged(self, etag: &str) -> Reply {
+        let etag = HeaderValue::from_str(etag).unwrap_or(HeaderValue::from_static("\"0\""));
+        self.with(ETAG, etag).with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))
+    }
+
     pub fn replayed(self, replayed: bool) -> Reply {
         if replayed { self.with(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true")) } else { self }
     }

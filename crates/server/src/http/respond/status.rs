@@ -9,15 +9,17 @@ pub fn status(refusal: &Refusal) -> StatusCode {
         Refusal::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Refusal::NotJsonType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-        Refusal::Invalid(_) | Refusal::MissingUser => StatusCode::BAD_REQUEST,
+        Refusal::Invalid(_) | Refusal::MissingUser | Refusal::HoldExpired => StatusCode::BAD_REQUEST,
         Refusal::Unauthorized => StatusCode::UNAUTHORIZED,
         Refusal::Forbidden(_) | Refusal::EntryRequired => StatusCode::FORBIDDEN,
-        Refusal::NoSuchPath | Refusal::NotFound | Refusal::NotQueued => StatusCode::NOT_FOUND,
+        Refusal::NoSuchPath | Refusal::NotFound | Refusal::HoldNotFound | Refusal::NotQueued => StatusCode::NOT_FOUND,
         Refusal::AddressSpent { .. }
         | Refusal::AlreadyAsking { .. }
         | Refusal::NoWaitingRoom
         | Refusal::NotOpen { .. }
         | Refusal::Closed
+        | Refusal::HoldProcessed { .. }
+        | Refusal::HoldKeyConflict
         | Refusal::Duplicate { .. }
         | Refusal::AlreadyReserved { .. }
         | Refusal::LimitReached { .. }
@@ -25,8 +27,11 @@ pub fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::SeatTaken
         | Refusal::SoldOut
         | Refusal::HeldOut { .. }
+        | Refusal::NotAvailable { .. }
         | Refusal::InUse
-        | Refusal::Contention => StatusCode::CONFLICT,
+        | Refusal::RoomsInUse { .. }
+        | Refusal::Contention
+        | Refusal::LockTimeout => StatusCode::CONFLICT,
         Refusal::KeyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::Overloaded

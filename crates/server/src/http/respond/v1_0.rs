@@ -33,16 +33,23 @@ pub fn refused(refused: &Refused) -> (StatusCode, Value) {
         | Refusal::Unauthorized
         | Refusal::Forbidden(_)
         | Refusal::NotFound
+        | Refusal::HoldNotFound
         | Refusal::NotQueued
         | Refusal::NoWaitingRoom
         | Refusal::RateLimited { .. }
         | Refusal::KeyMismatch
         | Refusal::NotOpen { .. }
         | Refusal::Closed
+        | Refusal::HoldExpired
+        | Refusal::HoldProcessed { .. }
+        | Refusal::HoldKeyConflict
         | Refusal::EntryRequired
         | Refusal::NotReady { .. }
         | Refusal::SeatTaken
+        | Refusal::NotAvailable { .. }
         | Refusal::InUse
+        | Refusal::RoomsInUse { .. }
+        | Refusal::LockTimeout
         | Refusal::Overloaded
         | Refusal::LedgerUnreachable
         | Refusal::DoorUnreachable

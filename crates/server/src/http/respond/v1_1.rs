@@ -6,6 +6,7 @@ use rules::seats::Hall;
 use serde_json::{Map, Value, json};
 
 use super::{Refused, message};
+use crate::http::wire::stays::HoldReservations;
 use crate::http::wire::{self, ReservedBody, SeatBody};
 
 pub fn reserved(reserved: &Reserved, hall: &Hall) -> ReservedBody {
@@ -48,6 +49,24 @@ pub fn facts(refused: &Refused, body: &mut Map<String, Value>) {
         Refusal::AlreadyReserved { seat } => insert_seat(refused, *seat, body),
         Refusal::LimitReached { seats } if !seats.is_empty() => {
             body.insert("seatIds".into(), seats.iter().map(|seat| seat.0).collect());
+        }
+        Refusal::HoldProcessed { confirmed: Some(hold) } => {
+            let reservations = HoldReservations::of(hold, refused.hall.as_deref());
+            body.insert("reservation".into(), json!(reservations.first()));
+            if reservations.len() > 1 {
+                body.insert("reservations".into(), json!(reservations));
+            }
+        }
+        Refusal::NotAvailable { nights, seats } => {
+            if !nights.is_empty() {
+                body.insert("nights".into(), nights.iter().map(|night| night.to_string()).collect());
+            }
+            if !seats.is_empty() {
+                body.insert("seatIds".into(), seats.iter().map(|seat| seat.0).collect());
+            }
+        }
+        Refusal::RoomsInUse { least } => {
+            body.insert("leastQuantity".into(), (*least).into());
         }
         Refusal::NotOpen { opens_at, .. } => {
             body.insert("opensAt".into(), json!(opens_at.map(wire::moment)));

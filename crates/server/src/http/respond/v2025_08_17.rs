@@ -40,6 +40,7 @@ fn code(refusal: &Refusal) -> &'static str {
         | Refusal::Unauthorized
         | Refusal::Forbidden(_)
         | Refusal::NotFound
+        | Refusal::HoldNotFound
         | Refusal::NotQueued
         | Refusal::NoWaitingRoom
         | Refusal::RateLimited { .. }
@@ -48,6 +49,9 @@ fn code(refusal: &Refusal) -> &'static str {
         | Refusal::KeyMismatch
         | Refusal::NotOpen { .. }
         | Refusal::Closed
+        | Refusal::HoldExpired
+        | Refusal::HoldProcessed { .. }
+        | Refusal::HoldKeyConflict
         | Refusal::Duplicate { .. }
         | Refusal::AlreadyReserved { .. }
         | Refusal::LimitReached { .. }
@@ -56,7 +60,10 @@ fn code(refusal: &Refusal) -> &'static str {
         | Refusal::SeatTaken
         | Refusal::SoldOut
         | Refusal::HeldOut { .. }
+        | Refusal::NotAvailable { .. }
         | Refusal::InUse
+        | Refusal::RoomsInUse { .. }
+        | Refusal::LockTimeout
         | Refusal::Contention
         | Refusal::Overloaded
         | Refusal::LedgerUnreachable

@@ -16,7 +16,9 @@ pub fn message(refusal: &Refusal) -> String {
         Refusal::Forbidden(Forbidden::UnknownProxy) => {
             "The request came through a proxy that this server was not told about (GATEWAY_KEY).".into()
         }
+        Refusal::Forbidden(Forbidden::AnothersHold) => "This hold belongs to another user.".into(),
         Refusal::NotFound => "It does not exist.".into(),
+        Refusal::HoldNotFound => "There is no such hold.".into(),
         Refusal::NotQueued => "This user is not in the line.".into(),
         Refusal::NoWaitingRoom => "This event has no waiting room.".into(),
         Refusal::RateLimited { .. } => "Too many requests; ask again shortly.".into(),
@@ -25,6 +27,10 @@ pub fn message(refusal: &Refusal) -> String {
         Refusal::KeyMismatch => "This Idempotency-Key was used for another request.".into(),
         Refusal::NotOpen { .. } => "The sale is not open.".into(),
         Refusal::Closed => "The sale is closed.".into(),
+        Refusal::HoldExpired => "The hold has expired.".into(),
+        Refusal::HoldProcessed { confirmed: Some(_) } => "The hold was confirmed already.".into(),
+        Refusal::HoldProcessed { confirmed: None } => "The hold was cancelled already.".into(),
+        Refusal::HoldKeyConflict => "This clientHoldKey belongs to another user's hold.".into(),
         Refusal::Duplicate { .. } => "This user has just reserved.".into(),
         Refusal::AlreadyReserved { .. } => "This user already has a reservation.".into(),
         Refusal::LimitReached { .. } => "This user holds as much as the limit allows.".into(),
@@ -33,8 +39,13 @@ pub fn message(refusal: &Refusal) -> String {
         Refusal::SeatTaken => "Somebody else has this seat.".into(),
         Refusal::HeldOut { .. } => "No seat is free, but some are on hold and may come back.".into(),
         Refusal::SoldOut => "No seat is left.".into(),
+        Refusal::NotAvailable { nights, .. } if !nights.is_empty() => "No room is free on some of these nights.".into(),
+        Refusal::NotAvailable { .. } => "Some of these seats are not free.".into(),
         Refusal::InUse => "It is in use: reservations stand.".into(),
-        Refusal::Contention => "Too many wanted it at once; ask again.".into(),
+        Refusal::RoomsInUse { least } => {
+            format!("It is in use: {least} rooms are confirmed or held on some night.")
+        }
+        Refusal::Contention | Refusal::LockTimeout => "Too many wanted it at once; ask again.".into(),
         Refusal::Overloaded => "Too many requests are waiting; ask again shortly.".into(),
         Refusal::LedgerUnreachable => "The ledger cannot be reached; ask again shortly.".into(),
         Refusal::DoorUnreachable => "The door cannot be reached; ask again shortly.".into(),
@@ -59,6 +70,8 @@ fn invalid(fault: &Fault) -> String {
         Problem::OutOfRange { least, most } => format!("{field} must be from {least} to {most}."),
         Problem::NotAPhone => format!("{field} is not a telephone number."),
         Problem::NotAMoment => format!("{field} is not a time such as 2026-12-24T18:00:00Z."),
+        Problem::NotADate => format!("{field} is not a date such as 2026-12-24."),
+        Problem::Dates { least, most } => format!("{field} must be from {least} to {most}."),
         Problem::OneOf(words) => format!("{field} must be one of: {}.", words.join(", ")),
     }
 }

@@ -8,11 +8,15 @@
 //! | `dup:user:{e:1}:<user>`   | string          | `<name> <end ms>`: a request of this user is running |
 //! | `dup:ip:{e:1}:<address>`  | hash            | `count`, `end`: budget of an address                 |
 //! | `left:{e:1}`              | hash            | `n free held first_end state at`: a hint             |
+//! | `hold:{r:7}:<holdId>`     | string          | a live hold, for onlookers; nothing reads it         |
+//! | `hold-count:{r:7}:<date>` | ZSET by end     | live holds on a night, for onlookers                 |
 //! | `live:{e:1}`              | sharded channel | changes                                              |
 //!
 //! TTLs are longer than what they belong to, and only collect garbage: ends are in the values.
 
 use rules::ids::{Address, EventId, RequestName, User};
+use rules::nights::Night;
+use rules::subject::{HoldId, Subject};
 
 pub fn sequence(event: EventId) -> String {
     format!("fcfs:seq:{{e:{event}}}")
@@ -41,6 +45,22 @@ pub fn left(event: EventId) -> String {
     format!("left:{{e:{event}}}")
 }
 
+/// The tag of a subject: `{e:1}`, `{r:7}`.
+fn tag(subject: Subject) -> String {
+    match subject {
+        Subject::Event(event) => format!("{{e:{event}}}"),
+        Subject::RoomType(room_type) => format!("{{r:{room_type}}}"),
+    }
+}
+
+pub fn hold(subject: Subject, id: HoldId) -> String {
+    format!("hold:{}:{id}", tag(subject))
+}
+
+pub fn hold_count(subject: Subject, night: Night) -> String {
+    format!("hold-count:{}:{night}", tag(subject))
+}
+
 pub fn live(event: EventId) -> String {
     format!("live:{{e:{event}}}")
 }
@@ -62,6 +82,9 @@ mod tests {
             let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
             assert_eq!(tag, Some("e:7"), "{key}");
         }
+        let room = Subject::RoomType(rules::subject::RoomTypeId(7));
+        assert_eq!(hold(room, HoldId { subject: room, n: 12 }), "hold:{r:7}:hr7-12");
+        assert_eq!(hold_count(room, Night(20_811)), "hold-count:{r:7}:2026-12-24");
         let v6 = address(event, &Address::V6([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1]));
         assert_eq!(v6, "dup:ip:{e:7}:2001:db8:0:1");
         assert_eq!(address(event, &Address::V4([10, 0, 0, 1])), "dup:ip:{e:7}:10.0.0.1");

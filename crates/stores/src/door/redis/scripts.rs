@@ -12,6 +12,7 @@ pub(super) struct Scripts {
     pub open: Script,
     pub settle: Script,
     pub left: Script,
+    pub holds: Script,
 }
 
 impl Scripts {
@@ -21,6 +22,7 @@ impl Scripts {
             open: Script::new(OPEN),
             settle: Script::new(SETTLE),
             left: Script::new(LEFT),
+            holds: Script::new(include_str!("scripts/holds.lua")),
         }
     }
 }

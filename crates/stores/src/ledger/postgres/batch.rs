@@ -5,34 +5,36 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::future::{try_join, try_join3, try_join4};
-use rules::command::{Action, Command};
-use rules::decide::{self, Answer, Decision, Known};
+use rules::command::Command;
+use rules::decide::{self, Answer, Decision, Known, Writes};
 use rules::event::Event;
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
+use rules::subject::Subject;
 use rules::time::Moment;
 use tokio_postgres::Row;
 
 use super::known::Reads;
 use super::resolve::{self, Unknown};
+use super::seat_holds::{HoldReads, HoldWrites};
 use super::session::{Session, within};
 use super::trouble::Trouble;
 use super::writes::{Page, Writer};
 use super::{Inner, planted, rows};
-use crate::ledger::{Batch, Committed, Fault};
+use crate::ledger::{Batch, Committed, Fault, Holds};
 
 /// How one attempt ended.
-enum Tried {
-    Done(Committed),
+pub enum Tried<T = Committed> {
+    Done(T),
     NoSuchEvent,
     /// COMMIT was sent, and nobody said how it ended.
-    Unknown(Unknown),
+    Unknown(Unknown<T>),
 }
 
 pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
     let Some(hall) = ledger.hall(batch.event).await.map_err(Trouble::fault)? else { return Err(Fault::NoSuchEvent) };
-    let only_wanted = batch.commands.iter().all(|command| matches!(command.action, Action::Reserve(_)));
-    if only_wanted && ledger.nothing_left(batch.event) {
+    let only_wanted = batch.commands.iter().all(|command| command.action.wants_a_seat());
+    if only_wanted && ledger.hint(batch.event).finished {
         let refused = refuse(ledger, batch, &hall).await.map_err(Trouble::fault)?;
         if let Some(refused) = refused {
             return Ok(refused);
@@ -48,7 +50,7 @@ pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
     let committed = match tried.map_err(Trouble::fault)? {
         Tried::Done(committed) => committed,
         Tried::NoSuchEvent => return Err(Fault::NoSuchEvent),
-        Tried::Unknown(unknown) => resolve::resolve(ledger, batch.event, unknown).await?,
+        Tried::Unknown(unknown) => resolve::resolve(ledger, Subject::Event(batch.event), unknown).await?,
     };
     ledger.learn(&committed.event);
     Ok(committed)
@@ -59,61 +61,86 @@ pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
 async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Option<Committed>, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
+    let holds = HoldReads::where_wanted(&session, batch, ledger.hint(batch.event).holds).await?;
     session.dirty();
     let begin = session.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     let event = async { session.query_opt(&reads.event, &[&batch.event.0]).await };
-    let known = reads.known(&session, batch.event, &batch.commands);
+    let known = reads.known(&session, batch.event, &batch.commands, holds.as_ref());
     let end = session.batch_execute("COMMIT");
     let ((), event, raw, ()) = within(try_join4(begin, event, known, end)).await??;
     session.clean();
     let Some(row) = event else { return Ok(None) };
     let (event, newest) = rows::event(&row, hall.clone())?;
-    let now = Moment(row.try_get(11)?).max(newest);
-    let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    let now = Moment(row.try_get(13)?).max(newest);
     ledger.learn(&event);
-    Ok(writes.is_empty().then_some(Committed { answers, event: after }))
+    if event.counts.held > 0 && raw.holds.is_none() {
+        return Ok(None);
+    }
+    let decision = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    Ok(decision.writes.is_empty().then(|| committed(decision).0))
 }
 
 async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tried, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
     let writer = Writer::prepare(&session).await?;
+    let holds = HoldReads::where_wanted(&session, batch, ledger.hint(batch.event).holds).await?;
     session.dirty();
-    let (row, now, raw) = {
+    let (row, now, mut raw) = {
         let lock_statement = planted::lock(ledger, &session, &reads).await?;
         let begin = session.batch_execute("BEGIN");
         let lock = async { session.query_opt(&lock_statement, &[&batch.event.0]).await };
         let now = session.query_one(&reads.now, &[]);
-        let known = reads.known(&session, batch.event, &batch.commands);
+        let known = reads.known(&session, batch.event, &batch.commands, holds.as_ref());
         let ((), row, now, raw) = within(try_join4(begin, lock, now, known)).await??;
         (row, now, raw)
     };
     let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
     let (event, now) = locked(ledger, &row, &now, hall)?;
-    let Decision { answers, writes, after } = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
-    let Some(first) = writes.history.first().map(|entry| entry.n) else {
-        return ended(session, Tried::Done(Committed { answers, event: after })).await;
-    };
+    if event.counts.held > 0 && raw.holds.is_none() {
+        // Another server's holds: read under the same lock, in one more round trip.
+        let needs = decide::needs(&batch.commands);
+        let holds = HoldReads::prepare(&session).await?;
+        raw.holds = Some(within(holds.read(&session, batch.event, &needs)).await??);
+    }
+    let decision = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
     let id = uuid::Uuid::new_v4().to_string();
-    let page = Page { before: &event, after: &after, writes: &writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: &id };
+    let Decision { writes, after, .. } = &decision;
+    let holds = HoldWrites::where_needed(&session, writes).await?;
+    let (key_ttl_ms, batch) = (ledger.key_ttl_ms, &*id);
+    let page = Page { before: &event, after, writes, holds: holds.as_ref(), now, key_ttl_ms, batch };
+    let Some(first) = writes.history.first().map(|entry| entry.n) else {
+        if !writes.is_empty() {
+            within(writer.write(&session, &page)).await??;
+        }
+        return ended(session, Tried::Done(committed(decision).0)).await;
+    };
     #[cfg(feature = "planted")]
     if ledger.planted == planted::Bug::AnswerBeforeCommit {
-        planted::write_later(session, writer, (event, after.clone()), writes, now, id);
-        return Ok(Tried::Done(Committed { answers, event: after }));
+        let after = after.clone();
+        let (committed, writes) = committed(decision);
+        planted::write_later(session, writer, (event, after), writes, now, id);
+        return Ok(Tried::Done(committed));
     }
     let written = within(try_join(writer.write(&session, &page), session.batch_execute("COMMIT"))).await;
-    let committed = Committed { answers, event: after };
-    finish(session, written.map(|result| result.map(|_| ())), committed, first, id)
+    finish(session, written.map(|result| result.map(|_| ())), committed(decision).0, first, id)
+}
+
+/// What is told of a decision, and what was to be written.
+fn committed(decision: Decision) -> (Committed, Writes) {
+    let Decision { answers, writes, after, first_end } = decision;
+    let changed = writes.holds_changed.iter().chain(&writes.holds_begun).cloned().collect();
+    (Committed { answers, event: after, holds: Holds { first_end, changed } }, writes)
 }
 
 /// What the answer to COMMIT, or its absence, says.
-fn finish(
+pub fn finish<T>(
     mut session: Session,
     written: Result<Result<(), tokio_postgres::Error>, Trouble>,
-    committed: Committed,
+    committed: T,
     first: u64,
     id: String,
-) -> Result<Tried, Trouble> {
+) -> Result<Tried<T>, Trouble> {
     match written {
         Ok(Ok(())) => {
             session.clean();
@@ -132,7 +159,7 @@ fn finish(
 }
 
 /// Nothing was written: the transaction only has to let go of its lock.
-async fn ended(mut session: Session, tried: Tried) -> Result<Tried, Trouble> {
+pub async fn ended<T>(mut session: Session, tried: Tried<T>) -> Result<Tried<T>, Trouble> {
     within(session.batch_execute("COMMIT")).await??;
     session.clean();
     Ok(tried)
@@ -169,17 +196,19 @@ async fn one_by_one(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<T
     let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
     let (mut event, now) = locked(ledger, &row, &now, hall)?;
     let id = uuid::Uuid::new_v4().to_string();
-    let mut first = None;
+    let (mut first, mut holds) = (None, Holds::default());
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     for i in decide::order(&batch.commands) {
         let command = std::slice::from_ref(&batch.commands[i]);
         within(session.batch_execute("SAVEPOINT request")).await??;
         let alone = alone(ledger, &session, &reads, &writer, &event, command, batch, now, &id).await;
         match alone {
-            Ok(Decision { answers: mut answer, writes, after }) => {
+            Ok(Decision { answers: mut answer, writes, after, first_end }) => {
                 within(session.batch_execute("RELEASE request")).await??;
                 first = first.or(writes.history.first().map(|entry| entry.n));
                 event = after;
+                holds.first_end = first_end;
+                holds.changed.extend(writes.holds_changed.into_iter().chain(writes.holds_begun));
                 answers[i] = answer.pop().unwrap_or(answers[i].clone());
             }
             Err(Trouble::Lasting(why)) => {
@@ -189,7 +218,7 @@ async fn one_by_one(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<T
             Err(trouble) => return Err(trouble),
         }
     }
-    let committed = Committed { answers, event };
+    let committed = Committed { answers, event, holds };
     let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
     let written = within(session.batch_execute("COMMIT")).await;
     finish(session, written, committed, first, id)
@@ -207,11 +236,14 @@ async fn alone(
     now: Moment,
     id: &str,
 ) -> Result<Decision, Trouble> {
-    let raw = within(reads.known(session, batch.event, command)).await??;
+    let holds = HoldReads::where_wanted(session, batch, event.counts.held > 0).await?;
+    let raw = within(reads.known(session, batch.event, command, holds.as_ref())).await??;
     let decision = decided(event, raw.understand()?, command, batch, now)?;
     if !decision.writes.is_empty() {
         let Decision { writes, after, .. } = &decision;
-        let page = Page { before: event, after, writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: id };
+        let holds = HoldWrites::where_needed(session, writes).await?;
+        let (key_ttl_ms, batch) = (ledger.key_ttl_ms, id);
+        let page = Page { before: event, after, writes, holds: holds.as_ref(), now, key_ttl_ms, batch };
         within(writer.write(session, &page)).await??;
     }
     Ok(decision)

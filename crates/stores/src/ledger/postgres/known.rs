@@ -1,6 +1,6 @@
 //! What must be read to decide a batch, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join4};
+use futures_util::future::{OptionFuture, try_join3};
 use rules::command::Command;
 use rules::decide::{Known, needs};
 use rules::ids::{EventId, User};
@@ -8,6 +8,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::queries;
 use super::rows;
+use super::seat_holds::{HoldReads, RawHolds};
 use super::session::Session;
 use super::trouble::Trouble;
 
@@ -21,6 +22,8 @@ pub struct Reads {
     answers: Statement,
     sales: Statement,
     free_seats: Statement,
+    rows_of_seats: Statement,
+    gaps: Statement,
 }
 
 impl Reads {
@@ -33,11 +36,20 @@ impl Reads {
             answers: session.prepared(queries::ANSWERS).await?,
             sales: session.prepared(queries::SALES).await?,
             free_seats: session.prepared(queries::FREE_SEATS).await?,
+            rows_of_seats: session.prepared(queries::ROWS_OF_SEATS).await?,
+            gaps: session.prepared(queries::GAPS).await?,
         })
     }
 
     /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
-    pub async fn known(&self, session: &Session, event: EventId, commands: &[Command]) -> Result<Raw, Error> {
+    /// `holds`: where something is on hold, as far as is known, or is asked for.
+    pub async fn known(
+        &self,
+        session: &Session,
+        event: EventId,
+        commands: &[Command],
+        holds: Option<&HoldReads>,
+    ) -> Result<Raw, Error> {
         let needs = needs(commands);
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let (key_users, keys): (Vec<&str>, Vec<&str>) =
@@ -50,9 +62,17 @@ impl Reads {
             (!keys.is_empty()).then_some(async { session.query(&self.answers, &[&event.0, &key_users, &keys]).await });
         let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
         let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
-        let (holdings, answers, sales, free) =
-            try_join4(rows_of(holdings), rows_of(answers), rows_of(sales), rows_of(free)).await?;
-        Ok(Raw { holdings, answers, sales, free })
+        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
+        let chosen =
+            (!seats.is_empty()).then_some(async { session.query(&self.rows_of_seats, &[&event.0, &seats]).await });
+        let most = needs.gaps as i64;
+        let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
+        let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
+        let stock = try_join3(rows_of(free), rows_of(chosen), rows_of(gaps));
+        let holds = OptionFuture::from(holds.map(|holds| holds.read(session, event, &needs)));
+        let holds = async { holds.await.transpose() };
+        let ((holdings, answers, sales), (free, chosen, gaps), holds) = try_join3(people, stock, holds).await?;
+        Ok(Raw { holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps, holds })
     }
 }
 
@@ -66,6 +86,11 @@ pub struct Raw {
     answers: Vec<Row>,
     sales: Vec<Row>,
     free: Vec<Row>,
+    chosen: Vec<Row>,
+    gaps: Vec<Row>,
+    gaps_wanted: usize,
+    /// None: nobody looked.
+    pub holds: Option<RawHolds>,
 }
 
 impl Raw {
@@ -74,8 +99,13 @@ impl Raw {
             holdings: rows::holdings(&self.holdings)?,
             answers: rows::answers(&self.answers)?,
             free: rows::seats(&self.free)?,
+            rows: rows::seat_rows(&self.chosen)?,
+            gaps: (self.gaps_wanted > 0).then(|| rows::gaps(&self.gaps, self.gaps_wanted)).transpose()?,
             ..Known::default()
         };
+        if let Some(holds) = &self.holds {
+            (known.holds, known.first_end) = holds.understand()?;
+        }
         for row in &self.sales {
             let sale = rows::sale(row)?;
             known.sales.insert(sale.n, sale);

@@ -17,6 +17,7 @@ pub const LOCK_FAMILY: i32 = 0x7469_636b;
 pub const LOCK_MIGRATION: i32 = 1;
 pub const LOCK_NEW_EVENT: i32 = 2;
 pub const LOCK_ONLY_SERVER: i32 = 3;
+pub const LOCK_NEW_ROOM_TYPE: i32 = 4;
 
 const OLDEST_SERVER: i32 = 150_000;
 

@@ -5,16 +5,16 @@
 use std::time::Duration;
 
 use futures_util::future::try_join4;
-use rules::ids::EventId;
+use rules::subject::Subject;
 
 use super::session::within;
 use super::trouble::Trouble;
 use super::{Inner, planted, queries};
-use crate::ledger::{Committed, Fault};
+use crate::ledger::Fault;
 
 /// A batch whose end is not known.
-pub struct Unknown {
-    pub committed: Committed,
+pub struct Unknown<T> {
+    pub committed: T,
     /// Its first history number, and the id that its row carries if it is there.
     pub first: u64,
     pub id: String,
@@ -24,41 +24,46 @@ pub struct Unknown {
 const UNTIL: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(50);
 
-pub async fn resolve(ledger: &Inner, event: EventId, unknown: Unknown) -> Result<Committed, Fault> {
-    match tokio::time::timeout(UNTIL, looked_up(ledger, event, &unknown)).await {
+pub async fn resolve<T>(ledger: &Inner, subject: Subject, unknown: Unknown<T>) -> Result<T, Fault> {
+    match tokio::time::timeout(UNTIL, looked_up(ledger, subject, unknown.first, &unknown.id)).await {
         Ok(true) => {
-            tracing::info!(%event, n = unknown.first, "the batch had been committed");
+            tracing::info!(%subject, n = unknown.first, "the batch had been committed");
             Ok(unknown.committed)
         }
         Ok(false) => Err(Fault::Passing("the connection broke before the commit".into())),
         Err(_) => {
-            tracing::error!(%event, n = unknown.first, "whether a batch was committed is not known");
+            tracing::error!(%subject, n = unknown.first, "whether a batch was committed is not known");
             Err(Fault::Unreachable("the connection broke at the commit".into()))
         }
     }
 }
 
 /// Asks until there is an answer.
-async fn looked_up(ledger: &Inner, event: EventId, unknown: &Unknown) -> bool {
+async fn looked_up(ledger: &Inner, subject: Subject, first: u64, id: &str) -> bool {
     loop {
-        match happened(ledger, event, unknown).await {
+        match happened(ledger, subject, first, id).await {
             Ok(happened) => return happened,
-            Err(trouble) => tracing::warn!(%event, ?trouble, "not known yet"),
+            Err(trouble) => tracing::warn!(%subject, ?trouble, "not known yet"),
         }
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-async fn happened(ledger: &Inner, event: EventId, unknown: &Unknown) -> Result<bool, Trouble> {
+async fn happened(ledger: &Inner, subject: Subject, first: u64, id: &str) -> Result<bool, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let bare = planted::reads_back_without_lock(ledger);
-    let lock = session.prepared(if bare { queries::EVENT } else { queries::LOCK_EVENT }).await?;
+    let (lock, row) = match subject {
+        Subject::Event(event) if bare => (queries::EVENT, event.0),
+        Subject::Event(event) => (queries::LOCK_EVENT, event.0),
+        Subject::RoomType(room_type) => (queries::LOCK_ROOM_TYPE, room_type.0),
+    };
+    let lock = session.prepared(lock).await?;
     let committed = session.prepared(queries::BATCH_COMMITTED).await?;
     session.dirty();
-    let first = unknown.first as i64;
+    let (first, history) = (first as i64, subject.row());
     let begin = session.batch_execute("BEGIN");
-    let locked = async { session.query_opt(&lock, &[&event.0]).await };
-    let found = async { session.query_one(&committed, &[&event.0, &first, &unknown.id]).await };
+    let locked = async { session.query_opt(&lock, &[&row]).await };
+    let found = async { session.query_one(&committed, &[&history, &first, &id]).await };
     let end = session.batch_execute("COMMIT");
     let ((), _, found, ()) = within(try_join4(begin, locked, found, end)).await??;
     session.clean();

@@ -8,6 +8,7 @@ use rules::event::{Counts, Event, State};
 use rules::history::{Entry, Happened};
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
+use rules::stock::{self, Gap};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
@@ -49,9 +50,12 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             n: row.try_get::<_, i64>(7)? as u64,
             cursor: row.try_get::<_, i32>(8)? as u32,
             sold: row.try_get::<_, i32>(9)? as u32,
+            held: row.try_get::<_, i32>(10)? as u32,
+            came_back: row.try_get::<_, i32>(11)? as u32,
+            lapsed: 0,
         },
     };
-    Ok((event, Moment(row.try_get(10)?)))
+    Ok((event, Moment(row.try_get(12)?)))
 }
 
 pub fn holdings(rows: &[Row]) -> Result<HashMap<User, Vec<Holding>>, Trouble> {
@@ -87,6 +91,33 @@ pub fn seats(rows: &[Row]) -> Result<Vec<Seat>, Trouble> {
     rows.iter().map(|row| Ok(Seat(row.try_get::<_, i32>(0)? as u32))).collect()
 }
 
+/// Seats with their kind, owner and end.
+pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::Row>, Trouble> {
+    rows.iter()
+        .map(|row| {
+            let kind: &str = row.try_get(1)?;
+            let owner = row.try_get::<_, Option<&str>>(2)?.map(User::stored);
+            let found = match (kind, owner, row.try_get(3)?) {
+                ("free", ..) => stock::Row::Free,
+                ("sold", owner, _) => stock::Row::Sold { owner },
+                ("held", Some(owner), Some(ends_at)) => stock::Row::Held { owner, ends_at: Moment(ends_at) },
+                _ => return Err(unknown(kind)),
+            };
+            Ok((Seat(row.try_get::<_, i32>(0)? as u32), found))
+        })
+        .collect()
+}
+
+/// The lowest `most` gaps, in order.
+pub fn gaps(rows: &[Row], most: usize) -> Result<Vec<Gap>, Trouble> {
+    let seat = |row: &Row, column| Ok::<_, Trouble>(Seat(row.try_get::<_, i32>(column)? as u32));
+    let gaps = rows.iter().map(|row| Ok(Gap { first: seat(row, 0)?, last: seat(row, 1)? }));
+    let mut gaps: Vec<Gap> = gaps.collect::<Result<_, Trouble>>()?;
+    gaps.sort_unstable_by_key(|gap| gap.first);
+    gaps.truncate(most);
+    Ok(gaps)
+}
+
 pub fn sale(row: &Row) -> Result<Sale, Trouble> {
     let owner: Option<&str> = row.try_get(2)?;
     let unit: (Option<i32>, Option<i32>) = (row.try_get(3)?, row.try_get(4)?);
@@ -120,9 +151,10 @@ pub fn entry(row: &Row) -> Result<Entry, Trouble> {
         by_admin: row.try_get(4)?,
         number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(6)?),
+        hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
 }
 
-fn unknown(word: &str) -> Trouble {
+pub fn unknown(word: &str) -> Trouble {
     Trouble::Broken(format!("unknown word {word:?}"))
 }

@@ -13,6 +13,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement};
 
 use super::queries;
+use super::seat_holds::HoldWrites;
 use super::session::Session;
 use super::trouble::Trouble;
 
@@ -31,13 +32,15 @@ pub struct Page<'a> {
     pub before: &'a Event,
     pub after: &'a Event,
     pub writes: &'a Writes,
+    /// Where holds are written too.
+    pub holds: Option<&'a HoldWrites>,
     pub now: Moment,
     pub key_ttl_ms: i64,
     /// The batch's own id, written into its first history row.
     pub batch: &'a str,
 }
 
-type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+pub type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 impl Writer {
     pub async fn prepare(session: &Session) -> Result<Writer, Trouble> {
@@ -67,9 +70,12 @@ impl Writer {
                 sent.push(Box::pin(sell(session, statement, id, sales)));
             }
         }
+        if let Some(holds) = page.holds {
+            holds.send(session, id, writes, &mut sent);
+        }
         sent.push(Box::pin(self.append(session, page)));
         if !writes.answers.is_empty() {
-            sent.push(Box::pin(self.keep(session, id, &writes.answers)));
+            sent.push(Box::pin(keep(session, &self.keep_answers, id, &writes.answers)));
             let old = now.0 - page.key_ttl_ms;
             sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&id, &old]).await }));
         }
@@ -86,30 +92,23 @@ impl Writer {
         let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
         let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
         let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
+        let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
         let first = n.first().copied();
-        let row: [&(dyn ToSql + Sync); 10] =
-            [&page.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &first, &page.batch];
+        let row: [&(dyn ToSql + Sync); 11] =
+            [&page.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &hold, &first, &page.batch];
         execute(session, &self.append_history, &row).await
-    }
-
-    async fn keep(&self, session: &Session, id: i64, new: &[NewAnswer]) -> Result<(), Error> {
-        let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
-        let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
-        let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
-        let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
-        // Plain data: writing it as JSON cannot fail.
-        let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
-        execute(session, &self.keep_answers, &[&id, &user, &key, &content, &at, &kept]).await
     }
 
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
-        let row: [&(dyn ToSql + Sync); 11] = [
+        let row: [&(dyn ToSql + Sync); 13] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
             &(counts.cursor as i32),
             &(counts.sold as i32),
+            &(counts.held as i32),
+            &(counts.came_back as i32),
             &now.0,
             &&*after.name,
             &(after.max_per_user as i32),
@@ -119,6 +118,16 @@ impl Writer {
         ];
         execute(session, &self.move_counts, &row).await
     }
+}
+
+pub async fn keep(session: &Session, statement: &Statement, subject: i64, new: &[NewAnswer]) -> Result<(), Error> {
+    let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
+    let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
+    let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
+    let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
+    // Plain data: writing it as JSON cannot fail.
+    let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
+    execute(session, statement, &[&subject, &user, &key, &content, &at, &kept]).await
 }
 
 async fn sell(session: &Session, statement: &Statement, id: i64, sales: &[Sale]) -> Result<(), Error> {
@@ -134,6 +143,6 @@ async fn sell(session: &Session, statement: &Statement, id: i64, sales: &[Sale])
     execute(session, statement, &[&id, &seat, &owner, &unit, &limit, &n, &at, &number, &buyer, &phone]).await
 }
 
-async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
+pub async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
     session.execute(statement, row).await.map(|_| ())
 }

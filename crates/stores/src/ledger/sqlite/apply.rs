@@ -4,22 +4,20 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rules::decide::{self, Answer, Decision, KeptAnswer, Known};
+use rules::decide::{self, Answer, Decision, KeptAnswer, Known, NewAnswer};
 use rules::event::{Event, NewEvent, State};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::{Hall, Sale};
+use rules::stock::Gap;
 use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
 use super::rows::{self, Halls};
-use super::{queries, trouble};
-use crate::ledger::{Batch, Committed};
-
-/// How a batch is run: together, or with care.
-pub type Run = fn(&Connection, &Halls, &Batch, Moment) -> Result<Option<Committed>>;
+use super::{queries, seat_holds, trouble};
+use crate::ledger::{Batch, Committed, Holds};
 
 /// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
 /// every command runs alone, so that only the guilty one fails.
@@ -35,11 +33,16 @@ pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Re
 
 fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    let mut holds = Holds::default();
     for i in decide::order(&batch.commands) {
         let alone =
             Batch { event: batch.event, commands: Arc::new(vec![batch.commands[i].clone()]), terms: batch.terms };
         match within_savepoint(conn, || together(conn, halls, &alone, now)) {
-            Ok(Some(committed)) => answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone()),
+            Ok(Some(committed)) => {
+                answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone());
+                holds.first_end = committed.holds.first_end;
+                holds.changed.extend(committed.holds.changed);
+            }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
                 tracing::error!(event = %batch.event, %error, "a request was refused by the database");
@@ -47,11 +50,11 @@ fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> R
             Err(error) => return Err(error),
         }
     }
-    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event }))
+    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event, holds }))
 }
 
 /// All of `work` or none of it.
-fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     conn.prepare_cached("SAVEPOINT step")?.execute([])?;
     let result = work();
     // Some errors end the whole transaction; then there is no savepoint to go back to.
@@ -72,18 +75,21 @@ pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) ->
 
 fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
     let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
-    let known = read(conn, batch)?;
-    let Decision { answers, writes, after } = decide::decide(&event, known, &batch.commands, &batch.terms, now);
+    let known = read(conn, &event, batch, now)?;
+    let Decision { answers, writes, after, first_end } =
+        decide::decide(&event, known, &batch.commands, &batch.terms, now);
     if !writes.is_empty() {
         write(conn, &event, &after, &writes, now)?;
     }
-    Ok(Some(Committed { answers, event: after }))
+    let changed = writes.holds_changed.into_iter().chain(writes.holds_begun).collect();
+    Ok(Some(Committed { answers, event: after, holds: Holds { first_end, changed } }))
 }
 
-fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
+fn read(conn: &Connection, found: &Event, batch: &Batch, now: Moment) -> Result<Known> {
     let needs = decide::needs(&batch.commands);
     let event = batch.event.0;
-    let mut known = Known { holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
+    let (holds, first_end) = seat_holds::known(conn, found, &needs, now)?;
+    let mut known = Known { holds, first_end, holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
     let mut holdings = conn.prepare_cached(queries::HOLDINGS)?;
     for user in needs.users {
         let mine: Vec<_> = holdings.query_map(params![user.as_str(), event], rows::holding)?.collect::<Result<_>>()?;
@@ -105,7 +111,14 @@ fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
             known.sales.insert(n, sale);
         }
     }
-    if needs.free_seats > 0 {
+    for seat in needs.seats {
+        let row = conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
+        known.rows.extend(row.map(|row| (seat, row)));
+    }
+    if needs.gaps > 0 {
+        known.gaps = Some(gaps(conn, found, needs.gaps)?);
+    }
+    if needs.free_seats > 0 && found.counts.came_back > 0 {
         let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
         known.free =
             free.query_map((event, needs.free_seats as i64), |row| row.get(0).map(Seat))?.collect::<Result<_>>()?;
@@ -113,7 +126,31 @@ fn read(conn: &Connection, batch: &Batch) -> Result<Known> {
     Ok(known)
 }
 
-fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
+/// The lowest gaps behind the cursor. Where nobody chose a seat there is one, and nothing to read.
+fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
+    let mut gaps = Vec::new();
+    let mut before = event.counts.cursor;
+    if event.counts.chosen_ahead() {
+        let mut statement = conn.prepare_cached(queries::ROWS_AHEAD)?;
+        let mut rows = statement.query((event.id.0, before))?;
+        while let Some(row) = rows.next()? {
+            let seat: u32 = row.get(0)?;
+            if seat > before + 1 {
+                gaps.push(Gap { first: Seat(before + 1), last: Seat(seat - 1) });
+                if gaps.len() == most {
+                    return Ok(gaps);
+                }
+            }
+            before = seat;
+        }
+    }
+    if before < event.seat_count() {
+        gaps.push(Gap { first: Seat(before + 1), last: Seat(event.seat_count()) });
+    }
+    Ok(gaps)
+}
+
+pub fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
     let kept: String = row.get(2)?;
     Ok(KeptAnswer {
         content: row.get(0)?,
@@ -140,6 +177,7 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         sell.raw_bind_parameter(11, hall_seats)?;
         sell.raw_execute()?;
     }
+    seat_holds::write(conn, id, hall_seats, writes)?;
     let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
     for entry in &writes.history {
         append.execute(params![
@@ -151,19 +189,10 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
             entry.by_admin,
             entry.number.map(|n| n.0 as i64),
             entry.at.0,
+            entry.hold.map(|n| n as i64),
         ])?;
     }
-    for new in &writes.answers {
-        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
-        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
-            id.0,
-            new.user.as_str(),
-            &*new.key,
-            new.answer.content,
-            new.answer.at.0,
-            kept
-        ])?;
-    }
+    keep_answers(conn, id.0, &writes.answers)?;
     if writes.event_changed {
         conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
             id.0,
@@ -182,8 +211,25 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         counts.n as i64,
         counts.cursor,
         counts.sold,
+        counts.held,
+        counts.came_back,
         now.0
     ])?)
+}
+
+pub fn keep_answers(conn: &Connection, subject: i64, answers: &[NewAnswer]) -> Result<()> {
+    for new in answers {
+        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
+        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
+            subject,
+            new.user.as_str(),
+            &*new.key,
+            new.answer.content,
+            new.answer.at.0,
+            kept
+        ])?;
+    }
+    Ok(())
 }
 
 /// Parameters 1 to 10 of both statements that sell.
@@ -202,7 +248,7 @@ fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &
 }
 
 /// A guarded write that hit anything but its one row means that the rules and the rows disagree.
-fn exactly_one(changed: usize) -> Result<()> {
+pub fn exactly_one(changed: usize) -> Result<()> {
     if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
 }
 
@@ -243,7 +289,8 @@ pub fn create_event(
         None::<&str>,
         true,
         None::<i64>,
-        now.0
+        now.0,
+        None::<i64>
     ])?;
     rows::event(conn, halls, EventId(id))
 }

@@ -8,6 +8,7 @@ use rules::event::{Counts, Event, State};
 use rules::history::{Entry, Happened};
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
+use rules::stock;
 use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
@@ -76,12 +77,31 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
         state: State::named(&state).ok_or_else(|| unknown(4, &state))?,
         deleted: row.get(5)?,
         created_at: Moment(row.get(6)?),
-        counts: Counts { n: row.get::<_, i64>(7)? as u64, cursor: row.get(8)?, sold: row.get(9)? },
+        counts: Counts {
+            n: row.get::<_, i64>(7)? as u64,
+            cursor: row.get(8)?,
+            sold: row.get(9)?,
+            held: row.get(10)?,
+            came_back: row.get(11)?,
+            lapsed: 0,
+        },
     }))
 }
 
 pub fn holding(row: &Row<'_>) -> Result<Holding> {
     Ok(Holding { seat: Seat(row.get(0)?), n: row.get::<_, i64>(1)? as u64, unit: row.get(2)?, at: Moment(row.get(3)?) })
+}
+
+/// A seat's row: kind, owner, end.
+pub fn seat_row(row: &Row<'_>) -> Result<stock::Row> {
+    let kind: String = row.get(0)?;
+    let owner = row.get::<_, Option<String>>(1)?.map(|owner| User::stored(&owner));
+    match (kind.as_str(), owner, row.get(2)?) {
+        ("free", ..) => Ok(stock::Row::Free),
+        ("sold", owner, _) => Ok(stock::Row::Sold { owner }),
+        ("held", Some(owner), Some(ends_at)) => Ok(stock::Row::Held { owner, ends_at: Moment(ends_at) }),
+        _ => Err(unknown(0, &kind)),
+    }
 }
 
 pub fn sale(row: &Row<'_>) -> Result<Sale> {
@@ -115,9 +135,10 @@ pub fn entry(row: &Row<'_>) -> Result<Entry> {
         by_admin: row.get(4)?,
         number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.get(6)?),
+        hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
 }
 
-fn unknown(column: usize, word: &str) -> Error {
+pub fn unknown(column: usize, word: &str) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
 }

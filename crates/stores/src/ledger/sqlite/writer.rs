@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use rules::event::{Event, NewEvent};
 use rules::ids::EventId;
+use rules::stays::{NewRoomType, RoomType};
 use rules::time::{Clock, Moment};
 use rusqlite::{Connection, OptionalExtension, Result};
 use tokio::sync::oneshot;
 
 use super::flusher::{Durable, Fatal, Written};
 use super::rows::Halls;
-use super::{apply, queries, trouble};
+use super::{apply, queries, rooms, trouble};
+use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
 use crate::ledger::{Batch, Committed, Fault};
 
 type Reply<T> = oneshot::Sender<std::result::Result<T, Fault>>;
@@ -22,6 +24,8 @@ pub enum Job {
     Commit(Batch, Reply<Committed>),
     Create(NewEvent, Option<EventId>, Reply<Event>),
     Raise(EventId, Reply<u64>),
+    Rooms(RoomBatch, Reply<RoomsCommitted>),
+    CreateRooms(NewRoomType, Reply<RoomType>),
     /// Fold the log into the database and empty it.
     Close(Reply<()>),
 }
@@ -31,6 +35,8 @@ pub enum Finished {
     Commit(Option<Committed>),
     Create(Option<Event>),
     Raise(Option<u64>),
+    Rooms(Option<RoomsCommitted>),
+    CreateRooms(Option<RoomType>),
     Close,
 }
 
@@ -43,6 +49,8 @@ impl Job {
             (Job::Commit(_, reply), Finished::Commit(found)) => send(reply, found),
             (Job::Create(_, _, reply), Finished::Create(found)) => send(reply, found),
             (Job::Raise(_, reply), Finished::Raise(found)) => send(reply, found),
+            (Job::Rooms(_, reply), Finished::Rooms(found)) => send(reply, found),
+            (Job::CreateRooms(_, reply), Finished::CreateRooms(found)) => send(reply, found),
             (Job::Close(reply), Finished::Close) => send(reply, Some(())),
             (job, _) => job.refuse(Fault::Broken("a job was answered as another".into())),
         }
@@ -53,9 +61,19 @@ impl Job {
             Job::Commit(_, reply) => drop(reply.send(Err(fault))),
             Job::Create(_, _, reply) => drop(reply.send(Err(fault))),
             Job::Raise(_, reply) => drop(reply.send(Err(fault))),
+            Job::Rooms(_, reply) => drop(reply.send(Err(fault))),
+            Job::CreateRooms(_, reply) => drop(reply.send(Err(fault))),
             Job::Close(reply) => drop(reply.send(Err(fault))),
         }
     }
+}
+
+/// How the batches of a transaction are run.
+#[derive(Clone, Copy)]
+enum Care {
+    None,
+    /// Each in a savepoint, and a guilty one command by command.
+    EachAlone,
 }
 
 const GROUP_MOST: usize = 64;
@@ -106,10 +124,10 @@ impl Writer {
         }
         let number = self.durable.announce();
         let before = self.conn.total_changes();
-        let result = match self.transaction(&jobs, apply::together) {
+        let result = match self.transaction(&jobs, Care::None) {
             Err(error) if trouble::lasting(&error) => {
                 tracing::warn!(%error, "a transaction was refused; its batches run one by one");
-                self.transaction(&jobs, apply::batch)
+                self.transaction(&jobs, Care::EachAlone)
             }
             result => result,
         };
@@ -127,11 +145,11 @@ impl Writer {
         }
     }
 
-    fn transaction(&mut self, jobs: &[Job], run: apply::Run) -> Result<Vec<Finished>> {
+    fn transaction(&mut self, jobs: &[Job], care: Care) -> Result<Vec<Finished>> {
         let now = self.clock.now();
         let before = self.conn.total_changes();
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        let result = self.inside(jobs, run, now, before);
+        let result = self.inside(jobs, care, now, before);
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
@@ -139,10 +157,10 @@ impl Writer {
         result
     }
 
-    fn inside(&self, jobs: &[Job], run: apply::Run, now: Moment, before: u64) -> Result<Vec<Finished>> {
+    fn inside(&self, jobs: &[Job], care: Care, now: Moment, before: u64) -> Result<Vec<Finished>> {
         let mut finished = Vec::with_capacity(jobs.len());
         for job in jobs {
-            finished.push(self.perform(job, now, run)?);
+            finished.push(self.perform(job, now, care)?);
         }
         if before != self.conn.total_changes() {
             self.tidy(now)?;
@@ -151,10 +169,18 @@ impl Writer {
         Ok(finished)
     }
 
-    fn perform(&self, job: &Job, now: Moment, run: apply::Run) -> Result<Finished> {
+    fn perform(&self, job: &Job, now: Moment, care: Care) -> Result<Finished> {
         let (conn, halls) = (&self.conn, &*self.halls);
         Ok(match job {
-            Job::Commit(batch, _) => Finished::Commit(run(conn, halls, batch, now)?),
+            Job::Commit(batch, _) => Finished::Commit(match care {
+                Care::None => apply::together(conn, halls, batch, now)?,
+                Care::EachAlone => apply::batch(conn, halls, batch, now)?,
+            }),
+            Job::Rooms(batch, _) => Finished::Rooms(match care {
+                Care::None => rooms::together(conn, batch, now)?,
+                Care::EachAlone => rooms::batch(conn, batch, now)?,
+            }),
+            Job::CreateRooms(new, _) => Finished::CreateRooms(rooms::create(conn, new, now)?),
             Job::Create(new, id, _) => Finished::Create(apply::create_event(conn, halls, new, *id, now)?),
             Job::Raise(event, _) => Finished::Raise(self.raise(*event)?),
             Job::Close(_) => Finished::Close,

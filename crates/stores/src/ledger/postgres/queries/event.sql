@@ -1,2 +1,6 @@
-SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, changed_at, ledger_now()
+-- What has lapsed and was not turned yet is counted with it: it is free, and shown so.
+SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, changed_at, ledger_now(),
+       CASE WHEN held = 0 THEN 0 ELSE (
+           SELECT count(*)::integer FROM taken
+           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END
 FROM event WHERE id = $1

@@ -1,3 +1,3 @@
 -- The event's row. Under BEGIN IMMEDIATE nobody else can write, so this read is the lock's.
-SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold
+SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back
 FROM event WHERE id = ?1

@@ -1,0 +1,200 @@
+//! Holds: stock that is kept for somebody while they pay. One kind of row for nights and for
+//! seats; it ends by predicate, `ends_at > now` by the ledger's clock, with nobody awake for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{Seat, User};
+use crate::nights::Dates;
+use crate::outcome::{Forbidden, Refusal};
+use crate::subject::HoldId;
+use crate::time::Moment;
+
+/// Settings that decide about holds, the same for all subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldTerms {
+    pub ttl_ms: i64,
+    /// From the first hold of a chain of extensions and replacements to its last end.
+    pub max_age_ms: i64,
+    pub repeat: Repeat,
+    /// Live holds per user and subject.
+    pub per_user: u32,
+}
+
+impl Default for HoldTerms {
+    fn default() -> Self {
+        HoldTerms { ttl_ms: 600_000, max_age_ms: 1_800_000, repeat: Repeat::Same, per_user: 5 }
+    }
+}
+
+/// What the same `clientHoldKey` for the same stock gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// The same hold: a double click does not take away what is being paid.
+    Same,
+    /// A new hold in place of the old one.
+    Replace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HoldState {
+    Held,
+    Confirmed,
+    Cancelled,
+    Expired,
+    /// Another hold took its place; its id answers as if it had never been.
+    Replaced,
+}
+
+impl HoldState {
+    pub const ALL: [HoldState; 5] =
+        [HoldState::Held, HoldState::Confirmed, HoldState::Cancelled, HoldState::Expired, HoldState::Replaced];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HoldState::Held => "held",
+            HoldState::Confirmed => "confirmed",
+            HoldState::Cancelled => "cancelled",
+            HoldState::Expired => "expired",
+            HoldState::Replaced => "replaced",
+        }
+    }
+
+    pub fn named(text: &str) -> Option<HoldState> {
+        HoldState::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
+/// What is held.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum On {
+    Nights(Dates),
+    /// In seat order, each once.
+    Seats(Vec<Seat>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    pub id: HoldId,
+    #[serde(with = "as_text")]
+    pub owner: User,
+    /// The client's own name for it.
+    pub key: Box<str>,
+    pub on: On,
+    /// When the first hold of this chain began: a replacement and an extension do not begin it anew.
+    pub first_at: Moment,
+    pub at: Moment,
+    pub ends_at: Moment,
+    pub state: HoldState,
+    /// When it stopped being held.
+    pub ended_at: Option<Moment>,
+    /// History numbers of the reservations it became: one for a stay, one per seat.
+    pub reserved: Vec<u64>,
+}
+
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::ids::User;
+
+    pub fn serialize<S: Serializer>(user: &User, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(user.as_str())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<User, D::Error> {
+        String::deserialize(from).map(|text| User::stored(&text))
+    }
+}
+
+impl Hold {
+    pub fn live(&self, now: Moment) -> bool {
+        self.state == HoldState::Held && self.ends_at > now
+    }
+
+    /// Held by its row, and past its end.
+    pub fn lapsed(&self, now: Moment) -> bool {
+        self.state == HoldState::Held && self.ends_at <= now
+    }
+
+    /// As it shows: what lapsed has expired, turned or not.
+    pub fn state_at(&self, now: Moment) -> HoldState {
+        if self.lapsed(now) { HoldState::Expired } else { self.state }
+    }
+
+    /// Where an extension would end now.
+    pub fn extended(&self, terms: &HoldTerms, now: Moment) -> Moment {
+        now.plus_ms(terms.ttl_ms).min(self.first_at.plus_ms(terms.max_age_ms))
+    }
+
+    /// The one gate of confirm, cancel and extend: only a live hold of the caller's passes.
+    pub fn open_to(&self, whose: Option<&User>, now: Moment) -> Result<(), Refusal> {
+        if self.state == HoldState::Replaced {
+            return Err(Refusal::HoldNotFound);
+        }
+        if whose.is_some_and(|user| *user != self.owner) {
+            return Err(Refusal::Forbidden(Forbidden::AnothersHold));
+        }
+        match self.state_at(now) {
+            HoldState::Held => Ok(()),
+            HoldState::Expired => Err(Refusal::HoldExpired),
+            HoldState::Confirmed => Err(Refusal::HoldProcessed { confirmed: Some(Box::new(self.clone())) }),
+            HoldState::Cancelled => Err(Refusal::HoldProcessed { confirmed: None }),
+            HoldState::Replaced => Err(Refusal::HoldNotFound),
+        }
+    }
+}
+
+/// What may be asked of a hold that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    Confirm,
+    Cancel,
+    Extend,
+}
+
+const ULID_CHARS: usize = 26;
+
+/// A UUID in its usual spelling, or a ULID.
+pub fn is_hold_key(text: &str) -> bool {
+    let grouped = || {
+        text.len() == 36
+            && text.bytes().enumerate().all(|(i, b)| match i {
+                8 | 13 | 18 | 23 => b == b'-',
+                _ => b.is_ascii_hexdigit(),
+            })
+    };
+    // Crockford's letters, and no more than 128 bits.
+    let crockford =
+        |b: u8| b.is_ascii_digit() || (b.is_ascii_alphabetic() && !b"ILOU".contains(&b.to_ascii_uppercase()));
+    let sortable = || text.len() == ULID_CHARS && text.bytes().all(crockford) && text.as_bytes()[0] <= b'7';
+    grouped() || sortable()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_uuids_or_ulids() {
+        for good in [
+            "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11",
+            "0B4C7B1E-9F0F-4B57-8F7E-2F6F3F1A9C11",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ] {
+            assert!(is_hold_key(good), "{good}");
+        }
+        for bad in [
+            "",
+            "key",
+            "0b4c7b1e9f0f4b578f7e2f6f3f1a9c11",
+            "{0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11}",
+            "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c1g",
+            "01ARZ3NDEKTSV4RRFFQ69G5FA",
+            "81ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAI",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAé",
+        ] {
+            assert!(!is_hold_key(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Making and changing room types.
+
+use std::sync::Arc;
+
+use rules::history::Actor;
+use rules::ids::printable;
+use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
+use rules::stays::{Action, Amendment, DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST};
+use salvo::hyper::body::Bytes;
+use serde_json::json;
+
+use crate::app::App;
+use crate::auth;
+use crate::batch::refusal;
+use crate::http::asked::Asked;
+use crate::http::body::{self, ADMIN_BODY_MOST, given};
+use crate::http::endpoint::Handled;
+use crate::http::json::Node;
+use crate::http::respond::Reply;
+use crate::http::room_types as public;
+use crate::http::wire::stays::RoomTypeBody;
+use crate::reserve::change_rooms;
+use crate::zones;
+
+/// What an operator sends about a room type. In a change, null takes description or price away.
+struct Fields<'a> {
+    name: Option<Node<'a>>,
+    total: Option<Node<'a>>,
+    time_zone: Option<Node<'a>>,
+    description: Option<Node<'a>>,
+    price: Option<Node<'a>>,
+}
+
+impl<'a> Fields<'a> {
+    fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
+        let names = ["name", "totalQuantity", "timeZone", "description", "price"];
+        let [name, total, time_zone, description, price] = Node::read(sent)?.fields(names)?;
+        Ok(Fields { name: given(name), total: given(total), time_zone: given(time_zone), description, price })
+    }
+
+    fn name(&self) -> Result<Box<str>, Refusal> {
+        let name = self.name.as_ref().map(Node::text).transpose()?;
+        body::text("name", name.as_deref(), ROOM_NAME_CHARS)
+    }
+
+    fn total(&self) -> Result<Option<u32>, Refusal> {
+        self.total.as_ref().map(|total| total.whole_within(0, ROOMS_MOST)).transpose()
+    }
+
+    fn time_zone(&self) -> Result<Option<Box<str>>, Refusal> {
+        let Some(node) = &self.time_zone else { return Ok(None) };
+        let name = node.text()?;
+        let unknown = || Fault::refused("timeZone", Problem::Expected("a time zone such as Asia/Seoul"));
+        zones::named(&name).ok_or_else(unknown)?;
+        Ok(Some(name.into()))
+    }
+
+    fn description(&self) -> Result<Option<Option<Box<str>>>, Refusal> {
+        let Some(node) = &self.description else { return Ok(None) };
+        if node.is_null() {
+            return Ok(Some(None));
+        }
+        let text = node.text()?;
+        let lines = text.split('\n').all(|line| line.trim().is_empty() || printable(line.trim(), DESCRIPTION_CHARS));
+        if text.chars().count() > DESCRIPTION_CHARS {
+            return Err(Fault::refused("description", Problem::Length { most: DESCRIPTION_CHARS }));
+        }
+        if !lines {
+            return Err(Fault::refused("description", Problem::Unprintable));
+        }
+        let text = text.trim();
+        Ok(Some((!text.is_empty()).then(|| text.into())))
+    }
+
+    fn price(&self) -> Result<Option<Option<Box<str>>>, Refusal> {
+        self.price.as_ref().map(Node::price).transpose()
+    }
+}
+
+fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
+    let fields = Fields::read(sent)?;
+    Ok(NewRoomType {
+        name: fields.name()?,
+        total: fields.total()?.ok_or_else(|| Fault::refused("totalQuantity", Problem::Missing))?,
+        time_zone: fields.time_zone()?.unwrap_or_else(|| "UTC".into()),
+        description: fields.description()?.flatten(),
+        price: fields.price()?.flatten(),
+    })
+}
+
+/// Kind and announced length first, then who asks: strangers cannot make us read a large body.
+async fn sent(app: &App, asked: &mut Asked) -> Result<Bytes, Refusal> {
+    body::json_form(asked, ADMIN_BODY_MOST)?;
+    auth::admin(&app.admin_token, &asked.headers)?;
+    body::bytes(asked, ADMIN_BODY_MOST).await
+}
+
+pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
+    let new = new_room_type(&sent(&app, &mut asked).await?)?;
+    let made = app.ledger.create_room_type(new).await.map_err(|f| refusal(&f))?;
+    tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
+    Ok(Reply::created(&json!({ "success": true, "roomType": RoomTypeBody::of(&made) })))
+}
+
+pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
+    auth::admin(&app.admin_token, &asked.headers)?;
+    public::list(app, asked).await
+}
+
+pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
+    auth::admin(&app.admin_token, &asked.headers)?;
+    public::one(app, asked).await
+}
+
+pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
+    let sent = sent(&app, &mut asked).await?;
+    let fields = Fields::read(&sent)?;
+    let amendment = Amendment {
+        name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
+        description: fields.description()?,
+        price: fields.price()?,
+        time_zone: fields.time_zone()?,
+        total: fields.total()?,
+    };
+    let id = public::asked_id(&asked)?;
+    let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
+    let today = zones::today(&zone, app.ledger.now());
+    let answer = change_rooms(&app, id, Actor::Admin, None, Action::Amend { amendment, today }).await?;
+    match &answer.outcome {
+        Outcome::Done(Done::RoomsChanged(room_type)) => {
+            Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(room_type) })))
+        }
+        Outcome::Refused(refusal) => Err(refusal.clone().into()),
+        Outcome::Done(_) => Err(Refusal::Internal.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let good = r#"{"name":"Double","totalQuantity":5,"timeZone":"Asia/Seoul","description":"A bed\nand a view","price":129000.5}"#;
+        let made = new_room_type(good.as_bytes()).unwrap();
+        assert_eq!((made.total, &*made.time_zone, made.price.as_deref()), (5, "Asia/Seoul", Some("129000.5")));
+        assert_eq!(&*new_room_type(br#"{"name":"x","totalQuantity":0}"#).unwrap().time_zone, "UTC");
+        for (sent, named) in [
+            (r#"{"totalQuantity":5}"#, "name"),
+            (r#"{"name":"x"}"#, "totalQuantity"),
+            (r#"{"name":"x","totalQuantity":-1}"#, "totalQuantity"),
+            (r#"{"name":"x","totalQuantity":1.5}"#, "totalQuantity"),
+            (r#"{"name":"x","totalQuantity":1000001}"#, "totalQuantity"),
+            (r#"{"name":"x","totalQuantity":1,"timeZone":"Seoul"}"#, "timeZone"),
+            (r#"{"name":"x","totalQuantity":1,"price":-1}"#, "price"),
+            (r#"{"name":"x","totalQuantity":1,"price":"1"}"#, "price"),
+            (r#"{"name":"x","totalQuantity":1,"price":1e309}"#, "price"),
+            (r#"{"name":"x","totalQuantity":1,"description":"a\u0007"}"#, "description"),
+            (r#"{"name":"x\u0000","totalQuantity":1}"#, "name"),
+        ] {
+            match new_room_type(sent.as_bytes()) {
+                Err(Refusal::Invalid(fault)) => assert_eq!(fault.field, named, "{sent}"),
+                other => panic!("{sent}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Holds on nights and on seats: take, look, confirm, give back, extend.
+
+use std::sync::Arc;
+
+use rules::command::{self, Key};
+use rules::decide::Answer;
+use rules::history::Actor;
+use rules::holds::{Ask, HoldState, is_hold_key};
+use rules::ids::{EventId, Seat, User};
+use rules::nights::{Dates, Night};
+use rules::outcome::{Done, Fault, Forbidden, Outcome, Problem, Refusal};
+use rules::seats::Hall;
+use rules::stays;
+use rules::subject::{HoldId, RoomTypeId, Subject};
+use serde_json::json;
+
+use super::asked::Asked;
+use super::body::{self, BODY_MOST, given};
+use super::endpoint::Handled;
+use super::json::Node;
+use super::paging::Paging;
+use super::respond::{Refused, Reply};
+use super::wire::stays::{HoldBody, HoldReservations};
+use crate::app::App;
+use crate::auth;
+use crate::batch::refusal;
+use crate::reserve::{change, change_rooms};
+use crate::zones;
+
+/// Seats of one hold at most.
+pub const SEATS_MOST: usize = 10;
+
+/// What is to be held.
+#[derive(Debug)]
+enum Wanted {
+    Nights(RoomTypeId, Dates),
+    Seats(EventId, Vec<Seat>),
+}
+
+/// How it ended, with the hall that names its seats.
+struct Told {
+    answer: Answer,
+    hall: Option<Arc<Hall>>,
+}
+
+fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
+    let names = ["roomTypeId", "checkIn", "checkOut", "eventId", "seatIds", "clientHoldKey"];
+    let [room_type, check_in, check_out, event, seats, key] = Node::read(sent)?.fields(names)?.map(given);
+    let wanted = match (room_type, event) {
+        (Some(_), Some(_)) => {
+            return Err(Fault::refused("eventId", Problem::Expected("either roomTypeId or eventId, not both")));
+        }
+        (None, None) => return Err(Fault::refused("roomTypeId", Problem::Missing)),
+        (Some(room_type), None) => {
+            let dates = Dates::new(night("checkIn", check_in)?, night("checkOut", check_out)?)?;
+            Wanted::Nights(RoomTypeId(room_type.whole()?), dates)
+        }
+        (None, Some(event)) => Wanted::Seats(EventId(event.whole()?), seat_ids(seats)?),
+    };
+    let key = key.ok_or_else(|| Fault::refused("clientHoldKey", Problem::Missing))?.text()?;
+    if !is_hold_key(&key) {
+        return Err(Fault::refused("clientHoldKey", Problem::Expected("a UUID or a ULID")));
+    }
+    Ok((wanted, key.into()))
+}
+
+fn night(name: &'static str, node: Option<Node<'_>>) -> Result<Night, Refusal> {
+    let text = node.ok_or_else(|| Fault::refused(name, Problem::Missing))?.text()?;
+    text.parse().map_err(|_| Fault::refused(name, Problem::NotADate))
+}
+
+/// In seat order; one that is named twice is refused.
+fn seat_ids(node: Option<Node<'_>>) -> Result<Vec<Seat>, Refusal> {
+    let list = node.ok_or_else(|| Fault::refused("seatIds", Problem::Missing))?.list(SEATS_MOST)?;
+    let seats: Result<Vec<Seat>, Refusal> = list.iter().map(|seat| seat.whole_within(1, u32::MAX).map(Seat)).collect();
+    let mut seats = seats?;
+    seats.sort_unstable();
+    if seats.is_empty() {
+        return Err(Fault::refused("seatIds", Problem::Count { least: 1, most: SEATS_MOST }));
+    }
+    if seats.windows(2).any(|two| two[0] == two[1]) {
+        return Err(Fault::refused("seatIds", Problem::Repeated));
+    }
+    Ok(seats)
+}
+
+pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
+    let result = take(&app, &mut asked).await;
+    count(&app, &result);
+    let told = result?;
+    match &told.answer.outcome {
+        Outcome::Done(Done::Held { hold, now, fresh }) => {
+            let body = json!({ "success": true, "hold": HoldBody::of(hold, *now) });
+            let reply = if *fresh { Reply::created(&body) } else { Reply::ok(&body) };
+            Ok(reply.replayed(told.answer.replayed))
+        }
+        other => Err(refused(other, told.hall)),
+    }
+}
+
+/// In the order of the contract: form, who asks, content, does it exist; then the path.
+async fn take(app: &App, asked: &mut Asked) -> Result<Told, Refusal> {
+    let sent = body::json_bytes(asked, BODY_MOST).await?;
+    let user = asked.user(app)?;
+    let (wanted, hold_key) = read(&sent)?;
+    let (actor, key) = (Actor::User(user), asked.key(&sent)?);
+    match wanted {
+        Wanted::Nights(id, dates) => {
+            let room_type = app.lanes.rooms.find(id).await?.room_type();
+            let today = zones::today(&room_type.time_zone, app.ledger.now());
+            let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
+            let answer = change_rooms(app, id, actor, key, stays::Action::Hold { dates, key: hold_key }).await?;
+            Ok(Told { answer, hall: None })
+        }
+        Wanted::Seats(event, seats) => {
+            let told = change(app, event, actor, key, command::Action::Hold { seats, key: hold_key }).await?;
+            Ok(Told { answer: told.answer, hall: Some(told.hall) })
+        }
+    }
+}
+
+pub async fn confirm(app: Arc<App>, mut asked: Asked) -> Handled {
+    let told = on_hold(&app, &mut asked, Ask::Confirm).await?;
+    match &told.answer.outcome {
+        Outcome::Done(Done::Confirmed { hold }) => {
+            let mut reservations = HoldReservations::of(hold, told.hall.as_deref());
+            let body = match reservations.len() {
+                1 => json!({ "success": true, "reservation": reservations.pop() }),
+                _ => json!({ "success": true, "reservation": reservations.first(), "reservations": reservations }),
+            };
+            Ok(Reply::ok(&body).replayed(told.answer.replayed))
+        }
+        other => Err(refused(other, told.hall)),
+    }
+}
+
+pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
+    let told = on_hold(&app, &mut asked, Ask::Cancel).await?;
+    match &told.answer.outcome {
+        Outcome::Done(Done::Released) => Ok(Reply::ok(&json!({ "success": true })).replayed(told.answer.replayed)),
+        other => Err(refused(other, told.hall)),
+    }
+}
+
+pub async fn extend(app: Arc<App>, mut asked: Asked) -> Handled {
+    let told = on_hold(&app, &mut asked, Ask::Extend).await?;
+    match &told.answer.outcome {
+        Outcome::Done(Done::Extended { hold, now }) => {
+            let body = json!({ "success": true, "hold": HoldBody::of(hold, *now) });
+            Ok(Reply::ok(&body).replayed(told.answer.replayed))
+        }
+        other => Err(refused(other, told.hall)),
+    }
+}
+
+async fn on_hold(app: &App, asked: &mut Asked, ask: Ask) -> Result<Told, Refusal> {
+    let result = ask_of(app, asked, ask).await;
+    count(app, &result);
+    result
+}
+
+async fn ask_of(app: &App, asked: &mut Asked, ask: Ask) -> Result<Told, Refusal> {
+    let sent = body::bytes(asked, BODY_MOST).await?;
+    let (actor, key) = who(app, asked, &sent, ask)?;
+    let HoldId { subject, n } = hold_id(asked)?;
+    // Who asks for a hold is told about the hold.
+    let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
+    match subject {
+        Subject::RoomType(id) => {
+            let answer = change_rooms(app, id, actor, key, stays::Action::OnHold { n, ask }).await.map_err(no_hold)?;
+            Ok(Told { answer, hall: None })
+        }
+        Subject::Event(event) => {
+            let told = change(app, event, actor, key, command::Action::OnHold { n, ask }).await.map_err(no_hold)?;
+            asked.tell_gateway_freed(event);
+            Ok(Told { answer: told.answer, hall: Some(told.hall) })
+        }
+    }
+}
+
+/// The owner; or, where the shop's backend confirms, whoever shows the admin token.
+fn who(app: &App, asked: &Asked, sent: &[u8], ask: Ask) -> Result<(Actor, Option<Key>), Refusal> {
+    if ask == Ask::Confirm && app.settings.confirm_by_service {
+        auth::admin(&app.admin_token, &asked.headers)?;
+        return Ok((Actor::Admin, None));
+    }
+    let user = asked.user(app)?;
+    Ok((Actor::User(user), asked.key(sent)?))
+}
+
+fn hold_id(asked: &Asked) -> Result<HoldId, Refusal> {
+    asked.id("holdId").map_err(|_| Refusal::HoldNotFound)
+}
+
+pub async fn mine(app: Arc<App>, asked: Asked) -> Handled {
+    let user: User = asked.user(&app)?;
+    let paging = Paging::asked(&asked)?;
+    let after = paging.after(|text| text.parse::<HoldId>().ok())?;
+    let at = app.ledger.holds_of(user, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
+    let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
+    let holds: Vec<HoldBody> = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
+    Ok(Reply::ok(&json!({ "success": true, "holds": holds, "next": next })))
+}
+
+pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
+    let user = asked.user(&app)?;
+    let at = app.ledger.hold(hold_id(&asked)?).await.map_err(|f| refusal(&f))?;
+    let hold = at.found.filter(|hold| hold.state != HoldState::Replaced).ok_or(Refusal::HoldNotFound)?;
+    if hold.owner != user {
+        return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());
+    }
+    Ok(Reply::ok(&json!({ "success": true, "hold": HoldBody::of(&hold, at.now) })))
+}
+
+fn refused(outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {
+    let refusal = match outcome {
+        Outcome::Refused(refusal) => refusal.clone(),
+        Outcome::Done(_) => Refusal::Internal,
+    };
+    Refused { hall, ..refusal.into() }
+}
+
+fn count(app: &App, result: &Result<Told, Refusal>) {
+    let code = match result {
+        Ok(told) => told.answer.outcome.code(),
+        Err(refusal) => refusal.code(),
+    };
+    app.metrics.outcome(code);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(sent: &str) -> String {
+        match read(sent.as_bytes()) {
+            Err(Refusal::Invalid(fault)) => fault.field,
+            other => panic!("{sent}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        const KEY: &str = r#""clientHoldKey":"01ARZ3NDEKTSV4RRFFQ69G5FAV""#;
+        let nights = |check_in: &str, check_out: &str| {
+            format!(r#"{{"roomTypeId":7,"checkIn":"{check_in}","checkOut":"{check_out}",{KEY}}}"#)
+        };
+        let seats = |ids: &str| format!(r#"{{"eventId":2,"seatIds":{ids},{KEY}}}"#);
+        assert!(read(nights("2026-12-24", "2026-12-26").as_bytes()).is_ok());
+        assert!(matches!(read(seats("[4,3]").as_bytes()), Ok((Wanted::Seats(_, s), _)) if s == [Seat(3), Seat(4)]));
+        for (sent, named) in [
+            (nights("2026-12-26", "2026-12-24"), "checkOut"),
+            (nights("2026-12-24", "2026-12-24"), "checkOut"),
+            (nights("2026-02-30", "2026-03-02"), "checkIn"),
+            (nights("2026-02-28", "2026-02-29"), "checkOut"),
+            (nights("2026-01-01", "2027-02-05"), "checkOut"),
+            (nights("20261224", "2026-12-26"), "checkIn"),
+            (format!(r#"{{"roomTypeId":7,"checkIn":20261224,{KEY}}}"#), "checkIn"),
+            (format!(r#"{{"roomTypeId":7,"checkIn":"2026-12-24",{KEY}}}"#), "checkOut"),
+            (format!(r#"{{"roomTypeId":"7",{KEY}}}"#), "checkIn"),
+            (format!("{{{KEY}}}"), "roomTypeId"),
+            (format!(r#"{{"roomTypeId":7,"eventId":2,{KEY}}}"#), "eventId"),
+            (format!(r#"{{"eventId":2,{KEY}}}"#), "seatIds"),
+            (seats("[]"), "seatIds"),
+            (seats("[1,2,3,4,5,6,7,8,9,10,11]"), "seatIds"),
+            (seats("[1,1]"), "seatIds"),
+            (seats("[0]"), "seatIds[0]"),
+            (seats("[1,\"2\"]"), "seatIds[1]"),
+            (seats("3"), "seatIds"),
+            (r#"{"eventId":2,"seatIds":[1]}"#.to_owned(), "clientHoldKey"),
+            (r#"{"eventId":2,"seatIds":[1],"clientHoldKey":"mine"}"#.to_owned(), "clientHoldKey"),
+            (r#"{"eventId":2,"seatIds":[1],"clientHoldKey":1}"#.to_owned(), "clientHoldKey"),
+        ] {
+            assert_eq!(field(&sent), named, "{sent}");
+        }
+    }
+}

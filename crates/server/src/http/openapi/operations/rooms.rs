@@ -1,0 +1,104 @@
+//! What the document says about room types, nights and holds.
+
+use rules::outcome::{Forbidden, Refusal};
+
+use super::{JSON, UNCHANGED, ok, operate, read};
+use crate::http::openapi::{Doc, Gives, Takes, Who};
+use crate::http::respond::Success;
+
+const ONE_ROOM_TYPE: &[Gives] = &[ok("RoomTypeAnswer")];
+const ONE_HOLD: &[Gives] = &[ok("HoldAnswer")];
+
+pub const ROOM_TYPES: Doc =
+    Doc { paged: true, ..read("listRoomTypes", "rooms", "Room types.", &[ok("RoomTypesAnswer")]) };
+pub const ROOM_TYPE: Doc = read("getRoomType", "rooms", "One room type.", ONE_ROOM_TYPE);
+pub const AVAILABILITY: Doc = Doc {
+    dates: true,
+    ..read(
+        "getAvailability",
+        "rooms",
+        "What is free on every night from checkIn up to, not including, checkOut; exact. ETag.",
+        &[ok("AvailabilityAnswer"), UNCHANGED],
+    )
+};
+
+pub const HOLDS: Doc = Doc {
+    who: Who::User,
+    paged: true,
+    ..read("listMyHolds", "holds", "The caller's live holds.", &[ok("HoldsAnswer")])
+};
+pub const HOLD: Doc = Doc {
+    who: Who::User,
+    refuses: &[|| Refusal::HoldNotFound, || Refusal::Forbidden(Forbidden::AnothersHold)],
+    ..read("getHold", "holds", "One hold of the caller, in whatever state.", ONE_HOLD)
+};
+pub const CREATE_HOLD: Doc = Doc {
+    who: Who::User,
+    takes: Takes::Json("NewHold"),
+    refuses: &[
+        || Refusal::NotFound,
+        || Refusal::KeyMismatch,
+        || Refusal::NotOpen { opens_at: None, retry_after: None },
+        || Refusal::Closed,
+        || Refusal::HoldKeyConflict,
+        || Refusal::Duplicate { seat: rules::ids::Seat(1), user_ttl_s: None },
+        || Refusal::AlreadyReserved { seat: rules::ids::Seat(1) },
+        || Refusal::LimitReached { seats: vec![] },
+        || Refusal::EntryRequired,
+        || Refusal::NotAvailable { nights: vec![], seats: vec![] },
+        || Refusal::LockTimeout,
+    ],
+    ..read(
+        "createHold",
+        "holds",
+        "Holds nights or seats, all or none. The same clientHoldKey again: 200 and the same hold.",
+        &[Gives { status: Success::Created, kind: JSON, schema: Some("HoldAnswer") }, ok("HoldAnswer")],
+    )
+};
+
+const ON_HOLD: &[fn() -> Refusal] = &[
+    || Refusal::TooLarge { limit_bytes: 0 },
+    || Refusal::TooSlow,
+    || Refusal::HoldNotFound,
+    || Refusal::Forbidden(Forbidden::AnothersHold),
+    || Refusal::KeyMismatch,
+    || Refusal::HoldExpired,
+    || Refusal::HoldProcessed { confirmed: None },
+    || Refusal::LimitReached { seats: vec![] },
+    || Refusal::LockTimeout,
+];
+
+const fn on_hold(id: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
+    Doc { who: Who::User, refuses: ON_HOLD, ..read(id, "holds", summary, gives) }
+}
+
+pub const CONFIRM_HOLD: Doc = on_hold(
+    "confirmHold",
+    "Books what is held. With CONFIRM_BY=service it takes the admin token in place of the user.",
+    &[ok("ConfirmedAnswer")],
+);
+pub const CANCEL_HOLD: Doc = on_hold("cancelHold", "Gives what is held back.", &[ok("Success")]);
+pub const EXTEND_HOLD: Doc =
+    on_hold("extendHold", "HOLD_TTL from now, up to HOLD_MAX_AGE from the first hold.", ONE_HOLD);
+
+pub const ADMIN_ROOM_TYPES: Doc = Doc {
+    who: Who::Admin,
+    paged: true,
+    ..read("adminListRoomTypes", "admin", "Room types, for the operator.", &[ok("RoomTypesAnswer")])
+};
+pub const CREATE_ROOM_TYPE: Doc = Doc {
+    takes: Takes::Json("NewRoomType"),
+    gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("RoomTypeAnswer") }],
+    ..operate("createRoomType", "Makes a room type.", &[])
+};
+pub const ADMIN_ROOM_TYPE: Doc =
+    Doc { gives: ONE_ROOM_TYPE, ..operate("adminGetRoomType", "One room type, for the operator.", &[]) };
+pub const AMEND_ROOM_TYPE: Doc = Doc {
+    takes: Takes::Json("RoomTypeAmendment"),
+    gives: ONE_ROOM_TYPE,
+    ..operate(
+        "amendRoomType",
+        "Changes a room type; its total not below what is confirmed or held on some night.",
+        &[|| Refusal::RoomsInUse { least: 1 }, || Refusal::Contention],
+    )
+};

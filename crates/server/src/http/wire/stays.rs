@@ -1,0 +1,188 @@
+//! The shapes of room types, nights, stays and holds.
+
+use rules::holds::{Hold, On};
+use rules::nights::Night;
+use rules::seats::Hall;
+use rules::stays::{NightRow, RoomType, Stay};
+use rules::subject::{StayId, Subject};
+use rules::time::Moment;
+use serde::Serialize;
+use stores::ledger::rooms::Availability;
+
+use super::{ReservationBody, SeatName, moment};
+use rules::ids::ReservationId;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomTypeBody {
+    pub id: i64,
+    pub name: String,
+    pub total_quantity: u32,
+    pub time_zone: String,
+    pub description: Option<String>,
+    pub price: Option<serde_json::Number>,
+}
+
+impl RoomTypeBody {
+    pub fn of(room_type: &RoomType) -> RoomTypeBody {
+        RoomTypeBody {
+            id: room_type.id.0,
+            name: room_type.name.to_string(),
+            total_quantity: room_type.total,
+            time_zone: room_type.time_zone.to_string(),
+            description: room_type.description.as_deref().map(str::to_owned),
+            price: room_type.price.as_deref().and_then(|price| price.parse().ok()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AvailabilityBody {
+    pub success: bool,
+    pub room_type_id: i64,
+    /// The least of the nights.
+    pub available: u32,
+    pub nights: Vec<NightBody>,
+}
+
+#[derive(Serialize)]
+pub struct NightBody {
+    pub date: String,
+    pub total: u32,
+    pub reserved: u32,
+    pub held: u32,
+    pub available: u32,
+}
+
+impl NightBody {
+    fn of(night: Night, row: NightRow) -> NightBody {
+        let NightRow { total, reserved, held } = row;
+        NightBody { date: night.to_string(), total, reserved, held, available: row.free() }
+    }
+}
+
+impl AvailabilityBody {
+    pub fn of(found: &Availability) -> AvailabilityBody {
+        let nights: Vec<NightBody> = found.nights.iter().map(|(night, row)| NightBody::of(*night, *row)).collect();
+        AvailabilityBody {
+            success: true,
+            room_type_id: found.room_type.id.0,
+            available: nights.iter().map(|night| night.available).min().unwrap_or(0),
+            nights,
+        }
+    }
+}
+
+/// What is held: the nights of a room type, or seats of an event.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum OnBody {
+    #[serde(rename_all = "camelCase")]
+    Nights { room_type_id: i64, check_in: String, check_out: String },
+    #[serde(rename_all = "camelCase")]
+    Seats { event_id: i64, seat_ids: Vec<u32> },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldBody {
+    pub hold_id: String,
+    #[serde(flatten)]
+    pub on: OnBody,
+    pub user_id: String,
+    pub client_hold_key: String,
+    pub created_at: String,
+    pub expired_at: String,
+    pub state: &'static str,
+    pub seconds_remaining: u64,
+}
+
+impl HoldBody {
+    pub fn of(hold: &Hold, now: Moment) -> HoldBody {
+        let seconds = if hold.live(now) { now.seconds_until(hold.ends_at) } else { 0 };
+        let on = match (&hold.on, hold.id.subject) {
+            (On::Nights(dates), subject) => OnBody::Nights {
+                room_type_id: subject.row().abs(),
+                check_in: dates.check_in.to_string(),
+                check_out: dates.check_out.to_string(),
+            },
+            (On::Seats(seats), subject) => {
+                OnBody::Seats { event_id: subject.row(), seat_ids: seats.iter().map(|seat| seat.0).collect() }
+            }
+        };
+        HoldBody {
+            hold_id: hold.id.to_string(),
+            on,
+            user_id: hold.owner.as_str().to_owned(),
+            client_hold_key: hold.key.to_string(),
+            created_at: moment(hold.at),
+            expired_at: moment(hold.ends_at),
+            state: hold.state_at(now).as_str(),
+            seconds_remaining: seconds,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StayBody {
+    pub reservation_id: String,
+    pub room_type_id: i64,
+    pub check_in: String,
+    pub check_out: String,
+    pub created_at: String,
+    pub state: &'static str,
+}
+
+impl StayBody {
+    pub fn of(stay: &Stay) -> StayBody {
+        StayBody {
+            reservation_id: stay.id.to_string(),
+            room_type_id: stay.id.room_type.0,
+            check_in: stay.dates.check_in.to_string(),
+            check_out: stay.dates.check_out.to_string(),
+            created_at: moment(stay.at),
+            state: "confirmed",
+        }
+    }
+}
+
+/// A seat or a stay.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum AnyReservationBody {
+    Seat(ReservationBody),
+    Stay(StayBody),
+}
+
+/// What a confirmed hold became: one stay, or a reservation per seat.
+pub struct HoldReservations;
+
+impl HoldReservations {
+    pub fn of(hold: &Hold, hall: Option<&Hall>) -> Vec<AnyReservationBody> {
+        let at = hold.ended_at.unwrap_or(hold.at);
+        match (&hold.on, hold.id.subject) {
+            (On::Nights(dates), Subject::RoomType(room_type)) => {
+                let stays = hold.reserved.iter().map(|n| {
+                    let (id, owner) = (StayId { room_type, n: *n }, hold.owner.clone());
+                    AnyReservationBody::Stay(StayBody::of(&Stay { id, owner, dates: *dates, hold: hold.id.n, at }))
+                });
+                stays.collect()
+            }
+            (On::Seats(seats), Subject::Event(event)) => {
+                let seats = seats.iter().zip(&hold.reserved).map(|(seat, n)| {
+                    AnyReservationBody::Seat(ReservationBody {
+                        reservation_id: ReservationId { event, n: *n }.to_string(),
+                        event_id: event.0,
+                        seat: SeatName { id: seat.0, name: hall.map(|hall| hall.seat_name(*seat)).unwrap_or_default() },
+                        created_at: moment(at),
+                        state: "confirmed",
+                    })
+                });
+                seats.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}

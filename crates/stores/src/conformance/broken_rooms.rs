@@ -1,0 +1,141 @@
+//! Ledgers whose room types are broken on purpose, the way the specifications' own designs are. The
+//! suite must notice each of them, or it proves nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rules::decide::Answer;
+use rules::holds::{Ask, Hold, HoldState, On};
+use rules::nights::Night;
+use rules::outcome::{Done, Outcome, Refusal};
+use rules::stays::{Action, Command};
+use rules::subject::RoomTypeId;
+use rules::time::Moment;
+
+use super::bent::Bent;
+use crate::ledger::rooms::{Availability, RoomBatch, RoomsCommitted};
+use crate::ledger::{Answered, Ledger};
+
+/// How it is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A counter per night with one end for all: every new hold keeps the dead ones alive.
+    CounterWithTtl,
+    /// Confirming looks at no state: whoever asks again is told yes again.
+    ConfirmsWithoutState,
+    /// What has ended can still be confirmed.
+    ConfirmsTheExpired,
+    /// Says "held" when the last room is gone.
+    HoldsTwice,
+    /// Takes a cancellation's word and does nothing.
+    KeepsWhatIsGivenBack,
+    /// Decides a repeated key anew.
+    ForgetsKeys,
+}
+
+impl Bug {
+    pub const ALL: [Bug; 6] = [
+        Bug::CounterWithTtl,
+        Bug::ConfirmsWithoutState,
+        Bug::ConfirmsTheExpired,
+        Bug::HoldsTwice,
+        Bug::KeepsWhatIsGivenBack,
+        Bug::ForgetsKeys,
+    ];
+}
+
+#[derive(Default)]
+struct State {
+    holds: HashMap<(RoomTypeId, u64), Hold>,
+    last: Option<Hold>,
+    /// The seed's counter: how many, and the one end that the newest hold set.
+    counters: HashMap<(RoomTypeId, Night), (u32, Moment)>,
+}
+
+/// A good ledger with one bug in front of it.
+pub fn broken(bug: Bug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
+    let state = Arc::new(Mutex::new(State::default()));
+    let (seen, clock) = (state.clone(), good.clone());
+    let bent = Bent::of_rooms(good, move |good, batch| commit(bug, &state, good, batch));
+    if bug != Bug::CounterWithTtl {
+        return Arc::new(bent);
+    }
+    Arc::new(bent.showing(move |shown| counted(&locked(&seen), shown, clock.now())))
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn counted(state: &State, mut shown: Availability, now: Moment) -> Availability {
+    for (night, row) in &mut shown.nights {
+        let counter = state.counters.get(&(shown.room_type.id, *night)).filter(|(_, end)| *end > now);
+        row.held = counter.map_or(0, |(count, _)| *count);
+    }
+    shown
+}
+
+fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: RoomBatch) -> Answered<RoomsCommitted> {
+    let (good, state, original) = (good.clone(), state.clone(), batch.commands.clone());
+    let commands = original.iter().map(|command| bend(bug, command)).collect();
+    let batch = RoomBatch { commands: Arc::new(commands), ..batch };
+    Box::pin(async move {
+        let room_type = batch.room_type;
+        let mut committed = good.commit_rooms(batch).await?;
+        let mut state = locked(&state);
+        let answers = std::mem::take(&mut committed.answers).into_iter().zip(&*original);
+        committed.answers =
+            answers.map(|(answer, command)| twist(bug, &mut state, room_type, command, answer)).collect();
+        Ok(committed)
+    })
+}
+
+/// What the bug makes of a command.
+fn bend(bug: Bug, command: &Command) -> Command {
+    let mut command = command.clone();
+    match (bug, &command.action) {
+        (Bug::ForgetsKeys, _) => command.key = None,
+        (Bug::KeepsWhatIsGivenBack, Action::OnHold { ask: Ask::Cancel, .. }) => {
+            command.action = Action::OnHold { n: u64::MAX / 4, ask: Ask::Cancel };
+        }
+        _ => {}
+    }
+    command
+}
+
+/// What the bug makes of an answer.
+fn twist(bug: Bug, state: &mut State, room_type: RoomTypeId, command: &Command, answer: Answer) -> Answer {
+    if let Outcome::Done(Done::Held { hold, fresh: true, .. }) = &answer.outcome {
+        state.holds.insert((room_type, hold.id.n), (**hold).clone());
+        state.last = Some((**hold).clone());
+        if let On::Nights(dates) = hold.on {
+            for night in dates.nights() {
+                let counter = state.counters.entry((room_type, night)).or_insert((0, hold.ends_at));
+                *counter = (if counter.1 > hold.at { counter.0 + 1 } else { 1 }, hold.ends_at);
+            }
+        }
+    }
+    let again = |n: &u64| {
+        state.holds.get(&(room_type, *n)).cloned().map(|mut hold| {
+            hold.state = HoldState::Confirmed;
+            hold.reserved = vec![1];
+            Outcome::Done(Done::Confirmed { hold: Box::new(hold) }).into()
+        })
+    };
+    match (bug, &command.action, &answer.outcome) {
+        (
+            Bug::ConfirmsWithoutState,
+            Action::OnHold { n, ask: Ask::Confirm },
+            Outcome::Refused(Refusal::HoldProcessed { .. }),
+        )
+        | (Bug::ConfirmsTheExpired, Action::OnHold { n, ask: Ask::Confirm }, Outcome::Refused(Refusal::HoldExpired)) => {
+            again(n).unwrap_or(answer)
+        }
+        (Bug::HoldsTwice, _, Outcome::Refused(Refusal::NotAvailable { .. })) => match state.last.clone() {
+            Some(hold) => Outcome::Done(Done::Held { now: hold.at, hold: Box::new(hold), fresh: true }).into(),
+            None => answer,
+        },
+        (Bug::KeepsWhatIsGivenBack, Action::OnHold { ask: Ask::Cancel, .. }, _) => Outcome::Done(Done::Released).into(),
+        _ => answer,
+    }
+}

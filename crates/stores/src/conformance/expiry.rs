@@ -1,0 +1,82 @@
+//! Expiry: what ends comes back at that very moment, exactly once, whoever is awake.
+
+use rules::history::Happened;
+use rules::holds::{Ask, HoldState};
+use rules::outcome::{Done, Outcome, Refusal};
+
+use super::hotel::{Hotel, Told, client_key, nights};
+use super::{Stand, Verdict, expect_refusal, refusal};
+use crate::ensure;
+
+pub async fn chapter(stand: &Stand) -> Verdict {
+    at_that_very_moment(stand).await?;
+    staggered(stand).await?;
+    many_at_once(stand).await
+}
+
+/// The clocks of some ledgers run while they are moved, so the last moment is left with a margin.
+const MARGIN_MS: i64 = 5_000;
+
+async fn at_that_very_moment(stand: &Stand) -> Verdict {
+    let hotel = Hotel::open(stand, 1).await?;
+    let hold = hotel.hold("alice", nights(0, 2), &client_key(1)).await?;
+    (stand.advance)(hotel.terms.holds.ttl_ms - MARGIN_MS);
+    let full = hotel.one(hotel.wants("bob", nights(1, 1), &client_key(2))).await?;
+    ensure!(matches!(refusal(&full), Some(Refusal::NotAvailable { .. })), "gone before its end: {full:?}");
+    ensure!(hotel.state(hold.id.n).await? == HoldState::Held, "shown as ended before its end");
+    (stand.advance)(MARGIN_MS);
+    // By reading alone: nothing has turned it.
+    let shown = hotel.free(nights(0, 2)).await?;
+    ensure!(shown.iter().all(|row| row.held == 0 && row.free() == 1), "a ghost is held: {shown:?}");
+    ensure!(hotel.state(hold.id.n).await? == HoldState::Expired, "shown as held behind its end");
+    expect_refusal(&hotel.ask("alice", hold.id.n, Ask::Confirm).await?, &Refusal::HoldExpired)?;
+    expect_refusal(&hotel.ask("alice", hold.id.n, Ask::Cancel).await?, &Refusal::HoldExpired)?;
+    let next = hotel.hold("bob", nights(0, 2), &client_key(1)).await?;
+    let told = [Told { hold: hold.id.n, end: Some(Happened::Expired) }, Told { hold: next.id.n, end: None }];
+    hotel.audit(&told, nights(0, 3)).await
+}
+
+/// Ten holds, a minute apart, under steady load: at every moment the count is of those that live.
+async fn staggered(stand: &Stand) -> Verdict {
+    let hotel = Hotel::open(stand, 100).await?;
+    let mut began = Vec::new();
+    for minute in 0..25i64 {
+        if minute < 10 {
+            hotel.hold(&format!("u{minute}"), nights(0, 1), &client_key(minute as u64)).await?;
+            began.push(minute);
+        } else if minute % 5 == 0 {
+            // Somebody asks for another night: the load goes on.
+            hotel.hold(&format!("l{minute}"), nights(3, 1), &client_key(100 + minute as u64)).await?;
+        }
+        let live = began.iter().filter(|begun| minute - **begun < 10).count() as u32;
+        let shown = hotel.free(nights(0, 1)).await?[0];
+        ensure!(shown.held == live, "minute {minute}: {} shown, {live} live", shown.held);
+        (stand.advance)(60_000);
+    }
+    hotel.audit(&[], nights(0, 5)).await
+}
+
+/// More than a batch turns of others at once: those in the way are turned all the same.
+async fn many_at_once(stand: &Stand) -> Verdict {
+    let mut hotel = Hotel::open(stand, 1_500).await?;
+    hotel.terms.holds.per_user = 1_000_000;
+    for round in 0..5u64 {
+        let wants = (0..300u64).map(|i| {
+            let (user, key) = (format!("u{}", round * 300 + i), client_key(round * 300 + i));
+            hotel.wants(&user, nights(0, 1), &key)
+        });
+        let answers = hotel.batch(wants.collect()).await.map_err(|f| f.to_string())?;
+        let held = answers.iter().filter(|a| matches!(a.outcome, Outcome::Done(Done::Held { .. }))).count();
+        ensure!(held == 300, "{held} of 300 were held");
+    }
+    let full = hotel.one(hotel.wants("late", nights(0, 1), &client_key(9_999))).await?;
+    ensure!(matches!(refusal(&full), Some(Refusal::NotAvailable { .. })), "{full:?}");
+    (stand.advance)(hotel.terms.holds.ttl_ms);
+    let wants = (0..500u64).map(|i| hotel.wants(&format!("n{i}"), nights(0, 1), &client_key(20_000 + i)));
+    let answers = hotel.batch(wants.collect()).await.map_err(|f| f.to_string())?;
+    let held = answers.iter().filter(|a| matches!(a.outcome, Outcome::Done(Done::Held { .. }))).count();
+    ensure!(held == 500, "{held} of 500 were held");
+    let shown = hotel.free(nights(0, 1)).await?[0];
+    ensure!(shown.held == 500, "{shown:?}");
+    hotel.audit(&[], nights(0, 1)).await
+}

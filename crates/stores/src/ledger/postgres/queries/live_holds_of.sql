@@ -1,0 +1,8 @@
+-- One user's live holds everywhere: hold_owner begins with the owner. The first row says what now is.
+WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
+SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved, now.ms
+FROM now LEFT JOIN LATERAL (
+    SELECT * FROM hold
+    WHERE owner = $1 AND state = 'held' AND ends_at > now.ms AND (subject, n) > ($2::bigint, $3::bigint)
+    ORDER BY subject, n LIMIT $4
+) AS mine ON true

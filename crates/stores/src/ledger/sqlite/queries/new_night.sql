@@ -1,0 +1,1 @@
+INSERT INTO night (room_type, day, total) VALUES (?1, ?2, ?3)

@@ -1,0 +1,131 @@
+//! A6: confirm, cancel and expiry within a millisecond of each other, ten thousand times: one of
+//! them wins, and what was held comes back exactly once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rules::history::Happened;
+use rules::holds::Ask;
+use rules::outcome::{Done, Outcome, Refusal};
+use stores::conformance::Stand;
+use stores::conformance::hotel::{Hotel, client_key, expect_held, nights};
+use testing::database::Database;
+use tokio::sync::Barrier;
+
+const HOLDS: u64 = 250;
+const ROUNDS: u64 = 40;
+
+struct Edge {
+    hotel: Hotel,
+    /// Time until the others are fired, given the round.
+    wait: fn(&Stand, u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Won {
+    Confirmed,
+    Cancelled,
+    Nobody,
+}
+
+/// One round: holds that end at the same moment, confirmed and cancelled by two at once.
+async fn round(edge: &Edge, round: u64, wins: &mut HashMap<Won, u64>) {
+    let Edge { hotel, wait } = edge;
+    let user = |i: u64| format!("r{round}u{i}");
+    let wants = (0..HOLDS).map(|i| hotel.wants(&user(i), nights(0, 1), &client_key(round * 1_000 + i)));
+    let answers = hotel.batch(wants.collect()).await.unwrap();
+    let holds: Vec<u64> = answers.iter().map(|answer| expect_held(answer).unwrap().id.n).collect();
+    wait(&hotel.stand, round);
+    let barrier = Arc::new(Barrier::new(2));
+    let fire = |ask: Ask| {
+        let (hotel, barrier, holds) = (hotel.clone(), barrier.clone(), holds.clone());
+        tokio::spawn(async move {
+            let mut answers = Vec::new();
+            barrier.wait().await;
+            // In five batches, so that the two meet in the middle.
+            for some in holds.chunks(HOLDS as usize / 5) {
+                let first = holds.iter().position(|n| n == &some[0]).unwrap() as u64;
+                let asks = some.iter().zip(first..).map(|(n, i)| hotel.asks(&format!("r{round}u{i}"), *n, ask));
+                answers.extend(hotel.batch(asks.collect()).await.unwrap());
+            }
+            answers
+        })
+    };
+    let (confirms, cancels) = (fire(Ask::Confirm), fire(Ask::Cancel));
+    let (confirms, cancels) = (confirms.await.unwrap(), cancels.await.unwrap());
+    for (confirm, cancel) in confirms.iter().zip(&cancels) {
+        let confirmed = matches!(confirm.outcome, Outcome::Done(Done::Confirmed { .. }));
+        let cancelled = matches!(cancel.outcome, Outcome::Done(Done::Released));
+        assert!(!(confirmed && cancelled), "two winners: {confirm:?} {cancel:?}");
+        for (won, answer) in [(confirmed, confirm), (cancelled, cancel)] {
+            let lost = matches!(answer.outcome, Outcome::Refused(Refusal::HoldExpired | Refusal::HoldProcessed { .. }));
+            assert!(won || lost, "{answer:?}");
+        }
+        let won = match (confirmed, cancelled) {
+            (true, _) => Won::Confirmed,
+            (_, true) => Won::Cancelled,
+            _ => Won::Nobody,
+        };
+        *wins.entry(won).or_default() += 1;
+    }
+}
+
+async fn ten_thousand(stand: &Stand, ttl_ms: i64, wait: fn(&Stand, u64)) {
+    let mut hotel = Hotel::open(stand, 20_000).await.unwrap();
+    hotel.terms.holds.ttl_ms = ttl_ms;
+    let edge = Edge { hotel, wait };
+    let mut wins = HashMap::new();
+    for i in 0..ROUNDS {
+        round(&edge, i, &mut wins).await;
+    }
+    assert_eq!(wins.values().sum::<u64>(), 10_000);
+    assert!(wins.len() == 3 && wins.values().all(|won| *won >= 100), "every one of the three must win: {wins:?}");
+    // Whatever ended is turned by now, and stock came back exactly once for each.
+    (stand.advance)(1_000_000);
+    let hotel = &edge.hotel;
+    for turned in 0..11 {
+        hotel.hold("last", nights(1, 1), &client_key(900_000 + turned)).await.unwrap();
+    }
+    let shown = hotel.free(nights(0, 1)).await.unwrap()[0];
+    let confirmed = wins[&Won::Confirmed] as u32;
+    assert_eq!((shown.reserved, shown.held, shown.free()), (confirmed, 0, 20_000 - confirmed));
+    hotel.audit(&[], nights(0, 2)).await.unwrap();
+    let history = stand.ledger.room_history(hotel.id, 0, usize::MAX >> 1).await.unwrap();
+    let ended = |what| history.iter().filter(|entry| entry.what == what).count() as u64;
+    assert_eq!(ended(Happened::Reserved), wins[&Won::Confirmed]);
+    assert_eq!(ended(Happened::Released), wins[&Won::Cancelled]);
+    println!("{wins:?}");
+}
+
+/// By a clock that stands still: a millisecond before the end, at it, behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_ten_thousand_edges_on_sqlite() {
+    let kept = crate::sqlite::fresh();
+    ten_thousand(&kept.stand, 600_000, |stand, round| (stand.advance)(599_999 + (round % 3) as i64)).await;
+}
+
+/// By the database's own clock: fired when the holds are about to end, or have just ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_ten_thousand_edges_on_postgres() {
+    let database = Database::fresh().await;
+    let stand = crate::postgres::stand_on(&database).await;
+    ten_thousand(&stand, 250, |_, round| {
+        std::thread::sleep(std::time::Duration::from_millis(round % 8 * 40));
+    })
+    .await;
+}
+
+/// The same with a ledger that confirms what has ended: it is caught.
+#[tokio::test(flavor = "multi_thread")]
+#[should_panic(expected = "two winners")]
+async fn a_ledger_that_confirms_whatever_became_of_a_hold_is_caught() {
+    use stores::conformance::broken_rooms::{Bug, broken};
+    let kept = crate::sqlite::fresh();
+    let bad = kept.stand.with_ledger(broken(Bug::ConfirmsWithoutState, kept.stand.ledger.clone()));
+    let mut wins = HashMap::new();
+    let hotel = Hotel::open(&bad, 20_000).await.unwrap();
+    let edge = Edge { hotel, wait: |stand, _| (stand.advance)(599_999) };
+    for i in 0..ROUNDS {
+        round(&edge, i, &mut wins).await;
+    }
+}

@@ -1,0 +1,114 @@
+//! Ledgers that an earlier version left behind still open, with everything that was in them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rules::arrive::Budget;
+use rules::ids::{EventId, Seat};
+use rules::outcome::Refusal;
+use rules::time::{Clock, Moment};
+use stores::conformance::{Stand, expect_refusal, expect_sale};
+use stores::door::local::LocalDoor;
+use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in, verify};
+use testing::database::{self, Database};
+
+/// Five seats: two sold, one given back, of which the next was sold; two never touched.
+const ROWS: &str = "
+    INSERT INTO ledger (only_row, id) VALUES (1, 'the-old-one');
+    INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, generation, n, \"cursor\", sold)
+    VALUES (1, 'Old', 5, 1, 'open', 1000, 2000, 3, 5, 3, 2);
+    INSERT INTO history (event, n, what, seat, owner, number, at) VALUES
+        (1, 1, 'created', NULL, NULL, NULL, 1000), (1, 2, 'reserved', 1, 'alice', 901, 1001),
+        (1, 3, 'reserved', 2, 'bob', 902, 1002), (1, 4, 'reserved', 3, 'carol', 903, 1003),
+        (1, 5, 'cancelled', 2, 'bob', NULL, 2000);
+";
+
+const HALL: &str = "INSERT INTO hall (event, plan) VALUES (1, '{\"count\":5}')";
+
+async fn goes_on(stand: &Stand) {
+    let event = EventId(1);
+    let row = stand.ledger.event(event).await.unwrap().unwrap();
+    assert_eq!((row.counts.n, row.counts.cursor, row.counts.sold, row.counts.came_back), (5, 3, 2, 1));
+    assert_eq!(stand.ledger.raise_generation(event).await.unwrap(), 4);
+    expect_refusal(&stand.one(event, stand.choose("dave", 3)).await.unwrap(), &Refusal::SeatTaken).unwrap();
+    for (user, seat) in [("dave", 2), ("erin", 4)] {
+        let reserved = expect_sale(&stand.one(event, stand.reserve(user)).await.unwrap()).unwrap();
+        assert_eq!(reserved.seat, Seat(seat));
+    }
+}
+
+#[derive(Default)]
+struct HandClock(AtomicI64);
+
+impl Clock for HandClock {
+    fn now(&self) -> Moment {
+        Moment(self.0.load(Ordering::SeqCst))
+    }
+}
+
+fn surroundings() -> Surroundings<impl FnOnce(Moment) -> Arc<dyn Clock>> {
+    Surroundings {
+        clock: |newest: Moment| Arc::new(HandClock(AtomicI64::new(newest.0.max(1_000_000)))) as Arc<dyn Clock>,
+        on_fatal: Box::new(|why| panic!("{why}")),
+        key_ttl_ms: 86_400_000,
+    }
+}
+
+/// What the migrations of an earlier version left: their tables, and their rows in the list.
+fn as_of(version: u32, fresh: &rusqlite::Connection) -> String {
+    let row = |v: u32| {
+        let sql = "SELECT name, applied_on, checksum FROM refinery_schema_history WHERE version = ?1";
+        let (name, on, sum): (String, String, String) =
+            fresh.query_row(sql, [v], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        format!("INSERT INTO refinery_schema_history VALUES ({v}, '{name}', '{on}', '{sum}');")
+    };
+    (1..=version).map(row).collect()
+}
+
+const HISTORY_SQLITE: &str = "CREATE TABLE refinery_schema_history
+    (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255));";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_the_first_version_opens() {
+    let (fresh, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
+    let list = as_of(1, &rusqlite::Connection::open(database_in(fresh.path())).unwrap());
+    let db = rusqlite::Connection::open(database_in(old.path())).unwrap();
+    let tables = include_str!("../../src/ledger/sqlite/migrations/V1__core.sql");
+    let taken = "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, number) VALUES
+        (1, 1, 5, 'sold', 'alice', 1, 1, 2, 1001, 901), (1, 2, 5, 'free', NULL, NULL, NULL, NULL, 2000, NULL),
+        (1, 3, 5, 'sold', 'carol', 1, 1, 4, 1003, 903);";
+    for part in [tables, HISTORY_SQLITE, &list, ROWS, taken, HALL] {
+        db.execute_batch(part).unwrap();
+    }
+    drop(db);
+    let ledger = Arc::new(SqliteLedger::open(old.path(), surroundings()).unwrap());
+    let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
+    goes_on(&Stand::new(ledger, door, Arc::new(|_| {}))).await;
+    let (looked, findings) = verify(old.path()).unwrap();
+    assert_eq!(looked.reservations, 4);
+    assert!(findings.iter().all(|finding| finding.holds()), "{findings:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_the_first_version_opens() {
+    let (fresh, old) = (Database::fresh().await, Database::bare().await);
+    let sql = "SELECT name, applied_on, checksum FROM refinery_schema_history WHERE version = 1";
+    let first = fresh.connect().await.query_one(sql, &[]).await.unwrap();
+    let (name, on, sum): (String, String, String) = (first.get(0), first.get(1), first.get(2));
+    let list = format!("{HISTORY_SQLITE} INSERT INTO refinery_schema_history VALUES (1, '{name}', '{on}', '{sum}')");
+    let db = old.connect().await;
+    let tables = include_str!("../../src/ledger/postgres/migrations/V1__core.sql");
+    let taken = "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, number) VALUES
+        (1, 1, 'sold', 'alice', 1, 1, 2, 1001, 901), (1, 2, 'free', NULL, NULL, NULL, NULL, 2000, NULL),
+        (1, 3, 'sold', 'carol', 1, 1, 4, 1003, 903)";
+    for part in [tables, &list, ROWS, taken, HALL] {
+        db.batch_execute(part).await.unwrap();
+    }
+    let ledger = database::ledger(&old.url, Default::default());
+    ledger.prepare().await.unwrap();
+    let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
+    goes_on(&Stand::new(Arc::new(ledger), door, Arc::new(|_| {}))).await;
+    let (_, findings) = stores::ledger::postgres::verify(&old.url).await.unwrap();
+    assert!(findings.iter().all(|finding| finding.holds()), "{findings:?}");
+}

@@ -1,0 +1,188 @@
+//! Room types over ledgers that are broken on purpose, and the constraints that stand behind them.
+
+use std::time::{Duration, Instant};
+
+use rules::holds::Ask;
+use rules::outcome::Refusal;
+use stores::conformance::broken_rooms::{Bug, broken};
+use stores::conformance::hotel::{Hotel, client_key, nights};
+use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
+use stores::ledger::Fault;
+use stores::ledger::postgres::Bug as Planted;
+use testing::database::Database;
+
+use crate::postgres::stand_on;
+
+const ROOMS: &[(&str, Chapter)] = &[
+    ("stays", |s| Box::pin(stays::chapter(s))),
+    ("expiry", |s| Box::pin(expiry::chapter(s))),
+    ("calendar", |s| Box::pin(calendar::chapter(s))),
+];
+
+async fn complaints(stand: &Stand) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (name, chapter) in ROOMS {
+        if let Err(words) = chapter(stand).await {
+            complaints.push(format!("{name}: {words}"));
+        }
+    }
+    complaints
+}
+
+async fn each_bug_is_noticed(good: &Stand) {
+    for bug in Bug::ALL {
+        let noticed = complaints(&good.with_ledger(broken(bug, good.ledger.clone()))).await;
+        assert!(!noticed.is_empty(), "{bug:?} went unnoticed");
+        println!("{bug:?}: {}", noticed[0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_broken_room_ledger_is_noticed_on_sqlite() {
+    let kept = crate::sqlite::fresh();
+    each_bug_is_noticed(&kept.stand).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_broken_room_ledger_is_noticed_on_postgres() {
+    let database = Database::fresh().await;
+    each_bug_is_noticed(&stand_on(&database).await).await;
+}
+
+/// Nights that are counted before the lock was had: 2 holds for 1 room, if the row did not refuse.
+#[tokio::test(flavor = "multi_thread")]
+async fn nights_counted_before_the_lock_are_caught() {
+    let database = Database::fresh().await;
+    let bad = crate::planted::stand(&database.url, Planted::NightsBeforeLock).await;
+    let noticed = calendar::chapter(&bad).await.expect_err("counted in the snapshot from before the wait");
+    println!("{noticed}");
+    // The constraint had the last word all the same.
+    let beyond = "SELECT count(*) FROM night WHERE reserved + held > total";
+    assert_eq!(database.connect().await.query_one(beyond, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+/// D3: a confirmation that waited for the lock until after the hold's end. It is decided by the
+/// clock after the wait; a ledger that takes the time from before it says yes, and is caught.
+async fn confirmed_behind_its_end(planted: Planted) -> Verdict {
+    let database = Database::fresh().await;
+    let stand = crate::planted::stand(&database.url, planted).await;
+    let mut hotel = Hotel::open(&stand, 1).await?;
+    hotel.terms.holds.ttl_ms = 700;
+    let hold = hotel.hold("alice", nights(0, 1), &client_key(1)).await?;
+    let other = database.connect().await;
+    other.batch_execute("BEGIN; SELECT FROM room_type FOR UPDATE").await.unwrap();
+    let (waiting, n) = (hotel.clone(), hold.id.n);
+    let confirming = tokio::spawn(async move { waiting.ask("alice", n, Ask::Confirm).await });
+    tokio::time::sleep(Duration::from_millis(850)).await;
+    other.batch_execute("ROLLBACK").await.unwrap();
+    expect_refusal(&confirming.await.unwrap()?, &Refusal::HoldExpired)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_confirmed_behind_its_end_however_long_it_waited() {
+    confirmed_behind_its_end(Planted::None).await.unwrap();
+    let words = confirmed_behind_its_end(Planted::OldNow).await.expect_err("confirmed behind its end");
+    println!("{words}");
+}
+
+/// The lock is waited for at most a second.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
+    let database = Database::fresh().await;
+    let stand = stand_on(&database).await;
+    let hotel = Hotel::open(&stand, 1).await.unwrap();
+    let other = database.connect().await;
+    other.batch_execute("BEGIN; SELECT FROM room_type FOR UPDATE").await.unwrap();
+    let began = Instant::now();
+    let fault = hotel.batch(vec![hotel.wants("a", nights(0, 1), &client_key(1))]).await.unwrap_err();
+    assert_eq!(fault, Fault::Locked);
+    assert!((900..1_800).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    // Readers wait for nobody.
+    assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].free(), 1);
+}
+
+/// A request that passes every check and that the database refuses all the same fails alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_poisonous_hold_of_200_fails_alone() {
+    let database = Database::fresh().await;
+    let on_postgres = stand_on(&database).await;
+    let poison = "CREATE TRIGGER poison BEFORE INSERT ON hold FOR EACH ROW WHEN (NEW.owner = 'u77')
+                  EXECUTE FUNCTION refuse('poison')";
+    database.connect().await.batch_execute(poison).await.unwrap();
+    let kept = crate::sqlite::fresh();
+    let side = rusqlite::Connection::open(kept.database()).unwrap();
+    side.execute_batch(
+        "CREATE TRIGGER poison BEFORE INSERT ON hold WHEN NEW.owner = 'u77'
+         BEGIN SELECT RAISE(ABORT, 'poison'); END",
+    )
+    .unwrap();
+    for stand in [on_postgres, kept.stand.clone()] {
+        let hotel = Hotel::open(&stand, 200).await.unwrap();
+        let wants = (0..200).map(|i| hotel.wants(&format!("u{i}"), nights(0, 2), &client_key(i)));
+        let answers = hotel.batch(wants.collect()).await.unwrap();
+        for (i, answer) in answers.iter().enumerate() {
+            assert_eq!(refusal(answer), (i == 77).then_some(&Refusal::Internal), "{i}");
+        }
+        assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].held, 199);
+        hotel.audit(&[], nights(0, 2)).await.unwrap();
+    }
+}
+
+/// The constraints alone forbid it, whatever the code above them does. The same on both.
+const FORBIDDEN: &[(&str, &str)] = &[
+    ("more reserved than there are", "UPDATE night SET reserved = 3"),
+    ("more held than there are", "UPDATE night SET held = 3"),
+    ("both together more than there are", "UPDATE night SET reserved = 2, held = 1"),
+    ("less than nothing", "UPDATE night SET held = -1"),
+    ("a total below what is sold", "UPDATE night SET total = 0"),
+    (
+        "a second hold of the same user on the same nights",
+        "INSERT INTO hold (subject, n, owner, key, stock, check_in, check_out, first_at, at, ends_at, state)
+         SELECT subject, 90, owner, 'other', stock, check_in, check_out, first_at, at, ends_at, state FROM hold WHERE n = 2",
+    ),
+    (
+        "the same client's key for somebody else",
+        "INSERT INTO hold (subject, n, owner, key, stock, check_in, check_out, first_at, at, ends_at, state)
+         SELECT subject, 91, 'thief', key, stock, check_in, check_out, first_at, at, ends_at, state FROM hold WHERE n = 2",
+    ),
+    ("a hold that comes back", "UPDATE hold SET state = 'held', ended_at = NULL, reserved = NULL WHERE n = 3"),
+    ("a hold that ends twice", "UPDATE hold SET state = 'cancelled', reserved = NULL WHERE n = 3"),
+    ("confirmed behind its end", "UPDATE hold SET state = 'confirmed', ended_at = ends_at, reserved = '9' WHERE n = 2"),
+    ("a live hold deleted", "DELETE FROM hold"),
+    (
+        "a hold that becomes two stays",
+        "INSERT INTO stay (room_type, n, owner, check_in, check_out, hold, at)
+         SELECT room_type, 92, owner, check_in, check_out, hold, at FROM stay",
+    ),
+    ("a stay's row deleted", "DELETE FROM stay"),
+    ("a number twice", "INSERT INTO history (event, n, what, at) SELECT event, n, 'again', at FROM history WHERE event < 0"),
+];
+
+/// Alice's hold is number 2 and lasts, Bob's is number 3 and became a stay.
+async fn sold(stand: &Stand) {
+    let hotel = Hotel::open(stand, 2).await.unwrap();
+    hotel.hold("alice", nights(0, 1), &client_key(1)).await.unwrap();
+    let paid = hotel.hold("bob", nights(0, 1), &client_key(2)).await.unwrap();
+    hotel.ask("bob", paid.id.n, Ask::Confirm).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn constraints_of_nights_and_holds_have_the_last_word() {
+    let database = Database::fresh().await;
+    sold(&stand_on(&database).await).await;
+    let db = database.connect().await;
+    for (what, statement) in FORBIDDEN {
+        let refused = db.batch_execute(statement).await.expect_err(what);
+        assert!(refused.code().unwrap().code().starts_with("23"), "{what}: {refused:?}");
+    }
+    let kept = crate::sqlite::fresh();
+    sold(&kept.stand).await;
+    let db = rusqlite::Connection::open(kept.database()).unwrap();
+    for (what, statement) in FORBIDDEN {
+        assert!(db.execute(statement, []).is_err(), "{what} was accepted");
+    }
+    let shown = "SELECT target_date, total_quantity, reserved_count FROM room_type_stock";
+    let row =
+        db.query_row(shown, [], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
+    assert_eq!(row.unwrap(), ("2026-12-24".into(), 2, 1));
+}

@@ -43,7 +43,8 @@ end
 local function verdict(left)
     if left.state == "closed" then return "closed" end
     if left.state == "paused" then return "paused" end
-    if left.state == "scheduled" then return "not_open" end
+    -- Until the first end: of a hold it would not be the opening.
+    if left.state == "scheduled" then return left.held == 0 and "not_open" or "open" end
     if left.free > 0 then return "open" end
     return left.held > 0 and "held_out" or "sold_out"
 end

@@ -47,9 +47,20 @@ impl OwnNginx {
         std::fs::read_to_string(self.path().join("nginx.log")).unwrap_or_default()
     }
 
-    /// New workers with the files as they are now; the old ones finish what they have.
+    /// New workers with the files as they are now; the old ones finish what they have. Returns when
+    /// nobody new comes to an old one any more.
     pub fn reload(&self) {
+        let old = self.workers();
         self.signal(self.child.id(), "HUP");
+        let takes_no_more = |worker: &u32| {
+            let line = std::fs::read(format!("/proc/{worker}/cmdline")).unwrap_or_default();
+            line.is_empty() || String::from_utf8_lossy(&line).contains("shutting down")
+        };
+        let began = Instant::now();
+        while !old.iter().all(takes_no_more) {
+            assert!(began.elapsed() < Duration::from_secs(10), "nginx does not reload:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// kill -9 to one of its workers.

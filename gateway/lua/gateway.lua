@@ -27,6 +27,8 @@ local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
 -- What only a gateway may say, and what claims to come from another one.
 local function spoofed(name)
     local plain = gsub(lower(name), "_", "-")
+    -- Whether that one is believed is asked for itself, whatever it is called.
+    if plain == settings.user_header then return false end
     return find(plain, "^x%-fcfs%-") or find(plain, "^x%-gateway%-") or find(plain, "^x%-forwarded%-")
         or plain == "forwarded" or plain == "x-real-ip"
 end

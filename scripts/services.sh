@@ -56,6 +56,10 @@ until_it_answers() {
     tries=0
     until "$@" >/dev/null 2>&1; do
         tries=$((tries + 1))
+        # One that could not start, because somebody was quicker to take its port, never answers.
+        for pid in $postgres $pids; do
+            kill -0 "$pid" 2>/dev/null || { echo "a service ended" >&2; cat "$folder"/*.log >&2; exit 1; }
+        done
         [ $tries -lt 300 ] || { echo "no answer: $*" >&2; cat "$folder"/*.log >&2; exit 1; }
         sleep 0.1
     done

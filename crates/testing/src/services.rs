@@ -61,15 +61,17 @@ fn lock_file(folder: &Path, name: &str) -> File {
 
 /// Uses what runs, or starts it. Called under the lock to start.
 fn join(root: &Path, folder: &Path, users: &File) -> HashMap<String, String> {
+    let mut spawned = 0;
     loop {
         let running = lock_file(folder, "running");
         if running.try_lock().is_ok() {
             drop(running);
             spawn(root, folder);
+            spawned += 1;
         }
         match users.try_lock_shared() {
             Ok(()) => {
-                if let Some(values) = wait_for_env(folder) {
+                if let Some(values) = wait_for_env(folder, spawned < STARTS) {
                     return values;
                 }
                 users.unlock().expect("a lock of ours");
@@ -88,14 +90,24 @@ fn spawn(root: &Path, folder: &Path) {
     let mut command = Command::new("setsid");
     command.arg("--fork").arg("flock").arg("--no-fork").arg(folder.join("running")).arg("sh");
     command.arg(root.join("scripts/services.sh")).arg("run").arg(folder);
-    command.env("PG_PORT", free_port().to_string()).env("REDIS_PORT", free_port().to_string());
-    command.env("CLUSTER_PORT", three_free_ports().to_string());
+    let cluster = three_free_ports();
+    let [database, redis] = beside(cluster);
+    command.env("PG_PORT", database.to_string()).env("REDIS_PORT", redis.to_string());
+    command.env("CLUSTER_PORT", cluster.to_string());
     command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
     let status = command.status().expect("setsid, of util-linux");
     assert!(status.success(), "scripts/services.sh: {status}");
     while lock_file(folder, "running").try_lock().is_ok() {
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Two more that are free, neither each other's nor the cluster's: nobody holds those yet.
+fn beside(cluster: u16) -> [u16; 2] {
+    let clusters = |port: u16| (0..3).any(|i| port == cluster + i || port == cluster + i + 10_000);
+    let mut others = std::iter::repeat_with(free_port).filter(|&port| !clusters(port));
+    let first = others.next().expect("a free port");
+    [first, others.find(|&port| port != first).expect("another")]
 }
 
 /// Three in a row, whose bus ports (10,000 above) are ports too.
@@ -118,14 +130,20 @@ fn is_free(port: u16) -> bool {
     std::net::TcpListener::bind(("127.0.0.1", port)).is_ok()
 }
 
-/// None: the services ended before they were ready.
-fn wait_for_env(folder: &Path) -> Option<HashMap<String, String>> {
+/// Somebody else may be quicker to take a port that was free a moment ago.
+const STARTS: usize = 3;
+
+/// None: the services ended before they were ready, and may be started once more.
+fn wait_for_env(folder: &Path, again: bool) -> Option<HashMap<String, String>> {
     for _ in 0..1_200 {
         if let Ok(text) = fs::read_to_string(folder.join("env")) {
             let pairs = text.lines().filter_map(|line| line.split_once('='));
             return Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
         }
         if lock_file(folder, "running").try_lock().is_ok() {
+            if again {
+                return None;
+            }
             let log = fs::read_to_string(folder.join("services.log")).unwrap_or_default();
             panic!("the services did not start (scripts/install-services.sh installs them):\n{log}");
         }

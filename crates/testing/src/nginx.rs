@@ -1,7 +1,7 @@
 //! An nginx of one's own per test, for the gateway: its files are written by whoever starts it.
 
 use std::fs::File;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,8 +19,9 @@ pub fn folder() -> tempfile::TempDir {
 }
 
 impl OwnNginx {
-    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`.
-    pub fn start(folder: tempfile::TempDir, port: u16) -> OwnNginx {
+    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`. What it said if
+    /// it ended: somebody else may be quicker to take a port that was free a moment ago.
+    pub fn start(folder: tempfile::TempDir, port: u16) -> Result<OwnNginx, String> {
         let log = File::create(folder.path().join("nginx.log")).expect("a log");
         // Ends with the test's process, however that ends, and its workers with it.
         let mut command = Command::new("setpriv");
@@ -30,13 +31,15 @@ impl OwnNginx {
         let address = ([127, 0, 0, 1], port).into();
         let mut own = OwnNginx { address, child, folder: Some(folder) };
         let began = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            let ended = own.child.try_wait().ok().flatten();
-            let late = began.elapsed() > Duration::from_secs(10);
-            assert!(ended.is_none() && !late, "nginx (scripts/install-services.sh) does not start:\n{}", own.log());
+        // Written when it has its port.
+        while !own.path().join("nginx.pid").exists() {
+            if own.child.try_wait().ok().flatten().is_some() {
+                return Err(own.log());
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "nginx does not start:\n{}", own.log());
             std::thread::sleep(Duration::from_millis(5));
         }
-        own
+        Ok(own)
     }
 
     pub fn path(&self) -> &Path {

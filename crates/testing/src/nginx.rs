@@ -31,8 +31,8 @@ impl OwnNginx {
         let address = ([127, 0, 0, 1], port).into();
         let mut own = OwnNginx { address, child, folder: Some(folder) };
         let began = Instant::now();
-        // Written when it has its port.
-        while !own.path().join("nginx.pid").exists() {
+        // The file is written when it has its port; then come the workers.
+        while !own.path().join("nginx.pid").exists() || own.workers().len() < own.wanted_workers() {
             if own.child.try_wait().ok().flatten().is_some() {
                 return Err(own.log());
             }
@@ -75,6 +75,13 @@ impl OwnNginx {
     pub fn workers(&self) -> Vec<u32> {
         let found = Command::new("pgrep").args(["-P", &self.child.id().to_string()]).output().expect("pgrep");
         String::from_utf8_lossy(&found.stdout).lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// As its configuration says; one, where that is left to nginx.
+    fn wanted_workers(&self) -> usize {
+        let conf = std::fs::read_to_string(self.path().join("nginx.conf")).unwrap_or_default();
+        let said = conf.lines().find_map(|line| line.strip_prefix("worker_processes ")?.strip_suffix(';'));
+        said.and_then(|count| count.parse().ok()).unwrap_or(1)
     }
 
     fn signal(&self, process: u32, name: &str) {

@@ -4,44 +4,42 @@
 local answers = require "answers"
 local cjson = require "cjson"
 
-local concat = table.concat
-local find, format, gsub = string.find, string.format, string.gsub
-local type = type
+local format, gsub = string.format, string.gsub
 
 local M = {}
 
--- The caller's own id if it can stand in a header and a log line, else one of ours.
-function M.trace(given)
-    if type(given) == "table" then given = given[1] end
-    if given and #given <= 128 and given ~= "" and not find(given, "[^!-~]") then return given end
-    return ngx.var.request_id
-end
-
-local function fill(parts, trace, facts)
-    if #parts == 3 and parts[2] == "trace" then return parts[1] .. trace .. parts[3] end
+-- Part by part: put together they would be one more string that Lua has to find a place for, among many
+-- that are nearly the same.
+local function say(parts, trace, facts)
+    if #parts == 3 and parts[2] == "trace" then
+        ngx.header["Content-Length"] = #parts[1] + #trace + #parts[3]
+        return ngx.print(parts[1], trace, parts[3])
+    end
     local body = {}
     for i = 1, #parts, 2 do
         body[i] = parts[i]
         local gap = parts[i + 1]
         if gap == "trace" then body[i + 1] = trace elseif gap then body[i + 1] = facts[gap] end
     end
-    return concat(body)
+    local length = 0
+    for i = 1, #body do
+        body[i] = tostring(body[i])
+        length = length + #body[i]
+    end
+    ngx.header["Content-Length"] = length
+    return ngx.print(body)
 end
 
--- Says it and ends the request. `facts`: retry, line, column, opens, caller, where the answer has them.
+-- Says it; the headers that every answer has are nginx's to add. `facts`: retry, line, column, opens,
+-- caller, where the answer has them.
 function M.send(kind, dialect, trace, facts)
     local answer = answers[kind][dialect]
-    local body = fill(answer.parts, trace, facts)
-    local headers = ngx.header
     ngx.status = answer.status
-    headers["Content-Type"] = "application/json; charset=utf-8"
-    headers["X-Content-Type-Options"] = "nosniff"
-    headers["X-Request-Id"] = trace
-    headers["Content-Length"] = #body
-    if answer.again then headers["Retry-After"] = answer.again == "retry" and facts.retry or answer.again end
-    if answer.challenge then headers["WWW-Authenticate"] = answer.challenge end
-    ngx.print(body)
-    return ngx.exit(ngx.HTTP_OK)
+    ngx.header["X-Request-Id"] = trace
+    local again = answer.again
+    if again then ngx.header["Retry-After"] = again == "retry" and facts.retry or again end
+    if answer.challenge then ngx.header["WWW-Authenticate"] = answer.challenge end
+    say(answer.parts, trace, facts)
 end
 
 -- A text as it stands in JSON.

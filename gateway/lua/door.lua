@@ -42,7 +42,7 @@ function M.arrive(event, user, address, name)
     if code == 2 then return "address_spent", value end
     if code == 3 then return "already_asking", value end
     if code == 0 then return "unknown" end
-    return nil, { kind = "no_number", why = "arrive answered what nobody understands" }
+    return nil, wire.fault("no_number", "arrive answered what nobody understands")
 end
 
 -- Takes a mark away, if it is still that request's own.

@@ -6,13 +6,18 @@ local cjson = require "cjson.safe"
 local settings = require "settings"
 local text = require "text"
 
-local find, gsub, lower, match, sub = string.find, string.gsub, string.lower, string.match, string.sub
+local byte, find, gsub, lower, match, sub = string.byte, string.find, string.gsub, string.lower, string.match,
+    string.sub
 local type = type
 
 local json = cjson.new()
 json.decode_invalid_numbers(false)
+local decode = json.decode
 
 local M = {}
+
+-- Nothing was sent, and nothing had to be; something was sent that only the server can read.
+local EMPTY, UNREAD = {}, "unread"
 
 function M.says_json(kind)
     if kind == "application/json" then return true end
@@ -20,25 +25,35 @@ function M.says_json(kind)
     return lower(match(kind, "^%s*([^;]-)%s*$") or match(kind, "^%s*([^;]-)%s*;") or "") == "application/json"
 end
 
--- As rules/src/phone.rs; the forms of other regions are known to the server alone.
-local function surely_korean(rest)
-    local length = #rest
-    return length >= 8 and length <= 10 and sub(rest, 1, 1) ~= "0"
-end
+-- Marks between the digits of a telephone number.
+local BETWEEN = {}
+for mark in (" -.()/"):gmatch(".") do BETWEEN[byte(mark)] = true end
 
+-- As rules/src/phone.rs; the forms of other regions are known to the server alone.
 local function surely_phone(phone)
-    if #phone > 32 then return false end
-    local plus, rest = match(phone, "^(%+?)(.*)$")
-    local digits = gsub(rest, "[ %-%.%(%)/]", "")
-    if not find(digits, "^%d+$") then return false end
-    if plus == "+" then
-        if sub(digits, 1, 2) == "82" then return surely_korean((gsub(sub(digits, 3), "^0", ""))) end
-        return #digits >= 7 and #digits <= 15 and sub(digits, 1, 1) ~= "0"
+    local length = #phone
+    if length > 32 then return false end
+    local first = byte(phone) == 43 and 2 or 1
+    local digits, a, b, c = 0, 0, 0, 0
+    for i = first, length do
+        local code = byte(phone, i)
+        if code >= 48 and code <= 57 then
+            digits = digits + 1
+            if digits == 1 then a = code elseif digits == 2 then b = code elseif digits == 3 then c = code end
+        elseif not BETWEEN[code] then
+            return false
+        end
     end
-    if settings.region == "KR" then
-        return sub(digits, 1, 1) == "0" and surely_korean(sub(digits, 2))
+    if first == 2 then
+        if a == 56 and b == 50 then
+            -- +82, and perhaps the trunk 0 that does not belong there.
+            local rest = digits - (c == 48 and 3 or 2)
+            return rest >= 8 and rest <= 10
+        end
+        return digits >= 7 and digits <= 15 and a ~= 48
     end
-    return #digits >= 6 and #digits <= 15
+    if settings.region == "KR" then return a == 48 and b ~= 48 and digits >= 9 and digits <= 11 end
+    return digits >= 6 and digits <= 15
 end
 
 -- A known field that stands there twice is refused by the server.
@@ -47,8 +62,10 @@ local function once(body, quoted)
     return not last or not find(body, quoted, last + 1, true)
 end
 
-local function surely(body, sent, dialect)
-    if type(sent) ~= "table" or not find(body, "^%s*{") then return false end
+-- Whether it surely has everything that its dialect asks for. `sent` is what `read` made of it.
+function M.complete(body, sent, dialect)
+    if sent == EMPTY then return true end
+    if type(sent) ~= "table" or byte(body) ~= 123 and not find(body, "^%s*{") then return false end
     -- JSON has none of these, and this reader would not mind.
     if find(body, "[%z\1-\8\11\12\14-\31]") then return false end
     if not once(body, '"phone"') then return false end
@@ -74,17 +91,15 @@ local function place(body, at)
     return lines + 1, #match(before, "[^\n]*$") + 1
 end
 
--- "sure", "unsure", or nil with the line and column where it stops being JSON.
+-- What was sent, or nil with the line and column where it stops being JSON.
 function M.read(body, dialect)
-    if body == "" and dialect == "2025-08-17" then return "sure" end
-    local sent, why = json.decode(body)
-    if sent == nil then
-        -- Deeper than this reader goes, or odd escapes: still JSON to the server.
-        if find(why, "nested", 1, true) or find(why, "escape", 1, true) then return "unsure" end
-        if body == "" then return nil, 1, 0 end
-        return nil, place(body, tonumber(match(why, "character (%d+)")) or 1)
-    end
-    return surely(body, sent, dialect) and "sure" or "unsure"
+    if body == "" and dialect == "2025-08-17" then return EMPTY end
+    local sent, why = decode(body)
+    if sent ~= nil then return sent end
+    -- Deeper than this reader goes, or odd escapes: still JSON to the server.
+    if find(why, "nested", 1, true) or find(why, "escape", 1, true) then return UNREAD end
+    if body == "" then return nil, 1, 0 end
+    return nil, place(body, tonumber(match(why, "character (%d+)")) or 1)
 end
 
 return M

@@ -7,6 +7,7 @@ local buckets = require "buckets"
 local door = require "door"
 local form = require "form"
 local hint = require "hint"
+local ids = require "ids"
 local paths = require "paths"
 local remembered = require "remembered"
 local servers = require "servers"
@@ -21,11 +22,13 @@ local type = type
 
 local HEADERS_MOST = 100
 
-local M = { balance = servers.choose }
+local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
 
 -- What only a gateway may say, and what claims to come from another one.
 local function spoofed(name)
     local plain = gsub(lower(name), "_", "-")
+    -- Whether that one is believed is asked for itself, whatever it is called.
+    if plain == settings.user_header then return false end
     return find(plain, "^x%-fcfs%-") or find(plain, "^x%-gateway%-") or find(plain, "^x%-forwarded%-")
         or plain == "forwarded" or plain == "x-real-ip"
 end
@@ -35,27 +38,28 @@ local function trusts_user()
 end
 
 -- On to a server, without what nobody outside may say.
-local function pass_on(headers, trace, number, name)
+local function pass_on(way, headers, trace)
     for header in pairs(headers) do
         if spoofed(header) then ngx.req.clear_header(header) end
     end
     if settings.auth == "header" and headers[settings.user_header] and not trusts_user() then
         ngx.req.clear_header(settings.user_header)
     end
-    local var = ngx.var
-    var.gw_key, var.gw_trace = settings.key, trace
-    if number then var.gw_number, var.gw_name = number, name end
-    if settings.wrap and var.arg_wrap == "1" then ngx.req.clear_header("Accept-Encoding") end
+    ngx.var.gw_key, ngx.var.gw_trace = settings.key, trace
+    if settings.wrap and ngx.var.arg_wrap == "1" then ngx.req.clear_header("Accept-Encoding") end
+    return ngx.exec(way)
 end
 
--- Who asks, as far as this gateway can know. The user, and whether that is sure; or a refusal.
+-- Who asks, as far as this gateway can know: the user, or nil; a refusal; whether a user is named whom
+-- only the server can judge.
 local function who(headers, path, dialect)
     if settings.auth ~= "header" then return nil end
     local user = headers[settings.user_header]
     if user and user ~= "" then
-        if type(user) == "table" then return nil end
+        if type(user) == "table" then return nil, nil, true end
         if not trusts_user() then return nil, "unauthorized" end
-        return text.surely_user(user) and user or nil
+        if text.surely_user(user) then return user end
+        return nil, nil, true
     end
     -- The oldest dialect may name a telephone in the body, or nobody.
     if dialect == "2025-08-17" and path.short then return nil end
@@ -93,65 +97,57 @@ end
 
 -- Somebody wants a seat.
 local function ask(path, dialect, headers, trace)
+    local send = answer.send
     local json = form.says_json(headers["content-type"])
-    if not json and dialect ~= "2025-08-17" then return answer.send("not_json_type", dialect, trace) end
+    if not json and dialect ~= "2025-08-17" then return send("not_json_type", dialect, trace) end
     local body = whole_body()
-    if not json and body ~= "" then return answer.send("not_json_type", dialect, trace) end
+    if not json and body ~= "" then return send("not_json_type", dialect, trace) end
 
-    local user, refused = who(headers, path, dialect)
-    if refused then return answer.send(refused, dialect, trace) end
+    local user, refused, odd = who(headers, path, dialect)
+    if refused then return send(refused, dialect, trace) end
 
-    local read, line, column = form.read(body, dialect)
-    if not read then return answer.send("not_json", dialect, trace, { line = line, column = column }) end
+    local sent, line, column = form.read(body, dialect)
+    if sent == nil then return send("not_json", dialect, trace, { line = line, column = column }) end
 
-    local event, has_key, key_sure = path.event, keyed(headers)
-    local known_as = user and "u " .. user or likeness(headers, body)
-    local sure = read == "sure" and key_sure
-    if sure and not has_key and not (known_as and remembered.has(event, known_as)) then
-        local word, facts = hint.on(event, path.asks == "chosen")
+    local event = path.event
+    local has_key, key_sure = keyed(headers)
+    local known_as = user or likeness(headers, body)
+    if not has_key and not odd and not (known_as and remembered.has(event, known_as)) then
+        local word, facts = hint.on(event, path.muted, path.asks == "chosen")
         if word then
-            if word == "held_out" and dialect == "2025-08-17" then
-                facts.caller = user and answer.quoted(user) or "null"
-            end
-            return answer.send(word, dialect, trace, facts)
+            if word == "held_out" then facts.caller = user and answer.quoted(user) or "null" end
+            return send(word, dialect, trace, facts)
         end
     end
 
-    local from = address.key(ngx.var.binary_remote_addr)
+    local var = ngx.var
+    local from = address.key(var.binary_remote_addr)
     local wait = buckets.address(from) or user and buckets.user(user)
-    if wait then return answer.send("rate_limited", dialect, trace, { retry = wait }) end
+    if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
 
-    local number, name
-    if sure and user then
-        name = ngx.var.request_id
+    if user and key_sure and form.complete(body, sent, dialect) then
+        local name = ids.new()
         local said, value = door.arrive(event, user, from, not has_key and name or nil)
-        if not said then
-            ngx.log(ngx.WARN, "the door: ", value.why)
-            return answer.send(value.kind, dialect, trace)
-        end
+        if not said then return send(value.kind, dialect, trace) end
         if said == "number" then
-            number = value
+            var.gw_number, var.gw_name = value, name
         elseif said ~= "unknown" then
-            return answer.send(said, dialect, trace, { retry = value })
+            return send(said, dialect, trace, { retry = value })
         end
     end
     if known_as then
         remembered.begin(event, known_as)
-        ngx.ctx.asks = { event = event, known_as = known_as, user = user, name = number and name }
+        var.gw_event, var.gw_known_as = event, known_as
     end
-    return pass_on(headers, trace, number, name)
+    return pass_on("@changing", headers, trace)
 end
 
-function M.access()
+function M.handle()
     local headers, truncated = get_headers(HEADERS_MOST)
-    local trace = answer.trace(headers["x-request-id"])
+    local trace = ids.trace(headers["x-request-id"])
     local path = paths.at(ngx.var.request_uri)
     local dialect = paths.dialect(path, headers["api-version"])
-    if truncated == "truncated" then
-        return answer.send("too_many_headers", dialect or "1.1", trace)
-    end
-    -- HTTP/0.9 has no headers to answer with, and nothing to say.
-    if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
+    if truncated then return answer.send("too_many_headers", dialect or "1.1", trace) end
     local method = get_method()
     if path.asks and method == "POST" and dialect then return ask(path, dialect, headers, trace) end
 
@@ -161,44 +157,37 @@ function M.access()
         wait = buckets.user(user)
     end
     if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
-    pass_on(headers, trace)
-    if (method == "GET" or method == "HEAD") and ngx.var.uri:sub(-7) ~= "/stream" then return ngx.exec("@reading") end
+    if method == "GET" or method == "HEAD" then
+        -- HTTP/0.9 has no headers to answer with, and nothing to say.
+        if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
+        return pass_on(path.streams and "@streaming" or "@reading", headers, trace)
+    end
+    -- Here, where this path's own limit of size holds.
+    ngx.req.read_body()
+    return pass_on("@changing", headers, trace)
 end
 
-local function release(_, asks)
-    local _, fault = door.release(asks.event, asks.user, asks.name)
-    if fault then ngx.log(ngx.WARN, "a mark stays until it ends by itself: ", fault.why) end
+local function release(_, event, user, name)
+    -- What fails is logged where it fails; the mark then ends by itself.
+    door.release(event, user, name)
 end
 
 -- What a server said, before its answer leaves.
 function M.heard()
     local var = ngx.var
     local outcome = var.upstream_http_x_fcfs_outcome
+    local event = var.gw_event
     if outcome then
         door.learn(var.upstream_http_x_fcfs_ledger)
-        local asks = ngx.ctx.asks
-        if asks and remembered.ended(asks.event, asks.known_as, outcome) then hint.doubt(asks.event) end
-    elseif var.upstream_status then
+        if event ~= "" and remembered.ended(event, var.gw_known_as, outcome) then hint.doubt(event) end
+    elseif var.gw_number ~= "" then
         -- An answer of somebody who did not take the request over, and so leaves its mark to us. Here
         -- nobody may wait for Redis.
-        local asks = ngx.ctx.asks
-        if asks and asks.name then ngx.timer.at(0, release, asks) end
+        ngx.timer.at(0, release, event, var.gw_known_as, var.gw_name)
     end
     local freed = var.upstream_http_x_fcfs_freed
     if freed then hint.mute(freed) end
     if settings.wrap then wrap.headers() end
-end
-
-M.body = wrap.body
-
--- No server took over the mark that was set for it.
-local function let_go(headers)
-    local path = paths.at(ngx.var.request_uri)
-    local user = headers[settings.user_header]
-    local name = ngx.var.gw_name
-    if path.asks and type(user) == "string" and name and name ~= "" then
-        release(false, { event = path.event, user = user, name = name })
-    end
 end
 
 local MALFORMED = { [400] = true, [403] = true, [405] = true, [408] = true, [411] = true, [414] = true, [416] = true,
@@ -207,13 +196,15 @@ local MALFORMED = { [400] = true, [403] = true, [405] = true, [408] = true, [411
 
 local function refuse()
     local status = ngx.status
+    local var = ngx.var
     local headers = get_headers(HEADERS_MOST)
-    local trace = answer.trace(headers["x-request-id"])
-    local path = paths.at(ngx.var.request_uri or "/")
+    local trace = var.gw_trace
+    if trace == "" then trace = ids.trace(headers["x-request-id"]) end
+    local path = paths.at(var.request_uri or "/")
     local dialect = paths.dialect(path, headers["api-version"]) or "1.1"
     if status == 413 then
         local kind = "too_large"
-        if find(ngx.var.request_uri, "^/api/v1/admin/") then
+        if find(var.request_uri, "^/api/v1/admin/") then
             kind = "too_large_for_admin"
         elseif path.asks and dialect ~= "2025-08-17" and not form.says_json(headers["content-type"]) then
             kind = "not_json_type"
@@ -221,10 +212,12 @@ local function refuse()
         return answer.send(kind, dialect, trace)
     end
     if status == 502 or status == 503 or status == 504 then
-        local var = ngx.var
         servers.failed(var.upstream_addr)
         local connected = var.upstream_connect_time
-        if not connected or find(connected, "-$") then let_go(headers) end
+        -- No server was reached that could take the mark away.
+        if var.gw_number ~= "" and (not connected or find(connected, "-$")) then
+            release(false, var.gw_event, var.gw_known_as, var.gw_name)
+        end
         return answer.send("server_unreachable", dialect, trace)
     end
     if status == 404 then return answer.send("no_such_path", dialect, trace) end
@@ -237,7 +230,6 @@ function M.refuse()
     if fine or ngx.headers_sent then return end
     ngx.log(ngx.ERR, "a refusal failed: ", why)
     ngx.status = 500
-    ngx.header["Content-Type"] = "application/json; charset=utf-8"
     ngx.print('{"success":false,"reason":"internal_error","message":"Something broke on our side.","traceId":"',
         ngx.var.request_id, '"}')
 end

@@ -30,7 +30,7 @@ local M = {}
 
 -- Something came back, or a sale began: ask the servers.
 function M.mute(event)
-    dictionary:set("muted:" .. event, true, MUTED_S)
+    dictionary:set(M.muted(event), true, MUTED_S)
 end
 
 -- A server refused where more was thought to be left: look again now.
@@ -43,7 +43,8 @@ end
 local function verdict(left)
     if left.state == "closed" then return "closed" end
     if left.state == "paused" then return "paused" end
-    if left.state == "scheduled" then return "not_open" end
+    -- Until the first end: of a hold it would not be the opening.
+    if left.state == "scheduled" then return left.held == 0 and "not_open" or "open" end
     if left.free > 0 then return "open" end
     return left.held > 0 and "held_out" or "sold_out"
 end
@@ -96,20 +97,31 @@ local function probes(event)
     return dictionary:add("probing:" .. event, true, 0.1)
 end
 
+local NONE = {}
+
 local function facts(known, now)
     if known.word == "held_out" or known.word == "not_open" then
         local wait = format("%d", max(1, ceil((known.first_end - now) / 1000)))
         return { retry = wait, opens = answer.moment(known.shown) }
     end
-    return {}
+    return NONE
+end
+
+-- The name of its silence.
+function M.muted(event)
+    return "muted:" .. event
 end
 
 -- A refusal and its facts, or nil: pass on. `only_shut`: stock is not asked for.
-function M.on(event, only_shut)
-    if dictionary:get("muted:" .. event) then return nil end
+function M.on(event, muted, only_shut)
+    if dictionary:get(muted) then return nil end
     local now = clock.now_ms()
-    local line = dictionary:get(event)
-    local known = line and parse(event, line)
+    -- What this worker read last is what the others know, as long as nobody need look again.
+    local known, line = parsed[event], nil
+    if not known or not OUT[known.word] or now - known.read >= AGAIN_MS or now >= known.valid then
+        line = dictionary:get(event)
+        known = line and parse(event, line)
+    end
     if not known or now >= known.valid then
         known = look(event, now) or known
         if not known then return nil end
@@ -122,7 +134,7 @@ function M.on(event, only_shut)
                 known = look(event, now) or parse(event, dictionary:get(event) or line)
                 if now < known.valid then break end
             end
-            if now >= known.valid or dictionary:get("muted:" .. event) then return nil end
+            if now >= known.valid or dictionary:get(muted) then return nil end
         end
     elseif now - known.read >= AGAIN_MS then
         known = look(event, now) or known

@@ -1,15 +1,18 @@
 -- What stands at a path, as far as the gateway cares: who asks for a seat, of which event, and which
 -- dialect is spoken there. What is not known here passes on.
 
+local hint = require "hint"
+
 local find, match, sub = string.find, string.match, string.sub
 
 local M = {}
 
+local STREAM = { streams = true, speaks = false, default = "1.1" }
 local OTHER = { speaks = false, default = "1.1" }
 local SEATS = { speaks = true, default = "1.1" }
 
 local function asking(kind, event, default, short)
-    return { asks = kind, event = event, speaks = true, default = default, short = short }
+    return { asks = kind, event = event, muted = hint.muted(event), speaks = true, default = default, short = short }
 end
 
 -- The paths that mean event 1.
@@ -18,6 +21,7 @@ local SHORT = {
     ["/fcfs/join"] = asking("fcfs", "1", "1.1", true),
     ["/api/v1/seats/reservation"] = asking("fcfs", "1", "1.0", true),
     ["/api/v1/seats"] = SEATS,
+    ["/api/v1/stream"] = STREAM,
 }
 
 -- A whole number as the server writes it, and small enough for every number of ours.
@@ -33,6 +37,7 @@ local function long(path)
         if find(rest, "^/%d+/reservation$") then return whole(event) and asking("chosen", event, "1.1", false) or SEATS end
         return OTHER
     end
+    if find(path, "^/api/v1/events/%d+/stream$") then return STREAM end
     if find(path, "^/api/v1/seats/%d+/reservation$") then return asking("chosen", "1", "1.1", true) end
     if find(path, "^/api/v1/seats/[^/]+$") then return SEATS end
     return OTHER

@@ -59,7 +59,15 @@ local function any(patterns, words)
     return false
 end
 
+-- A crowd that meets the same trouble is one line a second in the log.
+local complained = 0
+
 local function fault(kind, why)
+    local now = clock.now_ms()
+    if now - complained >= 1000 then
+        complained = now
+        ngx.log(ngx.WARN, "the door: ", why)
+    end
     return { kind = kind, why = why }
 end
 
@@ -165,6 +173,8 @@ function M.run(event, script, keys, words, run_id_at)
     end
     return nil, broken
 end
+
+M.fault = fault
 
 -- A script by its text, as Redis knows it.
 function M.script(path)

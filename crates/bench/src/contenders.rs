@@ -3,6 +3,7 @@
 pub mod append;
 pub mod ceiling;
 mod form;
+pub mod row_locks;
 mod seats;
 pub mod seed;
 pub mod skip_locked;
@@ -10,11 +11,13 @@ pub mod skip_locked;
 use salvo::prelude::*;
 use salvo::routing::PathFilter;
 
-/// The path that everybody is asked under, with the event in it or without.
+/// The paths that everybody is asked under: seats, with the event in it or without, and holds.
 fn router<H: Handler + Clone>(handler: H) -> Router {
     let long = PathFilter::new("api/v1/events/{id}/seats/reservation/fcfs");
     let short = PathFilter::new("api/v1/seats/reservation/fcfs");
-    Router::new().push(Router::with_filter(short).post(handler.clone())).push(Router::with_filter(long).post(handler))
+    let holds = Router::with_path("v1/holds").post(handler.clone());
+    let seats = Router::new().push(Router::with_filter(short).post(handler.clone()));
+    seats.push(Router::with_filter(long).post(handler)).push(holds)
 }
 
 /// Serves until it is killed; says where, as the product does.

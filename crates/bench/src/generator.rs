@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use rules::nights::Night;
+
 use crate::figures::Figures;
+use crate::product::{FIRST_DAY, LAST_DAY};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Load {
@@ -36,6 +39,24 @@ pub enum Sale {
         first: i64,
         seats: u64,
     },
+    /// Holds of one to four nights in so many room types.
+    Holds {
+        first: i64,
+        types: u64,
+    },
+    /// The same, each followed by this: only what follows counts.
+    HoldsThen {
+        first: i64,
+        types: u64,
+        then: Then,
+    },
+    Get(String),
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Then {
+    Confirm,
+    Cancel,
 }
 
 impl Load {
@@ -67,6 +88,13 @@ impl<'a> Requests<'a> {
         const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
         let i = self.made.replace(self.made.get() + 1);
         let user = user(self.load.seed, i);
+        match &self.load.sale {
+            Sale::Holds { first, types } | Sale::HoldsThen { first, types, .. } => {
+                return hold(user, first + (user % types) as i64);
+            }
+            Sale::Get(path) => return format!("GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n").into_bytes(),
+            Sale::Path(_) | Sale::Events { .. } => {}
+        }
         let rest = format!(
             "HTTP/1.1\r\nHost: bench\r\nX-User-Id: user-{user:016x}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{BODY}",
             BODY.len()
@@ -76,9 +104,38 @@ impl<'a> Requests<'a> {
             Sale::Events { first, seats } => {
                 format!("POST /api/v1/events/{}/seats/reservation/fcfs {rest}", first + (i / seats) as i64)
             }
+            Sale::Holds { .. } | Sale::HoldsThen { .. } | Sale::Get(_) => String::new(),
         }
         .into_bytes()
     }
+
+    /// What comes after this answer, if something does.
+    fn then(&self, status: u16, body: &[u8]) -> Option<Vec<u8>> {
+        let Sale::HoldsThen { then, .. } = &self.load.sale else { return None };
+        let body: serde_json::Value = serde_json::from_slice(body).ok().filter(|_| status == 201)?;
+        let (id, user) = (body["hold"]["holdId"].as_str()?, body["hold"]["userId"].as_str()?);
+        let first = match then {
+            Then::Confirm => format!("POST /v1/holds/{id}/confirm"),
+            Then::Cancel => format!("DELETE /v1/holds/{id}"),
+        };
+        let rest = format!("HTTP/1.1\r\nHost: bench\r\nX-User-Id: {user}\r\nContent-Length: 0\r\n\r\n");
+        Some(format!("{first} {rest}").into_bytes())
+    }
+}
+
+/// One to four nights somewhere in the calendar.
+fn hold(user: u64, room_type: i64) -> Vec<u8> {
+    let from = FIRST_DAY + ((user >> 8) % (LAST_DAY - FIRST_DAY - 4) as u64) as i32;
+    let (check_in, check_out) = (Night(from), Night(from + 1 + (user >> 40) as i32 % 4));
+    let key = format!("{:08x}-{:04x}-4000-8000-{:012x}", user >> 32, user >> 16 & 0xffff, user & 0xffff_ffff_ffff);
+    let body = format!(
+        r#"{{"roomTypeId":{room_type},"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"{key}"}}"#
+    );
+    format!(
+        "POST /v1/holds HTTP/1.1\r\nHost: bench\r\nX-User-Id: user-{user:016x}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }
 
 /// Real users do not come in the order of their names; a table that is filled in order flatters.

@@ -28,7 +28,14 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
-    let new = NewEvent { name: "Bench".into(), hall: Hall::Count(seats), max_per_user: 1, opens_at: None, room: None };
+    let new = NewEvent {
+        name: "Bench".into(),
+        hall: Hall::Count(seats),
+        max_per_user: 1,
+        opens_at: None,
+        hold_ttl_ms: None,
+        room: None,
+    };
     ledger.create_event(new, Some(FIRST_EVENT)).await.expect("an event");
     ledger.raise_generation(FIRST_EVENT).await.expect("a generation");
     FIRST_EVENT

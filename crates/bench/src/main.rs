@@ -27,8 +27,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "\
 bench run quick|full FOLDER [REPORT]     everything; data below FOLDER, the report also into a file
-bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POSTGRES
+bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POSTGRES | row-locks POSTGRES
                                          one contender, until it is killed
+bench holds FOLDER                       holds beside a transaction per hold, alone
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger                             the embedded ledger alone
@@ -44,11 +45,13 @@ fn main() -> ExitCode {
         ["contender", "append", folder] => contenders::append::serve(Path::new(folder)),
         ["contender", "seed", database, redis] => contenders::seed::serve(database, redis),
         ["contender", "skip-locked", database] => contenders::skip_locked::serve(database),
+        ["contender", "row-locks", database] => contenders::row_locks::serve(database),
         ["load", load] if load.starts_with('{') => {
             let load: Load = serde_json::from_str(load).expect("a load");
             println!("{}", serde_json::to_string(&load.run()).expect("JSON"));
         }
         ["load", address, ref rest @ ..] => by_hand(address, rest),
+        ["holds", folder] => program::holds_alone(Path::new(folder)),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
         ["line-bytes"] => println!("{}", line::bytes()),
         ["line", folder] => program::line_alone(Path::new(folder)),

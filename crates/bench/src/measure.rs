@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use rules::nights::Night;
 use tempfile::TempDir;
 
 use crate::figures::Figures;
 use crate::gateway::{self, Gateway};
-use crate::generator::{Load, Sale};
+use crate::generator::{Load, Sale, Then};
 use crate::ledger;
-use crate::product::{Place, make_events};
+use crate::product::{FIRST_DAY, Place, make_events, make_room_types};
 use crate::running::Running;
 use crate::services::Services;
 
@@ -44,6 +45,17 @@ pub enum Who {
     SoldOut,
     /// The same nginx, answering a constant.
     Constant,
+    /// One SQL transaction with row locks per hold, in so many room types.
+    RowLocks(u64),
+    /// Holds of the product on Redis and PostgreSQL, in so many room types.
+    Holds(u64),
+    /// The same on SQLite.
+    HoldsEmbedded(u64),
+    /// Confirmations and cancellations, each behind a hold.
+    Confirms,
+    Cancels,
+    /// 365 nights at a time.
+    Availability,
 }
 
 impl Who {
@@ -61,6 +73,15 @@ impl Who {
             Who::Gateway => "Redis + PostgreSQL, two servers, gateway",
             Who::SoldOut => "sold-out refusals at the gateway",
             Who::Constant => "the same nginx answering a constant",
+            Who::RowLocks(1) => "a transaction with row locks per hold, one room type",
+            Who::RowLocks(_) => "a transaction with row locks per hold, 200 room types",
+            Who::Holds(1) => "holds, Redis + PostgreSQL, one room type",
+            Who::Holds(_) => "holds, Redis + PostgreSQL, 200 room types",
+            Who::HoldsEmbedded(1) => "holds, embedded, one room type",
+            Who::HoldsEmbedded(_) => "holds, embedded, 200 room types",
+            Who::Confirms => "confirmations, each behind a hold, Redis + PostgreSQL",
+            Who::Cancels => "cancellations, each behind a hold, Redis + PostgreSQL",
+            Who::Availability => "availability of 365 nights, Redis + PostgreSQL",
         }
         .to_owned()
     }
@@ -169,6 +190,35 @@ impl Bench {
                 place.verify();
                 figures
             }
+            Who::RowLocks(types) => {
+                let rows = contender(&["row-locks", &self.services.fresh()]);
+                let plan = self.plan(vec![rows.address], connections, rate, Sale::Holds { first: 1, types });
+                generate(&Load { good: 201, ..plan })
+            }
+            Who::HoldsEmbedded(types) => {
+                let folder = self.empty();
+                self.rooms(&Place::embedded(folder.path()), types, 201, connections, |first| Sale::Holds {
+                    first,
+                    types,
+                })
+            }
+            Who::Holds(types) => {
+                let (place, _folder) = self.scaled();
+                self.rooms(&place, types, 201, connections, |first| Sale::Holds { first, types })
+            }
+            Who::Confirms | Who::Cancels => {
+                let (place, _folder) = self.scaled();
+                let then = if who == Who::Confirms { Then::Confirm } else { Then::Cancel };
+                self.rooms(&place, 1, 200, connections, |first| Sale::HoldsThen { first, types: 1, then })
+            }
+            Who::Availability => {
+                let (place, _folder) = self.scaled();
+                self.rooms(&place, 1, 200, connections, |first| {
+                    let (check_in, check_out) = (Night(FIRST_DAY), Night(FIRST_DAY + 365));
+                    let path = format!("/v1/room-types/{first}/availability?checkIn={check_in}&checkOut={check_out}");
+                    Sale::Get(path)
+                })
+            }
             Who::SoldOut | Who::Constant => {
                 let (place, _folder) = self.scaled();
                 let servers = [place.serve(0).0];
@@ -185,6 +235,21 @@ impl Bench {
     pub fn line_bytes(&self) -> f64 {
         let output = myself().arg("line-bytes").output().expect("it runs");
         String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+    }
+
+    /// A server with so many room types, loaded, killed and looked at.
+    fn rooms(
+        &self,
+        place: &Place,
+        types: u64,
+        good: u16,
+        connections: usize,
+        sale: impl FnOnce(i64) -> Sale,
+    ) -> Figures {
+        self.product(place, 9, |server| {
+            let sale = sale(make_room_types(server, types));
+            generate(&Load { good, ..self.plan(vec![server.address], connections, None, sale) })
+        })
     }
 
     fn through_gateway(

@@ -10,6 +10,12 @@ use crate::running::Running;
 
 pub const ADMIN_TOKEN: &str = "only-for-this-bench-0123456789abcdef";
 
+/// The calendar that is booked: nights from a month ahead of the day that this was written on, in so
+/// many room types.
+pub const ROOM_TYPES: u64 = 200;
+pub const FIRST_DAY: i32 = 20_830;
+pub const LAST_DAY: i32 = FIRST_DAY + 300;
+
 /// `tickettock`, built with the same profile.
 fn binary() -> Command {
     let beside = std::env::current_exe().expect("a path").with_file_name("tickettock");
@@ -64,6 +70,19 @@ impl Place {
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "verify: {said}{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// So many room types with more rooms than any run holds; the id of the first.
+pub fn make_room_types(server: &Running, count: u64) -> i64 {
+    let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\nContent-Type: application/json\r\n");
+    let body = r#"{"name":"Bench","totalQuantity":1000000}"#;
+    let ids = (0..count).map(|_| {
+        let (status, answer) = server.ask("POST", "/api/v1/admin/room-types", &headers, body).expect("an answer");
+        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
+        let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
+        answer["roomType"]["id"].as_i64().expect("an id")
+    });
+    ids.collect::<Vec<i64>>()[0]
 }
 
 /// So many more events of so many seats; the id of the first.

@@ -26,6 +26,7 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     let embedded = series(&bench, pace, 512, &[Who::Append, Who::Embedded, Who::Thousand, Who::Million]);
     let scaled = series(&bench, pace, 512, &[Who::Seed, Who::SkipLocked, Who::Scaled(1), Who::Scaled(2), Who::Gateway]);
     let refusals = refusals(&bench, pace);
+    let (hot, spread) = holds(&bench, pace);
     let [_, append, fresh, thousand, million] = &embedded[..] else { unreachable!("a series for each") };
     let [_, seed, _, one, two, gateway] = &scaled[..] else { unreachable!("a series for each") };
     let mut goals = vec![
@@ -40,16 +41,18 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         Goal::shown("two servers, of one", &against(two, one)),
         Goal::shown("two servers behind the gateway, of two servers", &against(gateway, two)),
         Goal::at_least("sold-out refusals at the gateway, of nginx answering a constant", 0.7, refusals[1].ratio()),
+        Goal::at_least("holds on one hot room type, of a transaction with row locks per hold", 5.0, hot[1].ratio()),
+        Goal::shown("the same, embedded", &hot[2].ratio()),
+        Goal::shown("holds over 200 room types, of a transaction with row locks per hold", &spread[1].ratio()),
         latency(&bench, pace, &machine, Who::Embedded, fresh.rate() / 2.0),
         latency(&bench, pace, &machine, Who::Scaled(1), one.rate() / 2.0),
     ];
     goals.extend(starts(&bench, pace));
     goals.extend(memory(&bench));
     goals.extend(waiting(&bench, pace));
-    goals.extend(not_yet());
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
-    let series = few.into_iter().chain(embedded).chain(scaled).chain(refusals).collect();
+    let series = few.into_iter().chain(embedded).chain(scaled).chain(refusals).chain(hot).chain(spread).collect();
     Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, goals }
 }
 
@@ -64,6 +67,28 @@ fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Who]) -> Vec<Se
 pub fn refusals_alone(under: &Path) {
     let all = refusals(&Bench::new(under, QUICK.time), &QUICK);
     println!("{:.2} of the constant", all[1].ratio().median);
+}
+
+/// The same by hand, while working on it.
+pub fn holds_alone(under: &Path) {
+    let (hot, spread) = holds(&Bench::new(under, QUICK.time), &QUICK);
+    for series in hot.iter().chain(&spread) {
+        println!("{:>8.0}/s  {:>6.2}  {}", series.rate(), series.ratio().median, series.name);
+    }
+}
+
+/// Holds per second, in one hot room type and over 200, beside a transaction with row locks for each.
+fn holds(bench: &Bench, pace: &Pace) -> (Vec<Series>, Vec<Series>) {
+    let beside = |types: u64, who: &[Who]| {
+        let names: Vec<String> = who.iter().map(|who| who.name()).collect();
+        let mut all = alternate(&names, 256, pace.rounds, |i| {
+            bench.measure(i.map_or(Who::RowLocks(types), |i| who[i]), 256, None)
+        });
+        all[0].name = Who::RowLocks(types).name();
+        all
+    };
+    let hot = [Who::Holds(1), Who::HoldsEmbedded(1), Who::Confirms, Who::Cancels, Who::Availability];
+    (beside(1, &hot), beside(200, &[Who::Holds(200), Who::HoldsEmbedded(200)]))
 }
 
 /// Refusals per second when nothing is left, beside a constant instead of the ceiling.
@@ -178,10 +203,4 @@ fn waiting(bench: &Bench, pace: &Pace) -> Vec<Goal> {
         Goal::at_least(&format!("{what}: Redis + PostgreSQL"), 0.8, there),
         Goal::at_most("one who waits, in the process", 300.0, "bytes", bench.line_bytes()),
     ]
-}
-
-/// Goals of the design whose capability is not built yet.
-fn not_yet() -> Vec<Goal> {
-    let why = "not measured: not built yet";
-    vec![Goal::not_measured("holds on one hot room type, of a transaction per hold", ">= 5", why)]
 }

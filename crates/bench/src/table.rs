@@ -37,10 +37,6 @@ impl Goal {
     pub fn shown(what: &str, measured: &Spread) -> Goal {
         Goal { what: what.to_owned(), goal: String::new(), measured: spread(measured), holds: None }
     }
-
-    pub fn not_measured(what: &str, goal: &str, why: &str) -> Goal {
-        Goal { what: what.to_owned(), goal: goal.to_owned(), measured: why.to_owned(), holds: None }
-    }
 }
 
 fn spread(of: &Spread) -> String {
@@ -79,8 +75,8 @@ impl Report {
         );
         text.push_str(
             "A ratio compares a run with the ceiling just before and just after it: a bare handler that\n\
-             parses and validates the same request, answers the same body and remembers nothing. Every run of\n\
-             the product was followed by `tickettock verify`.\n\n## Reservations per second\n\n",
+             parses and validates the same request, answers the same body and remembers nothing; where a group\n\
+             of rows begins with something else, with that. Every run of the product was followed by `tickettock verify`.\n\n## Reservations per second\n\n",
         );
         text.push_str(&table(
             &["what", "connections", "per second", "of the ceiling", "lowest", "highest", "refused"],

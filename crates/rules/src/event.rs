@@ -37,6 +37,8 @@ impl State {
 pub const SEATS_PER_EVENT: u32 = 10_000_000;
 pub const MAX_PER_USER: u32 = 1_000;
 pub const EVENT_NAME_CHARS: usize = 200;
+/// Seconds that a hold may last.
+pub const HOLD_TTL_MOST_S: u32 = 86_400;
 
 /// What is asked for when an event is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub struct NewEvent {
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
     pub room: Option<Room>,
+    /// How long its holds last; none: as everywhere.
+    pub hold_ttl_ms: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +63,7 @@ pub struct Event {
     pub room: Option<Room>,
     /// Tickets of older keys do not count here.
     pub oldest_key: u32,
+    pub hold_ttl_ms: Option<i64>,
     pub state: State,
     pub deleted: bool,
     pub created_at: Moment,
@@ -158,4 +163,6 @@ pub struct Amendment {
     pub opens_at: Option<Option<Moment>>,
     /// `Some(None)` takes the waiting room away.
     pub room: Option<Option<Room>>,
+    /// `Some(None)`: as everywhere.
+    pub hold_ttl_ms: Option<Option<i64>>,
 }

@@ -31,6 +31,7 @@ const LUA: &[(&str, &str)] = lua!(
     "form.lua",
     "gateway.lua",
     "hint.lua",
+    "ids.lua",
     "paths.lua",
     "remembered.lua",
     "servers.lua",
@@ -96,7 +97,11 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
         [] => String::new(),
         all => format!("resolver {} valid=10s ipv6=off;", all.join(" ")),
     };
-    let wrap = if settings.wrap { "body_filter_by_lua_block { gateway.body() }" } else { "" };
+    let wrap = if settings.wrap {
+        "header_filter_by_lua_block { gateway.wrap() }\n        body_filter_by_lua_block { gateway.wrapped() }"
+    } else {
+        ""
+    };
     let mut text = NGINX.to_owned();
     for (gap, value) in [
         ("@folder@", folder),

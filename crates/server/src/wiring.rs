@@ -87,7 +87,7 @@ pub async fn first_event(app: &App) -> Result<(), Fault> {
         return Ok(());
     }
     let hall = Hall::Count(app.settings.seats);
-    let new = NewEvent { name: "Event 1".into(), hall, max_per_user: 1, opens_at: None, room: None };
+    let new = NewEvent { name: "Event 1".into(), hall, max_per_user: 1, opens_at: None, hold_ttl_ms: None, room: None };
     match app.ledger.create_event(new, Some(FIRST_EVENT)).await {
         // Another server was quicker.
         Ok(_) | Err(Fault::NoSuchEvent) => {

@@ -57,6 +57,25 @@ mod tests {
         }
     }
 
+    /// A million stays: the nights are those of the calendar, whatever the clocks do in between.
+    #[test]
+    fn nights_are_the_difference_of_dates() {
+        use jiff::ToSpan;
+        let first = jiff::civil::date(2020, 1, 1);
+        let mut dice = 4u64;
+        for _ in 0..1_000_000 {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (from, count) = ((dice >> 40) % 20_000, 1 + (dice >> 20) % 365);
+            let check_in = first + (from as i64).days();
+            let check_out = check_in + (count as i64).days();
+            let night = |d: jiff::civil::Date| Night::of(d.year().into(), d.month() as u32, d.day() as u32).unwrap();
+            let dates = rules::nights::Dates::new(night(check_in), night(check_out)).unwrap();
+            assert_eq!(dates.count() as u64, count, "{check_in} {check_out}");
+            assert_eq!(night(check_in).plus(count as u32), night(check_out));
+        }
+        assert_eq!(Night::of(2028, 2, 29).unwrap().to_string(), jiff::civil::date(2028, 2, 29).to_string());
+    }
+
     #[test]
     fn zones_have_one_spelling() {
         assert!(named("Asia/Seoul").is_some() && named("UTC").is_some());

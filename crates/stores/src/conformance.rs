@@ -89,8 +89,14 @@ impl Stand {
     }
 
     pub async fn event(&self, seats: u32, max_per_user: u32) -> Result<Event, String> {
-        let new =
-            NewEvent { name: "Conformance".into(), hall: Hall::Count(seats), max_per_user, opens_at: None, room: None };
+        let new = NewEvent {
+            name: "Conformance".into(),
+            hall: Hall::Count(seats),
+            max_per_user,
+            opens_at: None,
+            hold_ttl_ms: None,
+            room: None,
+        };
         self.ledger.create_event(new, None).await.map_err(|f| f.to_string())
     }
 

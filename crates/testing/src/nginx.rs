@@ -1,7 +1,7 @@
 //! An nginx of one's own per test, for the gateway: its files are written by whoever starts it.
 
 use std::fs::File;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,8 +19,9 @@ pub fn folder() -> tempfile::TempDir {
 }
 
 impl OwnNginx {
-    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`.
-    pub fn start(folder: tempfile::TempDir, port: u16) -> OwnNginx {
+    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`. What it said if
+    /// it ended: somebody else may be quicker to take a port that was free a moment ago.
+    pub fn start(folder: tempfile::TempDir, port: u16) -> Result<OwnNginx, String> {
         let log = File::create(folder.path().join("nginx.log")).expect("a log");
         // Ends with the test's process, however that ends, and its workers with it.
         let mut command = Command::new("setpriv");
@@ -30,13 +31,15 @@ impl OwnNginx {
         let address = ([127, 0, 0, 1], port).into();
         let mut own = OwnNginx { address, child, folder: Some(folder) };
         let began = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            let ended = own.child.try_wait().ok().flatten();
-            let late = began.elapsed() > Duration::from_secs(10);
-            assert!(ended.is_none() && !late, "nginx (scripts/install-services.sh) does not start:\n{}", own.log());
+        // The file is written when it has its port; then come the workers.
+        while !own.path().join("nginx.pid").exists() || own.workers().len() < own.wanted_workers() {
+            if own.child.try_wait().ok().flatten().is_some() {
+                return Err(own.log());
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "nginx does not start:\n{}", own.log());
             std::thread::sleep(Duration::from_millis(5));
         }
-        own
+        Ok(own)
     }
 
     pub fn path(&self) -> &Path {
@@ -47,9 +50,20 @@ impl OwnNginx {
         std::fs::read_to_string(self.path().join("nginx.log")).unwrap_or_default()
     }
 
-    /// New workers with the files as they are now; the old ones finish what they have.
+    /// New workers with the files as they are now; the old ones finish what they have. Returns when
+    /// nobody new comes to an old one any more.
     pub fn reload(&self) {
+        let old = self.workers();
         self.signal(self.child.id(), "HUP");
+        let takes_no_more = |worker: &u32| {
+            let line = std::fs::read(format!("/proc/{worker}/cmdline")).unwrap_or_default();
+            line.is_empty() || String::from_utf8_lossy(&line).contains("shutting down")
+        };
+        let began = Instant::now();
+        while !old.iter().all(takes_no_more) {
+            assert!(began.elapsed() < Duration::from_secs(10), "nginx does not reload:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// kill -9 to one of its workers.
@@ -61,6 +75,13 @@ impl OwnNginx {
     pub fn workers(&self) -> Vec<u32> {
         let found = Command::new("pgrep").args(["-P", &self.child.id().to_string()]).output().expect("pgrep");
         String::from_utf8_lossy(&found.stdout).lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// As its configuration says; one, where that is left to nginx.
+    fn wanted_workers(&self) -> usize {
+        let conf = std::fs::read_to_string(self.path().join("nginx.conf")).unwrap_or_default();
+        let said = conf.lines().find_map(|line| line.strip_prefix("worker_processes ")?.strip_suffix(';'));
+        said.and_then(|count| count.parse().ok()).unwrap_or(1)
     }
 
     fn signal(&self, process: u32, name: &str) {

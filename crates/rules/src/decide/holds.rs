@@ -257,7 +257,8 @@ impl Session {
     }
 
     fn hold_terms(&self) -> HoldTerms {
-        self.terms.holds
+        let ttl_ms = self.event.hold_ttl_ms.unwrap_or(self.terms.holds.ttl_ms);
+        HoldTerms { ttl_ms, ..self.terms.holds }
     }
 
     fn seat_happened(&mut self, what: Happened, hold: &Hold, seat: Seat, actor: Option<&Actor>) -> u64 {

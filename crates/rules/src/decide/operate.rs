@@ -30,6 +30,9 @@ impl Session {
         if let Some(most) = amendment.max_per_user {
             self.event.max_per_user = most;
         }
+        if let Some(hold_ttl_ms) = amendment.hold_ttl_ms {
+            self.event.hold_ttl_ms = hold_ttl_ms;
+        }
         if let Some(opens_at) = amendment.opens_at {
             // A closed or paused sale stays so: opening it again is a decision of its own.
             let waits = matches!(self.event.state, State::Scheduled | State::Open);

@@ -1,5 +1,6 @@
 //! The rules under random commands: invariants after every batch, and planted bugs that must show.
 
+mod carts;
 mod model;
 mod table;
 

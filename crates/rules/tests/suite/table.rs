@@ -73,6 +73,7 @@ impl Table {
             opens_at: None,
             room: None,
             oldest_key: 0,
+            hold_ttl_ms: None,
             state: State::Open,
             deleted: false,
             created_at: Moment(0),

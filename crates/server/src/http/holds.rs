@@ -173,7 +173,10 @@ async fn ask_of(app: &App, asked: &mut Asked, ask: Ask) -> Result<Told, Refusal>
         }
         Subject::Event(event) => {
             let told = change(app, event, actor, key, command::Action::OnHold { n, ask }).await.map_err(no_hold)?;
-            asked.tell_gateway_freed(event);
+            // A confirmation gives nothing back, and must not silence what a gateway knows.
+            if ask == Ask::Cancel {
+                asked.tell_gateway_freed(event);
+            }
             Ok(Told { answer: told.answer, hall: Some(told.hall) })
         }
     }

@@ -108,6 +108,8 @@ pub struct EventBody {
     pub waiting_room: bool,
     pub waiting_room_settings: Option<RoomBody>,
     pub max_per_user: u32,
+    /// Seconds; null: as everywhere.
+    pub hold_ttl: Option<i64>,
 }
 
 /// The settings of a waiting room, in seconds.
@@ -143,6 +145,7 @@ impl EventBody {
             waiting_room: event.room.is_some(),
             waiting_room_settings: event.room.as_ref().map(RoomBody::of),
             max_per_user: event.max_per_user,
+            hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
         }
     }
 }

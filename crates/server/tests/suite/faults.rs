@@ -4,5 +4,6 @@ mod boot;
 mod databases;
 mod doors;
 pub mod history;
+mod holds;
 pub mod servers;
 mod waking;

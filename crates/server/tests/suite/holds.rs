@@ -360,6 +360,17 @@ async fn carts_in_lists_and_limits(backing: Backing) {
     assert_ne!(list.header("etag").unwrap(), etag);
     told(&on_hold(&mut client, "alice", &id, "confirm").await, 400, "RESERVATION_HOLD_EXPIRED");
     assert_eq!(client.reserve(event, "carol").await.seat(), Some(2));
+    // An event may have a time of its own.
+    let path = format!("events/{event}");
+    assert_eq!(stand.admin("PATCH", &path, &json!({ "holdTtl": 7 })).await.json()["event"]["holdTtl"], 7);
+    let short = hold(&mut client, "erin", &seats(event, &[4], 20)).await.json();
+    assert!((6..=7).contains(&short["hold"]["secondsRemaining"].as_u64().unwrap()), "{short}");
+    let new = json!({ "name": "Short", "seats": 3, "holdTtl": 9 });
+    let made = stand.admin("POST", "events", &new).await.json()["event"].clone();
+    assert_eq!(made["holdTtl"], 9);
+    let short = hold(&mut client, "erin", &seats(made["id"].as_u64().unwrap(), &[1], 21)).await.json();
+    assert!((8..=9).contains(&short["hold"]["secondsRemaining"].as_u64().unwrap()), "{short}");
+    assert_eq!(stand.admin("PATCH", &path, &json!({ "holdTtl": null })).await.json()["event"]["holdTtl"], Value::Null);
     assert_eq!(stand.admin("POST", &format!("events/{event}/pause"), &Value::Null).await.status, 200);
     told(&hold(&mut client, "dave", &seats(event, &[3], 9)).await, 409, "not_open");
 }

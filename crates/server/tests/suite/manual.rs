@@ -51,6 +51,7 @@ async fn every_documented_path_answers_and_the_page_is_complete() {
     assert!(paths.len() > 25);
     for (path, item) in paths {
         let path = path.replace("{eventId}", "1").replace("{seatId}", "1").replace("{reservationId}", "e1-9");
+        let path = path.replace("{roomTypeId}", "1").replace("{holdId}", "hr1-2");
         let path = path.replace("{file}", "swagger-ui.css");
         let wrong = client.send("PUT", &path, &[], "").await;
         assert_eq!(wrong.status, 405, "{path}");
@@ -118,4 +119,56 @@ async fn heavy_fuzz_by_the_document() {
     println!("{}", tested.trim());
     let seats = process.client().get("/api/v1/seats").await;
     assert_eq!(seats.status, 200, "and it still answers");
+}
+
+/// The words of a shell line: quotes keep spaces, a backslash at the end goes on with the next line.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.replace("\\\n", " ").chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Every curl line of docs/holds.md, in order, with dates that lie ahead: it does what the page says.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_about_holds_is_true() {
+    let stand = Stand::on(Backing::Embedded, &[]).await;
+    let page = std::fs::read_to_string(repository("docs/holds.md")).unwrap();
+    let page = page.replace("2027-06-24", &crate::holds::day(100)).replace("2027-06-26", &crate::holds::day(102));
+    let mut told = Vec::new();
+    for block in page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        for line in block.replace("\\\n", " ").lines().filter(|line| line.starts_with("curl ")) {
+            let (mut method, mut headers, mut body, mut url) = (None, Vec::new(), String::new(), String::new());
+            let mut words = words(line).into_iter().skip(1);
+            while let Some(word) = words.next() {
+                match word.as_str() {
+                    "-X" => method = words.next(),
+                    "-H" => headers.extend(words.next()),
+                    "-d" => body = words.next().unwrap(),
+                    _ => url = word,
+                }
+            }
+            let path = url.strip_prefix("http://127.0.0.1:5800").unwrap();
+            let method = method.unwrap_or_else(|| if body.is_empty() { "GET".into() } else { "POST".into() });
+            let headers: Vec<String> =
+                headers.into_iter().map(|h| h.replace("$TOKEN", &stand.app.admin_token)).collect();
+            let headers: Vec<(&str, &str)> = headers.iter().map(|h| h.split_once(": ").unwrap()).collect();
+            let answer = stand.client().send(&method, path, &headers, &body).await;
+            told.push((answer.status, answer.json()["reason"].as_str().unwrap_or_default().to_owned()));
+        }
+    }
+    let told: Vec<(u16, &str)> = told.iter().map(|(status, reason)| (*status, reason.as_str())).collect();
+    let expected =
+        [(201, ""), (200, ""), (201, ""), (200, ""), (200, ""), (409, "RESERVATION_HOLD_ALREADY_PROCESSED"), (201, "")];
+    assert_eq!(told, expected);
 }

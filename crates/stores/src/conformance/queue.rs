@@ -45,6 +45,7 @@ impl<'a> Hallway<'a> {
             hall: Hall::Count(seats),
             max_per_user: 1,
             opens_at: None,
+            hold_ttl_ms: None,
             room: Some(room),
         };
         let event = stand.ledger.create_event(new, None).await.map_err(|f| f.to_string())?.id;

@@ -254,6 +254,9 @@ impl Inner {
         ];
         let Some(made) = session.query_opt(&statement, &row).await? else { return Ok(None) };
         let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);
+        if new.hold_ttl_ms.is_some() {
+            session.execute(&session.prepared(queries::SET_HOLD_TTL).await?, &[&id, &new.hold_ttl_ms]).await?;
+        }
         session.execute(&session.prepared(queries::CREATE_HALL).await?, &[&id, &plan]).await?;
         let created = Happened::Created.as_str();
         let none: [Option<i32>; 1] = [None];

@@ -1,4 +1,5 @@
--- Every seat on hold is on a hold that is held, of the same owner and with the same end.
+-- Every seat on hold is on a hold that is held, of the same owner and with the same end; and such a hold
+-- has all its seats, which were numbered one after another, at most ten.
 SELECT 'event ' || CAST(t.event AS TEXT) || ' seat ' || CAST(t.seat AS TEXT) || ' is on hold '
        || CAST(t.hold AS TEXT) || ', which is ' || coalesce(h.state, 'not there')
 FROM taken t
@@ -8,7 +9,7 @@ UNION ALL
 SELECT 'event ' || CAST(h.subject AS TEXT) || ' hold ' || CAST(h.n AS TEXT) || ' has '
        || CAST(count(t.seat) AS TEXT) || ' of its seats'
 FROM hold h
-JOIN history b ON b.event = h.subject AND b.hold = h.n AND b.what = 'held'
+JOIN history b ON b.event = h.subject AND b.n >= h.n AND b.n < h.n + 10 AND b.hold = h.n AND b.what = 'held'
 LEFT JOIN taken t ON t.event = b.event AND t.seat = b.seat AND t.kind = 'held' AND t.hold = h.n
 WHERE h.subject > 0 AND h.state = 'held'
 GROUP BY h.subject, h.n

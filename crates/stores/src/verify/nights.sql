@@ -1,21 +1,25 @@
 -- What a night's row counts is what stands on that night: stays that were not cancelled, holds whose
--- row says held. Both together never more than the total. Counted by where they begin and end.
-SELECT 'room type ' || CAST(t.room_type AS TEXT) || ' day ' || CAST(t.day AS TEXT) || ' of ' || CAST(t.total AS TEXT)
-       || ' rooms counts ' || CAST(t.reserved AS TEXT) || ' reserved and ' || CAST(t.held AS TEXT) || ' held, stand '
-       || CAST(t.stays AS TEXT) || ' and ' || CAST(t.holds AS TEXT)
-FROM (
-    SELECT n.room_type, n.day, n.total, n.reserved, n.held,
-           coalesce((SELECT sum(s.delta) FROM (
-               SELECT room_type, check_in AS day, count(*) AS delta FROM stay WHERE cancelled_at IS NULL GROUP BY room_type, check_in
-               UNION ALL
-               SELECT room_type, check_out, -count(*) FROM stay WHERE cancelled_at IS NULL GROUP BY room_type, check_out
-           ) s WHERE s.room_type = n.room_type AND s.day <= n.day), 0) AS stays,
-           coalesce((SELECT sum(h.delta) FROM (
-               SELECT subject, check_in AS day, count(*) AS delta FROM hold WHERE state = 'held' GROUP BY subject, check_in
-               UNION ALL
-               SELECT subject, check_out, -count(*) FROM hold WHERE state = 'held' GROUP BY subject, check_out
-           ) h WHERE h.subject = -n.room_type AND h.day <= n.day), 0) AS holds
-    FROM night n
-) t
-WHERE t.reserved <> t.stays OR t.held <> t.holds OR t.reserved < 0 OR t.held < 0 OR t.reserved + t.held > t.total
+-- row says held. Both together never more than the total. Counted by where they begin and end, in one
+-- walk through each calendar.
+WITH turns AS (
+    SELECT room_type, check_in AS day, count(*) AS stays, 0 AS holds FROM stay WHERE cancelled_at IS NULL GROUP BY room_type, check_in
+    UNION ALL
+    SELECT room_type, check_out, -count(*), 0 FROM stay WHERE cancelled_at IS NULL GROUP BY room_type, check_out
+    UNION ALL
+    SELECT -subject, check_in, 0, count(*) FROM hold WHERE state = 'held' AND subject < 0 GROUP BY subject, check_in
+    UNION ALL
+    SELECT -subject, check_out, 0, -count(*) FROM hold WHERE state = 'held' AND subject < 0 GROUP BY subject, check_out
+    UNION ALL
+    SELECT room_type, day, 0, 0 FROM night
+), standing AS (
+    SELECT room_type, day, sum(stays) OVER calendar AS stays, sum(holds) OVER calendar AS holds
+    FROM (SELECT room_type, day, sum(stays) AS stays, sum(holds) AS holds FROM turns GROUP BY room_type, day) AS days
+    WINDOW calendar AS (PARTITION BY room_type ORDER BY day)
+)
+SELECT 'room type ' || CAST(n.room_type AS TEXT) || ' day ' || CAST(n.day AS TEXT) || ' of ' || CAST(n.total AS TEXT)
+       || ' rooms counts ' || CAST(n.reserved AS TEXT) || ' reserved and ' || CAST(n.held AS TEXT) || ' held, stand '
+       || CAST(s.stays AS TEXT) || ' and ' || CAST(s.holds AS TEXT)
+FROM standing s
+JOIN night n ON n.room_type = s.room_type AND n.day = s.day
+WHERE n.reserved <> s.stays OR n.held <> s.holds OR n.reserved < 0 OR n.held < 0 OR n.reserved + n.held > n.total
 LIMIT 5

@@ -129,3 +129,28 @@ async fn a_ledger_that_confirms_whatever_became_of_a_hold_is_caught() {
         round(&edge, i, &mut wins).await;
     }
 }
+
+/// D1: ten thousand holds that end a millisecond after each other, and nobody who sweeps: at every
+/// moment exactly those that last are held. None is let go early, none is a ghost.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_holds_end_exactly_when_they_should() {
+    let kept = crate::sqlite::fresh();
+    let stand = &kept.stand;
+    let mut hotel = Hotel::open(stand, 20_000).await.unwrap();
+    hotel.terms.holds.ttl_ms = 2_000;
+    for batch in 0..20u64 {
+        let wants = (0..500u64).map(|i| {
+            let n = batch * 500 + i;
+            hotel.wants(&format!("u{n}"), nights(0, 1), &client_key(n))
+        });
+        hotel.batch(wants.collect()).await.unwrap();
+        (stand.advance)(1);
+    }
+    // 20 ms have passed; the first batch ends 1,980 ms from now.
+    (stand.advance)(1_979);
+    for ms in 0..=20u32 {
+        let shown = hotel.free(nights(0, 1)).await.unwrap()[0];
+        assert_eq!(shown.held, 10_000 - 500 * ms, "{ms} ms behind the last moment at which all were held");
+        (stand.advance)(1);
+    }
+}

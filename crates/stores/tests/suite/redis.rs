@@ -237,6 +237,7 @@ async fn two_servers_that_open_at_once_agree_on_the_higher_generation() {
         max_per_user: 1,
         opens_at: None,
         room: None,
+        hold_ttl_ms: None,
     };
     let event = one.create_event(new, None).await.unwrap().id;
     let id = one.id().get().cloned().unwrap();

@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use rules::history::Happened;
 use rules::holds::Ask;
-use rules::outcome::Refusal;
+use rules::outcome::{Done, Outcome, Refusal};
 use stores::conformance::broken_rooms::{Bug, broken};
-use stores::conformance::hotel::{Hotel, client_key, nights};
+use stores::conformance::hotel::{Hotel, Told, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
 use stores::ledger::Fault;
 use stores::ledger::postgres::Bug as Planted;
 use testing::database::Database;
+use testing::proxy::{Cut, Proxy};
 
 use crate::postgres::stand_on;
 
@@ -185,4 +187,101 @@ async fn constraints_of_nights_and_holds_have_the_last_word() {
     let row =
         db.query_row(shown, [], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
     assert_eq!(row.unwrap(), ("2026-12-24".into(), 2, 1));
+}
+
+/// The wire is cut at every third COMMIT, before it arrives or after it was forwarded: what was told
+/// is so, and nothing stands that was not.
+#[tokio::test(flavor = "multi_thread")]
+async fn holds_over_a_wire_that_is_cut_at_commit() {
+    for forwarded_after in [None, Some(Duration::from_millis(60))] {
+        let database = Database::fresh().await;
+        let port: u16 = database.url.split(':').nth(2).and_then(|r| r.split('/').next()).unwrap().parse().unwrap();
+        let wire = Proxy::to(port).await;
+        let through = database.url.replace(&port.to_string(), &wire.port().to_string());
+        let cut = crate::planted::stand(&through, Planted::None).await;
+        let hotel = Hotel::open(&cut, 100).await.unwrap();
+        wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
+        let mut told = Vec::new();
+        for i in 0..12u64 {
+            let user = format!("u{i}");
+            let held = insist(&hotel, hotel.wants(&user, nights(i as i32, 2), &client_key(i))).await;
+            let n = expect_held(&held).unwrap().id.n;
+            let end = match i % 3 {
+                0 => None,
+                1 => {
+                    expect_confirmed(&insist(&hotel, hotel.asks(&user, n, Ask::Confirm)).await).unwrap();
+                    Some(Happened::Reserved)
+                }
+                _ => {
+                    let gone = insist(&hotel, hotel.asks(&user, n, Ask::Cancel)).await;
+                    assert_eq!(gone.outcome, Outcome::Done(Done::Released));
+                    Some(Happened::Released)
+                }
+            };
+            told.push(Told { hold: n, end });
+        }
+        wire.cut(None);
+        assert!(wire.fired() >= 4, "only {} commits were cut", wire.fired());
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let good = Hotel { stand: crate::planted::stand(&database.url, Planted::None).await, ..hotel };
+        good.audit(&told, nights(0, 14)).await.unwrap();
+        let history = good.stand.ledger.room_history(good.id, 0, 1_000).await.unwrap();
+        let begun = history.iter().filter(|entry| entry.what == Happened::Held).count();
+        assert_eq!(begun, 12, "every hold was told once");
+    }
+}
+
+/// As a server does it: trouble that passes is tried again.
+async fn insist(hotel: &Hotel, command: rules::stays::Command) -> rules::decide::Answer {
+    loop {
+        match hotel.batch(vec![command.clone()]).await {
+            Ok(mut answers) => return answers.pop().unwrap(),
+            Err(Fault::Passing(_) | Fault::Locked) => {}
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+}
+
+/// Shows whatever it was given; only how fast it runs may matter, and it does not run.
+struct Skewed(i64);
+
+impl rules::time::Clock for Skewed {
+    fn now(&self) -> rules::time::Moment {
+        rules::time::Moment(self.0)
+    }
+}
+
+/// D4: two servers whose own clocks differ by ten seconds. Holds end by the database's clock alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_with_skewed_clocks_agree_about_the_end() {
+    let database = Database::fresh().await;
+    let mut stands = Vec::new();
+    for skew_ms in [-5_000, 5_000] {
+        let place = stores::ledger::postgres::Place {
+            url: database.url.clone(),
+            pool: 4,
+            key_ttl_ms: 86_400_000,
+            clock: std::sync::Arc::new(Skewed(1_800_000_000_000 + skew_ms)),
+            planted: Planted::None,
+        };
+        let ledger = stores::ledger::postgres::PostgresLedger::new(&place).unwrap();
+        ledger.prepare().await.unwrap();
+        let door = stores::door::local::LocalDoor::new(std::sync::Arc::new(Skewed(0)), Default::default());
+        stands.push(Stand::new(std::sync::Arc::new(ledger), std::sync::Arc::new(door), std::sync::Arc::new(|_| {})));
+    }
+    let mut slow = Hotel::open(&stands[0], 2).await.unwrap();
+    slow.terms.holds.ttl_ms = 1_500;
+    let fast = Hotel { stand: stands[1].clone(), ..slow.clone() };
+    let kept = slow.hold("alice", nights(0, 1), &client_key(1)).await.unwrap();
+    let paid = fast.hold("bob", nights(0, 1), &client_key(2)).await.unwrap();
+    for hotel in [&slow, &fast] {
+        assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].held, 2);
+    }
+    expect_confirmed(&slow.ask("bob", paid.id.n, Ask::Confirm).await.unwrap()).unwrap();
+    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    for hotel in [&fast, &slow] {
+        assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].held, 0, "a ghost");
+        let late = hotel.ask("alice", kept.id.n, Ask::Confirm).await.unwrap();
+        expect_refusal(&late, &Refusal::HoldExpired).unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::command::Action;
 use rules::entries::Room;
-use rules::event::{Amendment, EVENT_NAME_CHARS, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
+use rules::event::{Amendment, EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
 use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::Actor;
 use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
@@ -34,13 +34,15 @@ struct Fields<'a> {
     opens_at: Option<Node<'a>>,
     /// Null takes the waiting room away.
     waiting_room: Option<Node<'a>>,
+    hold_ttl: Option<Node<'a>>,
 }
 
 impl<'a> Fields<'a> {
     fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
-        let [name, seats, max_per_user, opens_at, waiting_room] =
-            Node::read(sent)?.fields(["name", "seats", "maxPerUser", "opensAt", "waitingRoom"])?;
-        Ok(Fields { name: given(name), seats: given(seats), max_per_user: given(max_per_user), opens_at, waiting_room })
+        let names = ["name", "seats", "maxPerUser", "opensAt", "holdTtl", "waitingRoom"];
+        let [name, seats, max_per_user, opens_at, hold_ttl, waiting_room] = Node::read(sent)?.fields(names)?;
+        let (name, seats, max_per_user) = (given(name), given(seats), given(max_per_user));
+        Ok(Fields { name, seats, max_per_user, opens_at, hold_ttl, waiting_room })
     }
 
     fn name(&self) -> Result<Box<str>, Refusal> {
@@ -50,6 +52,16 @@ impl<'a> Fields<'a> {
 
     fn max_per_user(&self) -> Result<Option<u32>, Refusal> {
         self.max_per_user.as_ref().map(|most| most.whole_within(1, MAX_PER_USER)).transpose()
+    }
+
+    /// In seconds; null: as everywhere.
+    fn hold_ttl_ms(&self) -> Result<Option<Option<i64>>, Refusal> {
+        let Some(node) = &self.hold_ttl else { return Ok(None) };
+        if node.is_null() {
+            return Ok(Some(None));
+        }
+        let seconds = node.whole_within(1, HOLD_TTL_MOST_S)?;
+        Ok(Some(Some(i64::from(seconds) * 1_000)))
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
@@ -103,6 +115,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
         max_per_user: fields.max_per_user()?.unwrap_or(1),
         opens_at: fields.opens_at()?.flatten(),
         room: fields.waiting_room()?.flatten(),
+        hold_ttl_ms: fields.hold_ttl_ms()?.flatten(),
     })
 }
 
@@ -143,6 +156,7 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
         room: fields.waiting_room()?,
+        hold_ttl_ms: fields.hold_ttl_ms()?,
     };
     operate(&app, &asked, Action::Amend(amendment)).await
 }
@@ -233,6 +247,8 @@ mod tests {
             (r#"{"name":"x","seats":{"sections":{}}}"#.to_owned(), "seats.sections"),
             (r#"{"name":"x","seats":5,"maxPerUser":0}"#.to_owned(), "maxPerUser"),
             (r#"{"name":"x","seats":5,"opensAt":"tomorrow"}"#.to_owned(), "opensAt"),
+            (r#"{"name":"x","seats":5,"holdTtl":0}"#.to_owned(), "holdTtl"),
+            (r#"{"name":"x","seats":5,"holdTtl":"60"}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
             (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
             (section("5"), "seats.sections[0]"),

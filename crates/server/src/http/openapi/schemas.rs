@@ -3,7 +3,7 @@
 mod rooms;
 
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
-use rules::event::{EVENT_NAME_CHARS, MAX_PER_USER, SEATS_PER_EVENT};
+use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use serde_json::{Map, Value, json};
 
@@ -85,11 +85,18 @@ fn asked() -> Vec<(&'static str, Value)> {
     let rows = json!({ "type": "array", "minItems": 1, "maxItems": ROWS_MOST, "items": row });
     let section = object(json!({ "name": text(PLACE_NAME_CHARS), "rows": rows }));
     let sections = json!({ "type": "array", "minItems": 1, "maxItems": SECTIONS_MOST, "items": section });
+    let about = "Seconds that a hold of its seats lasts; null: HOLD_TTL.";
+    let ttl = json!({ "type": ["integer", "null"], "minimum": 1, "maximum": HOLD_TTL_MOST_S, "description": about });
     let name = text(EVENT_NAME_CHARS);
     let room = json!({ "oneOf": [named("WaitingRoom"), { "type": "null" }] });
-    let made = json!({ "name": name, "seats": seats, "maxPerUser": most, "opensAt": opens, "waitingRoom": room });
-    let mut amended = json!({ "name": maybe(name), "maxPerUser": most, "opensAt": opens, "waitingRoom": room });
-    amended["seats"] = json!({ "type": "null" });
+    let about = json!({ "maxPerUser": most, "opensAt": opens, "holdTtl": ttl, "waitingRoom": room });
+    let with = |own: Value| {
+        let mut all = about.clone();
+        own.as_object().into_iter().flatten().for_each(|(name, schema)| all[name] = schema.clone());
+        all
+    };
+    let made = with(json!({ "name": name, "seats": seats }));
+    let amended = with(json!({ "name": maybe(name), "seats": { "type": "null" } }));
     vec![
         ("WaitingRoom", waiting_room()),
         ("Hall", object(json!({ "sections": sections }))),
@@ -158,6 +165,7 @@ fn answered() -> Vec<(&'static str, Value)> {
         "id": id, "name": text, "state": state, "opensAt": maybe, "seatCount": count, "remainingSeats": count,
         "waitingRoom": { "type": "boolean" }, "maxPerUser": id,
         "waitingRoomSettings": { "oneOf": [named("WaitingRoom"), { "type": "null" }] },
+        "holdTtl": { "type": ["integer", "null"] },
     });
     let seat = json!({ "id": id, "name": text, "status": { "type": "boolean" }, "state": { "enum": ["free", "held", "sold"] } });
     let reservation = json!({

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use testing::redis::OwnRedis;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
 use crate::support::gate::{self, Gate};
@@ -156,6 +157,31 @@ async fn a_cluster() {
     }
     let text = Client::new(stand.server).get("/metrics").await.text();
     assert!(text.contains("outcome=\"reserved\"} 32"), "{text}");
+}
+
+/// A cluster that is not whole says so, and so do we.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_is_down() {
+    let edge = Edge::new(&[]).await;
+    let down = OwnRedis::start_with(&["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]);
+    let url = down.url();
+    let gate = edge.another(&[("REDIS_URL", &url), ("REDIS_CLUSTER", "1")]);
+    assert_eq!(gate.client().reserve(1, "first").await.status, 200, "passed on: whose door it is was not known");
+    for _ in 0..3 {
+        let told = gate.client().reserve(1, "second").await;
+        assert_eq!((told.status, told.reason().as_str()), (503, "service_unavailable"), "{}", told.text());
+        assert_eq!(told.header("retry-after"), Some("1"));
+    }
+    assert!(gate.nginx().log().contains("CLUSTERDOWN"), "{}", gate.nginx().log());
+    // It is whole again: no restart is needed.
+    let _: () = down.ask(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    let began = std::time::Instant::now();
+    let mut i = 0;
+    while gate.client().reserve(1, &format!("u{i}")).await.status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(5), "still down");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        i += 1;
+    }
 }
 
 /// Numbers from the gateway are places in the queue: lower ones are served first.

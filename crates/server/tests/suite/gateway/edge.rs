@@ -72,8 +72,14 @@ impl Edge {
 
     /// The first answer tells the gateway whose door it is.
     pub async fn warm(&self) {
+        self.warm_as("X-User-Id").await;
+    }
+
+    pub async fn warm_as(&self, user_header: &str) {
         let event = self.event(1, 1).await;
-        assert_eq!(self.client().reserve(event, "warm").await.status, 200);
+        let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
+        let answer = self.client().send("POST", &path, &[(user_header, "warm"), JSON], BODY).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
     }
 
     /// Requests of all kinds that reached the servers.

@@ -170,7 +170,6 @@ async fn a_mark_goes_when_nobody_took_it_over() {
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     edge.gate.turn_to(&[source.local_addr().unwrap()]);
-    tokio::time::sleep(Duration::from_millis(200)).await;
     tokio::spawn(async move {
         let (mut stream, _) = source.accept().await.unwrap();
         let _ = stream.read(&mut [0; 4096]).await.unwrap();
@@ -216,7 +215,6 @@ async fn a_stream_is_not_held_back() {
     let edge = Edge::new(&[]).await;
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     edge.gate.turn_to(&[source.local_addr().unwrap()]);
-    tokio::time::sleep(Duration::from_millis(200)).await;
     let (said, mut heard) = tokio::sync::mpsc::channel::<()>(1);
     tokio::spawn(async move {
         let (mut stream, _) = source.accept().await.unwrap();
@@ -250,7 +248,6 @@ async fn what_changes_something_is_sent_once() {
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let breaks_off = source.local_addr().unwrap();
     edge.gate.turn_to(&[breaks_off, breaks_off]);
-    tokio::time::sleep(Duration::from_millis(200)).await;
     let (count, mut came) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = source.accept().await {

@@ -14,7 +14,7 @@ async fn everything(edge: &Edge, bytes: &[u8]) -> String {
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let mut part = [0; 4096];
-    while let Ok(Ok(read)) = tokio::time::timeout(Duration::from_millis(250), stream.read(&mut part)).await {
+    while let Ok(Ok(read)) = tokio::time::timeout(Duration::from_millis(800), stream.read(&mut part)).await {
         if read == 0 {
             break;
         }

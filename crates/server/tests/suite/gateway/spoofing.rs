@@ -91,6 +91,23 @@ async fn identity_headers() {
     assert_eq!((told.status, told.json()["field"].as_str()), (400, Some("X-User-Id")));
 }
 
+/// A user header that looks like a proxy's is still the user's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_header_of_another_name() {
+    let name = ("FCFS_USER_HEADER", "X-Forwarded-User");
+    let edge = Edge::new(&[name]).await;
+    edge.warm_as("X-Forwarded-User").await;
+    let told = edge.client().send("POST", FCFS, &[("X-Forwarded-User", "alice"), JSON], BODY).await;
+    assert_eq!(told.status, 200, "{}", told.text());
+    let mine = edge.client().send("GET", "/api/v1/reservations", &[("X-Forwarded-User", "alice")], "").await;
+    assert_eq!(mine.json()["reservations"].as_array().map(Vec::len), Some(1));
+    let strict = edge.another(&[name, ("GATEWAY_TRUST_USER_HEADER", "0")]);
+    let told = strict.client().send("POST", FCFS, &[("X-Forwarded-User", "bob"), JSON], BODY).await;
+    assert_eq!(told.status, 401);
+    let mine = strict.client().send("GET", "/api/v1/reservations", &[("X-Forwarded-User", "alice")], "").await;
+    assert_eq!(mine.reason(), "missing_user");
+}
+
 /// G2: whose budget is spent.
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses() {
@@ -179,7 +196,7 @@ async fn more_headers_than_lua_sees() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(a_hundred_headers(&edge.gate).await, Ok(()));
-    let blind = [("lua/gateway.lua", "if truncated == \"truncated\" then", "if false then")];
+    let blind = [("lua/gateway.lua", "if truncated then return", "if false then return")];
     let edge = Edge::with(1, &[], &blind).await;
     a_hundred_headers(&edge.gate).await.expect_err("the test sees nothing");
 }

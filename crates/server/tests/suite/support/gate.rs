@@ -42,7 +42,22 @@ impl Gate {
     }
 
     pub fn planted(servers: &[SocketAddr], given: &[(String, String)], planted: &[Planted<'_>]) -> Gate {
-        let port = testing::free_port();
+        let mut said = String::new();
+        for _ in 0..3 {
+            match Gate::at(testing::free_port(), servers, given, planted) {
+                Ok(gate) => return gate,
+                Err(why) => said = why,
+            }
+        }
+        panic!("nginx (scripts/install-services.sh installs it) does not start:\n{said}");
+    }
+
+    fn at(
+        port: u16,
+        servers: &[SocketAddr],
+        given: &[(String, String)],
+        planted: &[Planted<'_>],
+    ) -> Result<Gate, String> {
         let upstreams: Vec<String> = servers.iter().map(SocketAddr::to_string).collect();
         let own = [
             ("GATEWAY_HOST", "127.0.0.1".to_owned()),
@@ -62,7 +77,7 @@ impl Gate {
             assert!(text.contains(right), "{file} has no {right:?} to spoil");
             std::fs::write(&path, text.replace(right, wrong)).unwrap();
         }
-        Gate { nginx: OwnNginx::start(folder, port), settings }
+        Ok(Gate { nginx: OwnNginx::start(folder, port)?, settings })
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -69,6 +69,7 @@ queries! {
     SALES = "sales",
     SEAT_IS_HELD = "seat_is_held",
     SELL = "sell",
+    SET_HOLD_TTL = "set_hold_ttl",
     SHIFT_NIGHTS = "shift_nights",
     SOLD_SEATS = "sold_seats",
     STAYS = "stays",

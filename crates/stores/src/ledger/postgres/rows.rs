@@ -44,6 +44,7 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
         hall,
         max_per_user: row.try_get::<_, i32>(2)? as u32,
         opens_at: row.try_get::<_, Option<i64>>(3)?.map(Moment),
+        hold_ttl_ms: row.try_get("hold_ttl")?,
         state: State::named(state).ok_or_else(|| unknown(state))?,
         deleted: row.try_get(5)?,
         created_at: Moment(row.try_get(6)?),

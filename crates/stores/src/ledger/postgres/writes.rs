@@ -107,7 +107,7 @@ impl Writer {
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
         let (most, [ttl, age, idle]) = entries::room(after.room.as_ref());
-        let row: [&(dyn ToSql + Sync); 18] = [
+        let row: [&(dyn ToSql + Sync); 19] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
@@ -126,6 +126,7 @@ impl Writer {
             &ttl,
             &age,
             &idle,
+            &after.hold_ttl_ms,
         ];
         execute(session, &self.move_counts, &row).await
     }

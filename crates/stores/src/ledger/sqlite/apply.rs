@@ -197,6 +197,9 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
         ])?;
     }
     keep_answers(conn, id.0, &writes.answers)?;
+    if before.hold_ttl_ms != after.hold_ttl_ms {
+        conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
+    }
     if writes.event_changed {
         let [most, ttl, age, idle] = entries::room(after.room.as_ref());
         conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
@@ -294,6 +297,9 @@ pub fn create_event(
         ],
         |row| row.get(0),
     )?;
+    if new.hold_ttl_ms.is_some() {
+        conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id, new.hold_ttl_ms])?;
+    }
     let plan = plan(&new.hall)?;
     conn.prepare_cached("INSERT INTO hall (event, plan) VALUES (?1, ?2)")?.execute(params![id, plan])?;
     conn.prepare_cached(queries::APPEND_HISTORY)?.execute(params![

@@ -69,6 +69,7 @@ queries! {
     SALE_OF_SEAT = "sale_of_seat",
     SEAT_IS_HELD = "seat_is_held",
     SELL_SEAT = "sell_seat",
+    SET_HOLD_TTL = "set_hold_ttl",
     SHIFT_NIGHT = "shift_night",
     SOLD_SEATS = "sold_seats",
     STAY = "stay",

@@ -75,6 +75,7 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
         hall: Arc::new(Hall::Count(0)),
         max_per_user: row.get(2)?,
         opens_at: row.get::<_, Option<i64>>(3)?.map(Moment),
+        hold_ttl_ms: row.get("hold_ttl")?,
         state: State::named(&state).ok_or_else(|| unknown(4, &state))?,
         deleted: row.get(5)?,
         created_at: Moment(row.get(6)?),

@@ -60,7 +60,7 @@ CREATE TABLE hold (
 CREATE UNIQUE INDEX hold_owner ON hold (owner, subject, stock) WHERE state = 'held';
 
 -- A client's key names one hold on the same stock.
-CREATE UNIQUE INDEX hold_key ON hold (subject, key, stock) WHERE state = 'held';
+CREATE UNIQUE INDEX hold_key ON hold (key, subject, stock) WHERE state = 'held';
 
 -- What has lapsed, oldest first.
 CREATE INDEX hold_end ON hold (subject, ends_at) WHERE state = 'held';
@@ -89,7 +89,7 @@ CREATE TABLE stay (
 );
 
 -- A hold becomes one stay.
-CREATE UNIQUE INDEX stay_hold ON stay (room_type, hold);
+CREATE UNIQUE INDEX stay_hold ON stay (hold, room_type);
 
 CREATE INDEX stay_owner ON stay (owner, room_type, n) WHERE cancelled_at IS NULL;
 
@@ -101,6 +101,9 @@ CREATE TRIGGER stay_no_delete BEFORE DELETE ON stay
 
 CREATE TRIGGER stay_no_truncate BEFORE TRUNCATE ON stay
     EXECUTE FUNCTION refuse('rows of stays are not deleted');
+
+-- How long the holds of an event last, in ms; null: as everywhere.
+ALTER TABLE event ADD COLUMN hold_ttl bigint CHECK (hold_ttl > 0);
 
 -- The hold that a row of history is about, and the dates of a stay.
 ALTER TABLE history ADD COLUMN hold bigint, ADD COLUMN check_in integer, ADD COLUMN check_out integer;

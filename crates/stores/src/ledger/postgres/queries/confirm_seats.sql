@@ -3,7 +3,8 @@ WITH sold AS (
     UPDATE taken t
     SET kind = 'sold', n = s.n, at = s.at, ends_at = NULL
     FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[]) AS s (seat, hold, n, at)
-    WHERE t.event = $1 AND t.seat = s.seat AND t.kind = 'held' AND t.hold = s.hold
+    CROSS JOIN LATERAL (SELECT ctid FROM taken WHERE event = $1 AND taken.seat = s.seat OFFSET 0) AS place
+    WHERE t.ctid = place.ctid AND t.kind = 'held' AND t.hold = s.hold
     RETURNING 1
 )
 SELECT exactly((SELECT count(*) FROM sold), cardinality($2))

@@ -3,5 +3,6 @@ SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor"
        room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, ledger_now(),
        CASE WHEN held = 0 THEN 0 ELSE (
            SELECT count(*)::integer FROM taken
-           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END AS lapsed
+           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END AS lapsed,
+       hold_ttl
 FROM event WHERE id = $1

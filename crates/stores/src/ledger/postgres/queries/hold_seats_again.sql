@@ -5,7 +5,8 @@ WITH held AS (
         hold = s.hold, ends_at = s.ends_at
     FROM unnest($2::integer[], $3::text[], $4::integer[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])
          AS s (seat, owner, unit, unit_limit, n, at, hold, ends_at)
-    WHERE t.event = $1 AND t.seat = s.seat AND t.kind = 'free'
+    CROSS JOIN LATERAL (SELECT ctid FROM taken WHERE event = $1 AND taken.seat = s.seat OFFSET 0) AS place
+    WHERE t.ctid = place.ctid AND t.kind = 'free'
     RETURNING 1
 )
 SELECT exactly((SELECT count(*) FROM held), cardinality($2))

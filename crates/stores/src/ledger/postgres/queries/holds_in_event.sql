@@ -1,19 +1,25 @@
 -- Every hold that a batch of an event needs, some of them twice: by number; those on these seats; what
 -- these users hold; what is held under these keys; and what has lapsed elsewhere, oldest first, a
--- bounded number. Now comes from a subquery, because an index is not asked about a volatile function.
+-- bounded number. Written as probes, because for arrays the planner may prefer to read all holds of
+-- the event; `+ 0` leaves only the index of the owner, or of the key, to probe. Now comes from a subquery, because an index is not asked about a volatile function.
 WITH now AS MATERIALIZED (SELECT greatest(ledger_now(), (SELECT changed_at FROM event WHERE id = $1)) AS ms)
-SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
-FROM hold WHERE subject = $1 AND n = ANY ($2::bigint[])
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+FROM unnest($2::bigint[]) AS asked (n)
+CROSS JOIN LATERAL (SELECT * FROM hold WHERE subject = $1 AND hold.n = asked.n OFFSET 0) AS f
 UNION ALL
-SELECT h.subject, h.n, h.owner, h.key, h.stock, h.first_at, h.at, h.ends_at, h.state, h.ended_at, h.reserved
-FROM taken t JOIN hold h ON h.subject = t.event AND h.n = t.hold
-WHERE t.event = $1 AND t.seat = ANY ($3::integer[]) AND t.kind = 'held'
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+FROM unnest($3::integer[]) AS asked (seat)
+CROSS JOIN LATERAL (SELECT hold, kind FROM taken WHERE event = $1 AND taken.seat = asked.seat OFFSET 0) AS t
+CROSS JOIN LATERAL (SELECT * FROM hold WHERE subject = $1 AND hold.n = t.hold OFFSET 0) AS f
+WHERE t.kind = 'held'
 UNION ALL
-SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
-FROM hold WHERE owner = ANY ($4::text[]) AND subject = $1 AND state = 'held'
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+FROM unnest($4::text[]) AS asked (owner)
+CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.owner = asked.owner AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
 UNION ALL
-SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
-FROM hold WHERE subject = $1 AND key = ANY ($5::text[]) AND state = 'held'
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+FROM unnest($5::text[]) AS asked (key)
+CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.key = asked.key AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
 UNION ALL
 (SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
  FROM hold WHERE subject = $1 AND state = 'held' AND ends_at <= (SELECT ms FROM now) ORDER BY ends_at LIMIT $6)

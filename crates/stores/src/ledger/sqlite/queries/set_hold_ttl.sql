@@ -1,0 +1,1 @@
+UPDATE event SET hold_ttl = ?2 WHERE id = ?1

@@ -15,7 +15,7 @@ local concat, unpack = table.concat, unpack
 local STEP_MS = 400
 -- After a failure others are told so at once, without trying again themselves.
 local COOLING_MS = 100
-local IDLE_MS, POOL, WAITING = 60000, 64, 4096
+local IDLE_MS, POOL, WAITING = 60000, 256, 4096
 local REDIRECTS = 4
 
 local M = {}

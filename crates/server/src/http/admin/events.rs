@@ -9,15 +9,14 @@ use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::Actor;
 use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
 use rules::time::Moment;
-use salvo::hyper::body::Bytes;
 use serde_json::json;
 
-use super::waiting_room;
+use super::{sent, waiting_room};
 use crate::app::App;
 use crate::auth;
 use crate::batch::refusal;
 use crate::http::asked::Asked;
-use crate::http::body::{self, ADMIN_BODY_MOST, given};
+use crate::http::body::{self, given};
 use crate::http::endpoint::Handled;
 use crate::http::events as public;
 use crate::http::json::Node;
@@ -117,13 +116,6 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
         room: fields.waiting_room()?.flatten(),
         hold_ttl_ms: fields.hold_ttl_ms()?.flatten(),
     })
-}
-
-/// Kind and announced length first, then who asks: strangers cannot make us read a large body.
-async fn sent(app: &App, asked: &mut Asked) -> Result<Bytes, Refusal> {
-    body::json_form(asked, ADMIN_BODY_MOST)?;
-    auth::admin(&app.admin_token, &asked.headers)?;
-    body::bytes(asked, ADMIN_BODY_MOST).await
 }
 
 pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {

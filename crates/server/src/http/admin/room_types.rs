@@ -6,14 +6,14 @@ use rules::history::Actor;
 use rules::ids::printable;
 use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
 use rules::stays::{Action, Amendment, DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST};
-use salvo::hyper::body::Bytes;
 use serde_json::json;
 
+use super::sent;
 use crate::app::App;
 use crate::auth;
 use crate::batch::refusal;
 use crate::http::asked::Asked;
-use crate::http::body::{self, ADMIN_BODY_MOST, given};
+use crate::http::body::{self, given};
 use crate::http::endpoint::Handled;
 use crate::http::json::Node;
 use crate::http::respond::Reply;
@@ -86,13 +86,6 @@ fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
         description: fields.description()?.flatten(),
         price: fields.price()?.flatten(),
     })
-}
-
-/// Kind and announced length first, then who asks: strangers cannot make us read a large body.
-async fn sent(app: &App, asked: &mut Asked) -> Result<Bytes, Refusal> {
-    body::json_form(asked, ADMIN_BODY_MOST)?;
-    auth::admin(&app.admin_token, &asked.headers)?;
-    body::bytes(asked, ADMIN_BODY_MOST).await
 }
 
 pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {

@@ -33,11 +33,14 @@ pub struct Tickets {
     ledger: Arc<dyn Ledger>,
     keys: RwLock<Arc<Vec<TicketKey>>>,
     looked: Mutex<Option<Instant>>,
+    /// Held while the ledger is asked: of two who look at once, the slower one must not put an older
+    /// list in place of a newer, nor both make a first key.
+    looking: tokio::sync::Mutex<()>,
 }
 
 impl Tickets {
     pub fn new(ledger: Arc<dyn Ledger>) -> Tickets {
-        Tickets { ledger, keys: RwLock::default(), looked: Mutex::default() }
+        Tickets { ledger, keys: RwLock::default(), looked: Mutex::default(), looking: tokio::sync::Mutex::default() }
     }
 
     pub async fn sign(&self, event: &Event, user: &User, number: Number) -> Result<String, Refusal> {
@@ -89,6 +92,7 @@ impl Tickets {
 
     /// From the ledger; the first one is made when it is needed.
     async fn load(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+        let _one = self.looking.lock().await;
         let mut keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
         if keys.is_empty() {
             // Two servers may do this at once: whoever is second finds the first one's.

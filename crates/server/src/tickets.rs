@@ -3,8 +3,8 @@
 //! `<key>.<number>.<user in hex>.<HMAC-SHA256 in hex>` over event, key, number and user. The secrets
 //! are in the ledger. The newest one signs; older ones count in events that were open when it came.
 
-use std::sync::{Arc, Mutex, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use rules::entries::digit;
@@ -13,13 +13,16 @@ use rules::ids::{EventId, Number, USER_CHARS, User, whole};
 use rules::outcome::{Forbidden, Refusal};
 use sha2::Sha256;
 use stores::ledger::{Ledger, TicketKey};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
 
 use crate::batch::refusal;
 
 /// Longer than any ticket that we give out: a user's name may take four bytes a character.
 pub const TICKET_CHARS: usize = 2 * 4 * USER_CHARS + 128;
 
-/// A key that nobody knows is looked for in the ledger at most so often.
+/// A key that nobody knows is looked for in the ledger at most so often; whoever shows it waits for
+/// the next look.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a ticket says, once it was verified.
@@ -31,23 +34,23 @@ pub struct Ticket {
 
 pub struct Tickets {
     ledger: Arc<dyn Ledger>,
+    /// Oldest first. None is ever taken away.
     keys: RwLock<Arc<Vec<TicketKey>>>,
+    /// When the last look at the ledger began. Held during a look: of two at once, the slower one
+    /// must not put an older list in place of a newer, nor both make a first key.
     looked: Mutex<Option<Instant>>,
-    /// Held while the ledger is asked: of two who look at once, the slower one must not put an older
-    /// list in place of a newer, nor both make a first key.
-    looking: tokio::sync::Mutex<()>,
 }
 
 impl Tickets {
     pub fn new(ledger: Arc<dyn Ledger>) -> Tickets {
-        Tickets { ledger, keys: RwLock::default(), looked: Mutex::default(), looking: tokio::sync::Mutex::default() }
+        Tickets { ledger, keys: RwLock::default(), looked: Mutex::default() }
     }
 
     pub async fn sign(&self, event: &Event, user: &User, number: Number) -> Result<String, Refusal> {
         let known = |keys: &[TicketKey]| keys.last().filter(|key| key.id >= event.oldest_key).cloned();
         let key = match known(&self.keys()) {
             Some(key) => key,
-            None => known(&self.load().await?).ok_or(Refusal::Internal)?,
+            None => known(&self.look().await?).ok_or(Refusal::Internal)?,
         };
         Ok(write(&key, event.id, user, number))
     }
@@ -59,13 +62,12 @@ impl Tickets {
         if read.key < event.oldest_key {
             return Err(refused);
         }
+        let known = self.keys();
         let find = |keys: &[TicketKey]| keys.iter().find(|key| key.id == read.key).cloned();
-        let key = match find(&self.keys()) {
-            Some(key) => Some(key),
-            // Another server may have rotated.
-            None if self.may_look() => find(&self.load().await?),
-            // Somebody else has just looked, perhaps since we did.
-            None => find(&self.keys()),
+        let key = match find(&known) {
+            // Another server may have rotated, or this one has just started.
+            None if known.last().is_none_or(|newest| read.key > newest.id) => find(&self.newer().await?),
+            found => found,
         };
         let good = key.is_some_and(|key| {
             let mac = digest(&key, event.id, &read.ticket.user, read.ticket.number);
@@ -77,7 +79,7 @@ impl Tickets {
     /// A new key signs from now on.
     pub async fn rotate(&self) -> Result<u32, Refusal> {
         let key = self.ledger.rotate_ticket_key(secret()?).await.map_err(|f| refusal(&f))?;
-        self.load().await?;
+        self.look().await?;
         Ok(key.id)
     }
 
@@ -85,17 +87,34 @@ impl Tickets {
         self.keys.read().unwrap_or_else(|p| p.into_inner()).clone()
     }
 
-    fn may_look(&self) -> bool {
-        let looked = self.looked.lock().unwrap_or_else(|p| p.into_inner());
-        looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN)
+    /// The keys that the ledger has now, after a look that all who ask at once share. Nobody is told
+    /// that a key does not exist because somebody else has looked a moment ago.
+    async fn newer(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+        let asked = Instant::now();
+        let mut looked = self.looked.lock().await;
+        match *looked {
+            Some(at) if at >= asked => return Ok(self.keys()),
+            Some(at) => sleep_until(at + LOOK_AGAIN).await,
+            None => {}
+        }
+        self.load(&mut looked).await
+    }
+
+    async fn look(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+        let asked = Instant::now();
+        let mut looked = self.looked.lock().await;
+        if looked.is_some_and(|at| at >= asked) {
+            return Ok(self.keys());
+        }
+        self.load(&mut looked).await
     }
 
     /// From the ledger; the first one is made when it is needed.
-    async fn load(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
-        let _one = self.looking.lock().await;
+    async fn load(&self, looked: &mut Option<Instant>) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+        let now = Instant::now();
         let mut keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
         if keys.is_empty() {
-            // Two servers may do this at once: whoever is second finds the first one's.
+            // Two servers may do this at once: then there are two keys, and both count.
             let made = self.ledger.rotate_ticket_key(secret()?).await;
             keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
             if keys.is_empty() {
@@ -104,7 +123,7 @@ impl Tickets {
         }
         let keys = Arc::new(keys);
         *self.keys.write().unwrap_or_else(|p| p.into_inner()) = keys.clone();
-        *self.looked.lock().unwrap_or_else(|p| p.into_inner()) = Some(Instant::now());
+        *looked = Some(now);
         Ok(keys)
     }
 }

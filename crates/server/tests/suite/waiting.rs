@@ -3,8 +3,8 @@
 
 mod contract;
 mod crowd;
-
 mod forged;
+mod keys;
 mod killed;
 mod lost;
 

@@ -88,6 +88,14 @@ async fn heavy_a_failover_that_loses_numbers() {
     let key = format!("fcfs:seq:{{e:{event}}}");
     while replica.ask::<Option<i64>>(&["GET", &key]).is_none() {}
     link.set(Fault::Silence);
+    // Until something was kept from it, the replica may still be as new as the primary.
+    tokio::time::timeout(Duration::from_secs(20), async {
+        while link.fired() == 0 {
+            load.after(200, Duration::from_secs(10)).await;
+        }
+    })
+    .await
+    .expect("the primary tells its replica");
     load.after(200, Duration::from_secs(10)).await;
     primary.kill();
     replica.ask::<()>(&["REPLICAOF", "NO", "ONE"]);

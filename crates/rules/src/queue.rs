@@ -124,20 +124,33 @@ pub struct Serving {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// In line, and counted.
-    Present,
-    Silent,
+    /// In line, and counted. Was told `ready`; until then.
+    Present { ready: Option<Moment> },
+    /// The same, while nobody hears of them.
+    Silent { ready: Option<Moment> },
     /// Was ready and did not enter: not counted until they ask to.
     Passed,
 }
 
+/// A million of them wait: 32 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Person {
     number: Number,
     seen: Moment,
-    /// Was told `ready`; until then.
-    ready: Option<Moment>,
     standing: Standing,
+}
+
+impl Person {
+    fn present(&self) -> bool {
+        matches!(self.standing, Standing::Present { .. })
+    }
+
+    fn ready(&self) -> Option<Moment> {
+        match self.standing {
+            Standing::Present { ready } | Standing::Silent { ready } => ready,
+            Standing::Passed => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -347,7 +360,7 @@ impl Line {
 
     /// They are there.
     fn touch(&mut self, user: &User, now: Moment) {
-        if let Some(person) = self.people.get_mut(user).filter(|person| person.standing == Standing::Present) {
+        if let Some(person) = self.people.get_mut(user).filter(|person| person.present()) {
             if let Some(name) = self.seen.remove(&(person.seen, person.number)) {
                 self.seen.insert((now, person.number), name);
             }
@@ -367,7 +380,7 @@ impl Line {
     }
 
     fn stand(&mut self, user: &User, number: Number, now: Moment) {
-        self.people.insert(user.clone(), Person { number, seen: now, ready: None, standing: Standing::Present });
+        self.people.insert(user.clone(), Person { number, seen: now, standing: Standing::Present { ready: None } });
         self.present.insert(number);
         self.seen.insert((now, number), user.clone());
     }
@@ -376,12 +389,12 @@ impl Line {
     fn take_back(&mut self, user: &User, enters: bool, now: Moment) {
         let Some(person) = self.people.get_mut(user) else { return };
         let back = match person.standing {
-            Standing::Present => false,
-            Standing::Silent => true,
+            Standing::Present { .. } => false,
+            Standing::Silent { .. } => true,
             Standing::Passed => enters,
         };
         if back {
-            person.standing = Standing::Present;
+            person.standing = Standing::Present { ready: person.ready() };
             person.seen = now;
             let number = person.number;
             self.present.insert(number);
@@ -391,10 +404,8 @@ impl Line {
 
     /// `ready` begins with the first answer that says so, and ends when it is not their turn any more.
     fn set_ready(&mut self, user: &User, person: Person, turn: bool, until: Moment) {
-        if person.standing != Standing::Present {
-            return;
-        }
-        let ready = match (person.ready, turn) {
+        let Standing::Present { ready } = person.standing else { return };
+        let ready = match (ready, turn) {
             (None, true) => {
                 self.ready.insert((until, person.number), user.clone());
                 Some(until)
@@ -406,14 +417,14 @@ impl Line {
             (before, _) => before,
         };
         if let Some(person) = self.people.get_mut(user) {
-            person.ready = ready;
+            person.standing = Standing::Present { ready };
         }
     }
 
     fn forget(&mut self, user: &User) {
         if let Some(person) = self.people.remove(user) {
             self.step_aside(person);
-            if let Some(until) = person.ready {
+            if let Some(until) = person.ready() {
                 self.ready.remove(&(until, person.number));
             }
         }
@@ -421,7 +432,7 @@ impl Line {
 
     /// Not counted any more.
     fn step_aside(&mut self, person: Person) {
-        if person.standing == Standing::Present {
+        if person.present() {
             self.present.remove(person.number);
             self.seen.remove(&(person.seen, person.number));
         }
@@ -440,7 +451,7 @@ impl Line {
             && *seen <= silent
         {
             let user = user.clone();
-            self.set_aside(&user, Standing::Silent);
+            self.set_aside(&user, |person| Standing::Silent { ready: person.ready() });
             most -= 1;
         }
         while most > 0
@@ -449,20 +460,16 @@ impl Line {
         {
             let (key, user) = ((*until, *number), user.clone());
             self.ready.remove(&key);
-            self.set_aside(&user, Standing::Passed);
+            self.set_aside(&user, |_| Standing::Passed);
             most -= 1;
         }
     }
 
-    fn set_aside(&mut self, user: &User, standing: Standing) {
-        let Some(person) = self.people.get(user).copied() else { return };
-        self.step_aside(person);
-        if let Some(person) = self.people.get_mut(user) {
-            person.standing = standing;
-            if standing == Standing::Passed {
-                person.ready = None;
-            }
-        }
+    fn set_aside(&mut self, user: &User, standing: impl FnOnce(&Person) -> Standing) {
+        let Some(person) = self.people.get_mut(user) else { return };
+        let before = *person;
+        person.standing = standing(person);
+        self.step_aside(before);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ledger in one SQLite file: nothing to install, durable before anyone is told.
 //!
-//! One thread writes, one flushes, a few connections read. Write-ahead log, `synchronous=NORMAL`:
+//! One thread writes, one flushes, one folds the log, a few connections read. Write-ahead log, `synchronous=NORMAL`:
 //! SQLite keeps the file whole, and the flusher makes every transaction durable before anyone is
 //! told of it. Anybody may open the file with `sqlite3` to look.
 
@@ -8,6 +8,7 @@ mod apply;
 mod entries;
 mod flusher;
 mod folder;
+mod folding;
 mod queries;
 mod readers;
 mod rooms;
@@ -111,6 +112,7 @@ impl SqliteLedger {
         let fatal = Arc::new(Fatal::new(surroundings.on_fatal));
         let (flusher, durable) = Flusher::open(&database, fatal.clone())
             .map_err(|e| NotOpened(format!("the database's log cannot be opened: {e}")))?;
+        let (folding, folder) = folding::open(&database, fatal.clone())?;
         let (written, flushing) = mpsc::channel();
         let writer = Writer {
             conn,
@@ -120,10 +122,11 @@ impl SqliteLedger {
             fatal: fatal.clone(),
             durable: durable.clone(),
             written,
+            folding,
             unfolded_rows: 1,
         };
         let claimed = Arc::new(claimed);
-        let held = (claimed.clone(), claimed.clone());
+        let held = (claimed.clone(), claimed.clone(), claimed.clone());
         spawn("ledger", move || {
             writer.run(&waiting);
             drop(held.0);
@@ -131,6 +134,10 @@ impl SqliteLedger {
         spawn("flusher", move || {
             flusher.run(&flushing);
             drop(held.1);
+        })?;
+        spawn("folder", move || {
+            folder.run();
+            drop(held.2);
         })?;
         Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _folder: claimed })
     }
@@ -155,7 +162,7 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     // Flushes before and after folding the log, not at every commit: that is the flusher's.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
-    // The writer folds the log itself, after the answers have left and with its errors seen.
+    // The log is folded beside the writer, with its errors seen.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     // KiB. With less, an event of a million seats probes its owners on the disk; a server that sells
     // for long grows by this much, and no more.

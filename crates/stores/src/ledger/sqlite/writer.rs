@@ -13,8 +13,9 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use tokio::sync::oneshot;
 
 use super::flusher::{Durable, Fatal, Written};
+use super::folding::Folding;
 use super::rows::Halls;
-use super::{apply, entries, queries, rooms, trouble};
+use super::{apply, entries, folding, queries, rooms, trouble};
 use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
 use crate::ledger::{Batch, Committed, Fault, LineBegun, TicketKey};
 
@@ -98,6 +99,7 @@ pub struct Writer {
     pub fatal: Arc<Fatal>,
     pub durable: Durable,
     pub written: Sender<Written>,
+    pub folding: Folding,
     pub unfolded_rows: u64,
 }
 
@@ -112,7 +114,7 @@ impl Writer {
                         self.fold_wholly();
                     }
                     self.group(group);
-                    if self.unfolded_rows >= CHECKPOINT_ROWS {
+                    if self.unfolded_rows >= CHECKPOINT_ROWS && self.folding.nearly() {
                         self.fold();
                     }
                 }
@@ -228,16 +230,14 @@ impl Writer {
         }
     }
 
-    /// Folds the log into the database file. Readers may stop it half way; it goes on next time.
+    /// Folds what is left of the log into the database file. Readers may stop it half way; it goes
+    /// on next time.
     fn fold(&mut self) {
         if self.unfolded_rows == 0 || self.fatal.dead() {
             return;
         }
-        let folded = self
-            .conn
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
-        match folded {
-            Ok((logged, folded)) if logged == folded => self.unfolded_rows = 0,
+        match folding::fold(&self.conn) {
+            Ok(wholly) if wholly => self.unfolded_rows = 0,
             Ok(_) => {}
             Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
             Err(error) => tracing::warn!(%error, "the log could not be folded"),

@@ -1,0 +1,87 @@
+//! Folds the log into the database file beside the writer. A log of some seconds is tens of
+//! megabytes: written and flushed by the writer itself, every sale behind it would wait as long.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use rusqlite::{Connection, Result};
+
+use super::flusher::Fatal;
+use super::trouble;
+
+const IDLE: u8 = 0;
+const UNDER_WAY: u8 = 1;
+const NEARLY: u8 = 2;
+
+/// The first pass folds all that was in the log when it began, the second what came meanwhile. What
+/// comes during that one is left to the writer: only a log that is wholly folded begins anew.
+const PASSES: usize = 2;
+
+/// The writer's side.
+pub struct Folding {
+    state: Arc<AtomicU8>,
+    wanted: Sender<()>,
+}
+
+/// The side that folds, on a connection and thread of its own.
+pub struct LogFolder {
+    conn: Connection,
+    state: Arc<AtomicU8>,
+    wanted: Receiver<()>,
+    fatal: Arc<Fatal>,
+}
+
+pub fn open(database: &Path, fatal: Arc<Fatal>) -> Result<(Folding, LogFolder)> {
+    let conn = Connection::open(database)?;
+    conn.pragma_update(None, "synchronous", "NORMAL")?;
+    let (sender, wanted) = mpsc::channel();
+    let state = Arc::new(AtomicU8::new(IDLE));
+    Ok((Folding { state: state.clone(), wanted: sender }, LogFolder { conn, state, wanted, fatal }))
+}
+
+impl Folding {
+    /// Has the log folded, unless that is under way. True: all but the newest of it is in the
+    /// database, and the rest is quickly done.
+    pub fn nearly(&self) -> bool {
+        match self.state.load(Ordering::Acquire) {
+            NEARLY => {
+                self.state.store(IDLE, Ordering::Release);
+                true
+            }
+            IDLE => {
+                self.state.store(UNDER_WAY, Ordering::Release);
+                // Nobody folds any more: then the writer does.
+                self.wanted.send(()).is_err()
+            }
+            _ => false,
+        }
+    }
+}
+
+impl LogFolder {
+    pub fn run(self) {
+        while let Ok(()) = self.wanted.recv() {
+            for _ in 0..PASSES {
+                if self.fatal.dead() {
+                    return;
+                }
+                match fold(&self.conn) {
+                    Ok(_) => {}
+                    Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
+                    Err(error) => tracing::warn!(%error, "the log could not be folded"),
+                }
+            }
+            self.state.store(NEARLY, Ordering::Release);
+        }
+    }
+}
+
+/// As much as readers allow, without waiting for anybody. True: nothing of the log is left to fold.
+pub fn fold(conn: &Connection) -> Result<bool> {
+    conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        let (busy, logged, folded): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(!busy && logged == folded)
+    })
+}

@@ -92,6 +92,11 @@ async fn keys_are_rotated_without_a_gap(backing: Backing) {
     // Closed at the rotation, and made after it: the old key does not.
     stand.admin("POST", &format!("events/{over}/open"), &Value::Null).await;
     refused(&late.poll_with_ticket().await, 403, "forbidden");
+    // Open at the rotation, and closed since: not any more, also when it opens again.
+    stand.admin("POST", &format!("events/{event}/close"), &Value::Null).await;
+    stand.admin("POST", &format!("events/{event}/open"), &Value::Null).await;
+    refused(&alice.poll_with_ticket().await, 403, "forbidden");
+    assert_eq!(bob.poll_with_ticket().await.status, 200, "the newest key counts");
     let new = room(&stand, 9, 1).await;
     let mut carol = Person::new(&stand, new, "carol");
     carol.join().await;

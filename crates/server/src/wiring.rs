@@ -50,7 +50,11 @@ pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
 
 /// On the embedded ledger and door.
 pub async fn embedded(settings: Settings) -> Result<Arc<App>, String> {
-    let parts = open_embedded(&settings, |newest| Arc::new(EmbeddedClock::starting(newest)))?;
+    let parts = open_embedded(&settings, |newest| {
+        let clock = Arc::new(EmbeddedClock::starting(newest));
+        tokio::spawn(EmbeddedClock::watch(Arc::downgrade(&clock)));
+        clock
+    })?;
     assemble(settings, parts).await
 }
 

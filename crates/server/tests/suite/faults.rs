@@ -7,3 +7,4 @@ pub mod history;
 mod holds;
 pub mod servers;
 mod waking;
+mod wall_clock;

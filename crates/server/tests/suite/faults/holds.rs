@@ -148,7 +148,7 @@ async fn heavy_killed_while_holding() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-async fn made(process: &Process, token: &str, rooms: u64) -> u64 {
+pub async fn made(process: &Process, token: &str, rooms: u64) -> u64 {
     let token = format!("Bearer {token}");
     let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
     let body = json!({ "name": "Double", "totalQuantity": rooms }).to_string();

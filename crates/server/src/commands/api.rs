@@ -1,29 +1,25 @@
 //! A very small HTTP client: one request to the running server, over plain HTTP.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::load::target::Target;
+
 const TIME: Duration = Duration::from_secs(15);
 
 pub struct Api {
-    /// `host:port`.
-    authority: String,
-    token: Option<String>,
+    target: Target,
+    /// `Bearer` and the token.
+    authorization: Option<String>,
 }
 
 impl Api {
     pub fn at(url: &str, token: Option<String>) -> Result<Api, String> {
-        let rest = url.strip_prefix("http://").ok_or(format!("--url {url}: expected http://host:port"))?;
-        let authority = rest.trim_end_matches('/');
-        if authority.is_empty() || authority.contains(['/', '@', '\r', '\n', ' ']) {
-            return Err(format!("--url {url}: expected http://host:port and nothing behind it"));
-        }
-        let port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let authority = if port { authority.to_owned() } else { format!("{authority}:80") };
-        Ok(Api { authority, token })
+        let target = Target::read(url).map_err(|why| format!("--url {why}"))?;
+        Ok(Api { target, authorization: token.map(|token| format!("Bearer {token}")) })
     }
 
     pub fn get(&self, path: &str) -> Result<Value, String> {
@@ -36,25 +32,17 @@ impl Api {
 
     /// The JSON of a success; a refusal in its own words.
     fn ask(&self, method: &str, path: &str, body: &str) -> Result<Value, String> {
-        let at = &self.authority;
-        let unreachable = |e: std::io::Error| format!("no server answers at http://{at}: {e}");
-        let address = at.to_socket_addrs().map_err(unreachable)?.next().ok_or(format!("{at} has no address"))?;
-        let mut stream = TcpStream::connect_timeout(&address, TIME).map_err(unreachable)?;
+        let target = &self.target;
+        let unreachable = |e: std::io::Error| format!("no server answers at {target}: {e}");
+        let mut stream = TcpStream::connect_timeout(&target.address, TIME).map_err(unreachable)?;
         stream.set_read_timeout(Some(TIME)).map_err(unreachable)?;
         stream.set_write_timeout(Some(TIME)).map_err(unreachable)?;
-        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n");
-        if let Some(token) = &self.token {
-            request += &format!("Authorization: Bearer {token}\r\n");
-        }
-        if !body.is_empty() {
-            request += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-        }
-        request += "\r\n";
-        request += body;
-        stream.write_all(request.as_bytes()).map_err(unreachable)?;
+        let mut headers = vec![("Connection", "close")];
+        headers.extend(self.authorization.as_deref().map(|shown| ("Authorization", shown)));
+        stream.write_all(&target.request(method, path, &headers, body)).map_err(unreachable)?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).map_err(unreachable)?;
-        read(&answer).ok_or_else(|| format!("what answers at http://{at} is not Tickettock"))?
+        read(&answer).ok_or_else(|| format!("what answers at {target} is not Tickettock"))?
     }
 }
 
@@ -78,17 +66,6 @@ fn read(answer: &[u8]) -> Option<Result<Value, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses() {
-        let authority = |url: &str| Api::at(url, None).map(|api| api.authority);
-        assert_eq!(authority("http://127.0.0.1:5800/").unwrap(), "127.0.0.1:5800");
-        assert_eq!(authority("http://[::1]:5800").unwrap(), "[::1]:5800");
-        assert_eq!(authority("http://example.test").unwrap(), "example.test:80");
-        for bad in ["", "127.0.0.1:5800", "https://x", "http://", "http://a/b", "http://a@b", "http://a\r\nb"] {
-            assert!(authority(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn answers() {

@@ -1,4 +1,4 @@
-//! The server a crowd goes to. Loopback unless somebody says that the host is theirs.
+//! A server that is asked over plain HTTP: by a crowd, or by a command.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -14,7 +14,7 @@ impl Target {
     pub fn read(url: &str) -> Result<Target, String> {
         let rest = url.strip_prefix("http://").ok_or_else(|| format!("{url}: expected http://host:port"))?;
         let host = rest.trim_end_matches('/');
-        if host.is_empty() || host.contains(['/', '?', '#', '@']) {
+        if host.is_empty() || host.contains(['/', '?', '#', '@', '\r', '\n', ' ']) {
             return Err(format!("{url}: expected http://host:port and nothing behind it"));
         }
         let with_port = if host.rsplit(':').next().is_some_and(|p| p.parse::<u16>().is_ok()) && !host.ends_with(']') {
@@ -68,7 +68,14 @@ mod tests {
         assert_eq!(Target::read("http://127.0.0.1/").unwrap().address.port(), 80);
         assert!(Target::read("http://[::1]:5800").unwrap().is_loopback());
         assert!(!Target::read("http://192.0.2.1:80").unwrap().is_loopback());
-        for bad in ["127.0.0.1", "https://127.0.0.1", "http://", "http://127.0.0.1/path", "http://a@127.0.0.1"] {
+        for bad in [
+            "127.0.0.1",
+            "https://127.0.0.1",
+            "http://",
+            "http://127.0.0.1/path",
+            "http://a@127.0.0.1",
+            "http://a\r\nb",
+        ] {
             assert!(Target::read(bad).is_err(), "{bad}");
         }
     }

@@ -65,18 +65,14 @@ impl Lane {
     fn next_batch(&self) -> Option<(Option<UnderWay>, Vec<Caller>)> {
         let now = Instant::now();
         let _turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let taken: Vec<Waiting> = {
-            let mut queue = self.lock();
-            if queue.pending.is_empty() {
-                queue.running -= 1;
-                return None;
-            }
-            let most = queue.pending.len().min(BATCH_MOST);
-            queue.pending.drain(..most).collect()
-        };
-        let (mut commands, mut callers, mut late) =
-            (Vec::with_capacity(taken.len()), Vec::with_capacity(taken.len()), Vec::new());
-        for Waiting { command, caller } in taken {
+        let mut queue = self.lock();
+        if queue.pending.is_empty() {
+            queue.running -= 1;
+            return None;
+        }
+        let most = queue.pending.len().min(BATCH_MOST);
+        let (mut commands, mut callers, mut late) = (Vec::with_capacity(most), Vec::with_capacity(most), Vec::new());
+        for Waiting { command, caller } in queue.pending.drain(..most) {
             if caller.deadline > now {
                 commands.push(command);
                 callers.push(caller);
@@ -84,6 +80,7 @@ impl Lane {
                 late.push(caller);
             }
         }
+        drop(queue);
         let batch = (!commands.is_empty()).then(|| self.hand_over(Arc::new(commands), callers));
         Some((batch, late))
     }

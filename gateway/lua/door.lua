@@ -1,6 +1,7 @@
 -- The door, asked by the gateway: the same scripts that the servers run, with the same keys (keys.rs).
 
 local clock = require "clock"
+local lane = require "lane"
 local settings = require "settings"
 local wire = require "wire"
 
@@ -23,21 +24,35 @@ local function tag(event)
     return "{e:" .. event .. "}"
 end
 
--- Lets one request in. "number", n | "address_spent", seconds | "already_asking", seconds |
--- "unknown" (only a server can give a number now) | nil, fault
+-- All of a batch in one call: two integers for each.
+local function let_in(batch)
+    local event, count = batch[1].event, batch.count
+    local of = tag(event)
+    local door = "door:" .. of
+    local words = { door, "fcfs:seq:" .. of }
+    local keys = 2 + 2 * count
+    words[keys + 1], words[keys + 2], words[keys + 3] = batch[1].ledger, "", clock.offset_ms()
+    words[keys + 4], words[keys + 5], words[keys + 6] = settings.mark_ms, settings.ip_limit, settings.ip_window_ms
+    for i = 1, count do
+        local one = batch[i]
+        words[1 + 2 * i] = one.name and "dup:user:" .. of .. ":" .. one.user or door
+        words[2 + 2 * i] = "dup:ip:" .. of .. ":" .. one.address
+        words[keys + 6 + i] = one.name or ""
+    end
+    return wire.run(event, arrive, keys, words, keys + 2)
+end
+
+-- Lets one request in, in one call with those who come at the same time. "number", n |
+-- "address_spent", seconds | "already_asking", seconds | "unknown" (only a server can give a number now) |
+-- nil, fault
 -- `name`: of the request, or nil where it is not to be marked.
 function M.arrive(event, user, address, name)
     local ledger = state:get("ledger")
     if not ledger then return "unknown" end
-    local of = tag(event)
-    local door = "door:" .. of
-    local words = {
-        door, "fcfs:seq:" .. of, name and "dup:user:" .. of .. ":" .. user or door, "dup:ip:" .. of .. ":" .. address,
-        ledger, "", clock.offset_ms(), settings.mark_ms, settings.ip_limit, settings.ip_window_ms, name or "",
-    }
-    local said, fault = wire.run(event, arrive, 4, words, 6)
-    if not said then return nil, fault end
-    local code, value = said[1], said[2]
+    local one = { event = event, ledger = ledger, user = user, address = address, name = name }
+    local said, place = lane.share(event .. " " .. ledger, one, let_in)
+    if not said then return nil, place or wire.fault("door_unreachable", "too many wait for an answer") end
+    local code, value = said[2 * place - 1], said[2 * place]
     if code == 1 and type(value) == "number" and value >= 1 then return "number", format("%.0f", value) end
     if code == 2 then return "address_spent", value end
     if code == 3 then return "already_asking", value end

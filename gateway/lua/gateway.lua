@@ -22,15 +22,35 @@ local type = type
 
 local HEADERS_MOST = 100
 
+-- By their names in small letters, and no others: what else nginx's table finds under a name that is not there
+-- takes longer to look for than all the rest.
+local function all_headers()
+    local headers, truncated = get_headers(HEADERS_MOST)
+    return setmetatable(headers, nil), truncated
+end
+
 local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
 
 -- What only a gateway may say, and what claims to come from another one.
-local function spoofed(name)
+local function is_spoofed(name)
     local plain = gsub(lower(name), "_", "-")
     -- Whether that one is believed is asked for itself, whatever it is called.
     if plain == settings.user_header then return false end
     return find(plain, "^x%-fcfs%-") or find(plain, "^x%-gateway%-") or find(plain, "^x%-forwarded%-")
         or plain == "forwarded" or plain == "x-real-ip"
+end
+
+-- Remembered per worker, and forgotten all at once before it is much.
+local judged, judged_count, JUDGED_MOST = {}, 0, 1000
+
+local function spoofed(name)
+    local verdict = judged[name]
+    if verdict == nil then
+        verdict = is_spoofed(name) and true or false
+        if judged_count >= JUDGED_MOST then judged, judged_count = {}, 0 end
+        judged[name], judged_count = verdict, judged_count + 1
+    end
+    return verdict
 end
 
 local function trusts_user()
@@ -139,11 +159,11 @@ local function ask(path, dialect, headers, trace)
         remembered.begin(event, known_as)
         var.gw_event, var.gw_known_as = event, known_as
     end
-    return pass_on("@changing", headers, trace)
+    return pass_on("@posting", headers, trace)
 end
 
 function M.handle()
-    local headers, truncated = get_headers(HEADERS_MOST)
+    local headers, truncated = all_headers()
     local trace = ids.trace(headers["x-request-id"])
     local path = paths.at(ngx.var.request_uri)
     local dialect = paths.dialect(path, headers["api-version"])
@@ -164,7 +184,7 @@ function M.handle()
     end
     -- Here, where this path's own limit of size holds.
     ngx.req.read_body()
-    return pass_on("@changing", headers, trace)
+    return pass_on(method == "POST" and "@posting" or "@changing", headers, trace)
 end
 
 local function release(_, event, user, name)
@@ -197,7 +217,7 @@ local MALFORMED = { [400] = true, [403] = true, [405] = true, [408] = true, [411
 local function refuse()
     local status = ngx.status
     local var = ngx.var
-    local headers = get_headers(HEADERS_MOST)
+    local headers = all_headers()
     local trace = var.gw_trace
     if trace == "" then trace = ids.trace(headers["x-request-id"]) end
     local path = paths.at(var.request_uri or "/")

@@ -9,13 +9,17 @@ local known, redis = pcall(require, "resty.redis")
 if not known then redis = require "nginx.redis" end
 
 local find, match = string.find, string.match
+local max, min = math.max, math.min
 local concat, unpack = table.concat, unpack
 
--- For a connection, and for an answer on it.
-local STEP_MS = 400
+-- For a connection and an answer on it, together; less than the second in which everybody is answered. Not
+-- much less: a worker that has a thousand others to serve first is late itself, and Redis is not away for it.
+local PATIENCE_MS = 700
+-- For one node of a cluster: so much that another one can still be asked.
+local NODE_MS = settings.redis.cluster and PATIENCE_MS / 2 or PATIENCE_MS
 -- After a failure others are told so at once, without trying again themselves.
 local COOLING_MS = 100
-local IDLE_MS, POOL, WAITING = 60000, 256, 4096
+local IDLE_MS, POOL, WAITING = 60000, 64, 4096
 local REDIRECTS = 4
 
 local M = {}
@@ -97,15 +101,21 @@ local function look(connection)
     return match(info, "run_id:(%x+)")
 end
 
+-- What is left of the time for the steps to come.
+local function hurry(connection, ends)
+    connection:set_timeout(max(1, ends - clock.now_ms()))
+end
+
 -- A connection that was looked at; whether it may be kept.
-local function connect(node)
+local function connect(node, ends)
     if node.cool > clock.now_ms() then return nil, fault("door_unreachable", node.name .. ": " .. node.why) end
     local connection = redis:new()
-    connection:set_timeout(STEP_MS)
+    hurry(connection, ends)
     local pool = { pool = node.name .. "|" .. (node.run_id or ""), pool_size = POOL, backlog = WAITING }
     local ok, why = connection:connect(node.host, node.port, pool)
     if not ok then return cooled(node, why or "cannot be reached") end
     if connection:get_reused_times() > 0 then return connection, nil, true end
+    hurry(connection, ends)
     local run_id, unfit = look(connection)
     if not run_id then
         connection:close()
@@ -123,16 +133,17 @@ local function ask(connection, script, keys, words)
     return said, why
 end
 
-local function on(node, script, keys, words, run_id_at)
-    local connection, broken, keep = connect(node)
+local function on(node, script, keys, words, run_id_at, ends)
+    local connection, broken, keep = connect(node, ends)
     if not connection then return nil, broken end
     local reused = connection:get_reused_times() > 0
     if run_id_at then words[run_id_at] = node.run_id end
+    hurry(connection, ends)
     local said, why = ask(connection, script, keys, words)
     if said == nil then
         connection:close()
         -- It may have been closed while it lay in the pool; a new one knows.
-        if reused and why ~= "timeout" then return on(node, script, keys, words, run_id_at) end
+        if reused and why ~= "timeout" then return on(node, script, keys, words, run_id_at, ends) end
         return cooled(node, why or "closed")
     end
     if said == false and any(UNFIT, why) then
@@ -148,13 +159,13 @@ end
 -- `run_id_at`: which word is the run_id of the Redis that is asked.
 function M.run(event, script, keys, words, run_id_at)
     local node, tried, broken = homes[event], 0, nil
-    local seed = 1
+    local seed, ends = 1, clock.now_ms() + PATIENCE_MS
     while tried < REDIRECTS do
         tried = tried + 1
         local here = node or seeds[seed]
         if not here then break end
         local said, moved
-        said, broken, moved = on(here, script, keys, words, run_id_at)
+        said, broken, moved = on(here, script, keys, words, run_id_at, min(ends, clock.now_ms() + NODE_MS))
         if said then return said end
         local host, port = match(moved or "", "^MOVED %d+ (.+):(%d+)$")
         if host and settings.redis.cluster then

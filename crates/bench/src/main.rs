@@ -31,6 +31,7 @@ bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POST
                                          one contender, until it is killed
 bench holds FOLDER                       holds beside a transaction per hold, alone
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
+bench gateway FOLDER                     two servers with the gateway and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger                             the embedded ledger alone
 bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ["load", address, ref rest @ ..] => by_hand(address, rest),
         ["holds", folder] => program::holds_alone(Path::new(folder)),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
+        ["gateway", folder] => program::gateway_alone(Path::new(folder)),
         ["line-bytes"] => println!("{}", line::bytes()),
         ["line", folder] => program::line_alone(Path::new(folder)),
         ["ledger"] => {

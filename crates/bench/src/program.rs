@@ -69,6 +69,15 @@ pub fn refusals_alone(under: &Path) {
     println!("{:.2} of the constant", all[1].ratio().median);
 }
 
+/// Two servers behind the gateway beside two servers, by hand, while working on it.
+pub fn gateway_alone(under: &Path) {
+    let bench = Bench::new(under, QUICK.time);
+    let all = alternate(&[Who::Gateway.name()], 512, QUICK.rounds, |i| {
+        bench.measure(if i.is_none() { Who::Scaled(2) } else { Who::Gateway }, 512, None)
+    });
+    println!("{:.2} of two servers without it, {} refused", all[1].ratio().median, all[1].refused);
+}
+
 /// The same by hand, while working on it.
 pub fn holds_alone(under: &Path) {
     let (hot, spread) = holds(&Bench::new(under, QUICK.time), &QUICK);

@@ -32,6 +32,7 @@ const LUA: &[(&str, &str)] = lua!(
     "gateway.lua",
     "hint.lua",
     "ids.lua",
+    "lane.lua",
     "paths.lua",
     "remembered.lua",
     "servers.lua",

@@ -12,14 +12,15 @@ use rules::event::NewEvent;
 use rules::ids::FIRST_EVENT;
 use rules::seats::Hall;
 use rules::time::{Clock, Moment};
+use salvo::conn::Acceptor;
 use salvo::conn::tcp::TcpAcceptor;
-use salvo::conn::{Acceptor, TcpListener};
 use salvo::fuse::FuseConfig;
-use salvo::{Listener, Server, Service};
+use salvo::{Server, Service};
 use stores::door::Door;
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
 use stores::ledger::{Fault, Ledger};
+use tokio::net::TcpSocket;
 
 use crate::app::App;
 use crate::clock::EmbeddedClock;
@@ -39,6 +40,11 @@ const HEADERS_BEHIND_GATEWAY: usize = 110;
 
 /// The process ends with this when the disk can no longer be trusted (`EX_IOERR`).
 const DISK_FAILED: i32 = 74;
+
+/// Connections that may wait to be accepted. The kernel drops what does not fit, and the other side tries again
+/// after a second; with the usual 128 a crowd that comes at once meets that. The kernel's own limit
+/// (`net.core.somaxconn`) holds too.
+const BACKLOG: u32 = 4_096;
 
 /// Everything of one server, on the stores that its settings choose.
 pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
@@ -152,14 +158,21 @@ pub struct Listening {
 
 pub async fn listen(app: Arc<App>) -> Result<Listening, String> {
     let wanted = (app.settings.app_host, app.settings.app_port);
-    let listener = TcpListener::new(wanted);
-    let acceptor = listener
-        .try_bind()
-        .await
+    let acceptor = bind(wanted.into())
         .map_err(|e| format!("APP_HOST {} and APP_PORT {}: cannot listen there: {e}", wanted.0, wanted.1))?;
     let address = acceptor.holdings().first().and_then(|h| h.local_addr.clone().into_std());
     let address = address.ok_or("the listener has no address")?;
     Ok(Listening { app, acceptor, address })
+}
+
+/// As the usual way does, but for the backlog.
+fn bind(wanted: std::net::SocketAddr) -> io::Result<TcpAcceptor> {
+    let socket = if wanted.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Elsewhere it would let two servers have one port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(wanted)?;
+    socket.listen(BACKLOG)?.try_into()
 }
 
 impl Listening {

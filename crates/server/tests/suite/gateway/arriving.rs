@@ -40,6 +40,34 @@ async fn one_number_and_one_budget_each() {
     assert_eq!(edge.numbers(event), 12);
 }
 
+/// Whoever comes while Redis is asked goes with the next call; nobody is refused because there are many.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_shares_its_calls() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    let event = edge.event(400, 1).await;
+    assert_eq!(edge.client().reserve(event, "opens").await.sequence(), Some(1));
+    let calls = || {
+        let all: String = edge.redis.ask(&["INFO", "commandstats"]);
+        let line = all.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls=")).unwrap().to_owned();
+        line.split(',').next().unwrap().parse::<u64>().unwrap()
+    };
+    let before = calls();
+    // Shorter than a step may take.
+    let _: () = edge.redis.ask(&["CLIENT", "PAUSE", "200"]);
+    let crowd: Vec<_> = (0..300).map(|i| (edge.client(), format!("u{i}"))).collect();
+    let crowd = crowd.into_iter().map(async |(mut client, user)| client.reserve(event, &user).await);
+    let mut numbers = Vec::new();
+    for answer in futures_util::future::join_all(crowd).await {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        numbers.extend(answer.sequence());
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (2..=301).collect::<Vec<_>>(), "one each");
+    let calls = calls() - before;
+    assert!(calls < 100, "{calls} calls for 300");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_already_asking_is_told_at_the_edge() {
     let edge = Edge::new(&[]).await;

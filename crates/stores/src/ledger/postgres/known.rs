@@ -60,8 +60,8 @@ impl Reads {
         let wanted = needs.free_seats as i64;
         let holdings =
             (!users.is_empty()).then_some(async { session.query(&self.holdings, &[&event.0, &users]).await });
-        let answers =
-            (!keys.is_empty()).then_some(async { session.query(&self.answers, &[&key_events, &key_users, &keys]).await });
+        let answers = (!keys.is_empty())
+            .then_some(async { session.query(&self.answers, &[&key_events, &key_users, &keys]).await });
         let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
         let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();

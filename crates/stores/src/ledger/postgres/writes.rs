@@ -80,7 +80,11 @@ impl Writer {
             sent.push(Box::pin(self.append(session, page)));
         }
         if !writes.answers.is_empty() {
-            sent.push(Box::pin(keep(session, &self.keep_answers, writes.answers.iter().map(|new| (id, new)).collect())));
+            sent.push(Box::pin(keep(
+                session,
+                &self.keep_answers,
+                writes.answers.iter().map(|new| (id, new)).collect(),
+            )));
             let old = now.0 - page.key_ttl_ms;
             sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
         }

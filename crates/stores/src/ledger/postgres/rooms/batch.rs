@@ -167,7 +167,16 @@ async fn one_by_one(ledger: &Inner, batch: &RoomBatch) -> Result<Tried<Each>, Tr
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     for i in decide::order(&batch.commands) {
         within(session.batch_execute("SAVEPOINT request")).await??;
-        let one = One { ledger, session: &session, reads: &reads, writer: &writer, batch, early: early.as_ref(), now, id: &id };
+        let one = One {
+            ledger,
+            session: &session,
+            reads: &reads,
+            writer: &writer,
+            batch,
+            early: early.as_ref(),
+            now,
+            id: &id,
+        };
         match one.alone(&room_type, &batch.commands[i]).await {
             Ok(Decision { answers: mut answer, writes, after }) => {
                 within(session.batch_execute("RELEASE request")).await??;

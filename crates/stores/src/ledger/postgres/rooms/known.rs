@@ -52,17 +52,25 @@ impl Reads {
         }
         let Columns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
         let most = LAPSED_MOST as i64;
-        let nights = (!hull.0.is_empty())
-            .then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });
+        let nights =
+            (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });
         let wanted: [&(dyn ToSql + Sync); 11] = [
-            subjects, &holds.0, &holds.1, &owners.0, &owners.1, &hold_keys.0, &hold_keys.1, &hull.1, &hull.2, &hull.3,
+            subjects,
+            &holds.0,
+            &holds.1,
+            &owners.0,
+            &owners.1,
+            &hold_keys.0,
+            &hold_keys.1,
+            &hull.1,
+            &hull.2,
+            &hull.3,
             &most,
         ];
         let held = session.query(&self.holds, &wanted);
-        let stays =
-            (!stays.0.is_empty()).then_some(async { session.query(&self.stays, &[&stays.0, &stays.1]).await });
-        let answers = (!keys.0.is_empty())
-            .then_some(async { session.query(&self.answers, &[&keys.0, &keys.1, &keys.2]).await });
+        let stays = (!stays.0.is_empty()).then_some(async { session.query(&self.stays, &[&stays.0, &stays.1]).await });
+        let answers =
+            (!keys.0.is_empty()).then_some(async { session.query(&self.answers, &[&keys.0, &keys.1, &keys.2]).await });
         let (nights, holds, stays, answers) =
             try_join4(rows_of(nights), held, rows_of(stays), rows_of(answers)).await?;
         Ok(Raw { nights, holds, stays, answers })

@@ -194,8 +194,7 @@ impl Writer {
         let price: Vec<Option<&str>> = pages.iter().map(|p| p.after.price.as_deref()).collect();
         let time_zone: Vec<&str> = pages.iter().map(|p| &*p.after.time_zone).collect();
         let total: Vec<i32> = pages.iter().map(|p| p.after.total as i32).collect();
-        let row: [&(dyn ToSql + Sync); 9] =
-            [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total];
+        let row: [&(dyn ToSql + Sync); 9] = [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total];
         execute(session, &self.move_room_types, &row).await
     }
 }

@@ -110,6 +110,11 @@ async fn together(ledger: &Inner, batches: &[RoomBatch]) -> Result<Vec<Option<Ro
             tracing::warn!(room_types = batches.len(), why, "a transaction was refused; its room types go alone");
             Ok(batches.iter().map(|_| None).collect())
         }
+        // Perhaps it was too much at once: nobody fails for what is another's.
+        Err(Trouble::Passing(why)) if batches.len() > 1 => {
+            tracing::warn!(room_types = batches.len(), why, "a transaction was disturbed; its room types go alone");
+            Ok(batches.iter().map(|_| None).collect())
+        }
         Err(trouble) => Err(trouble.fault()),
     }
 }

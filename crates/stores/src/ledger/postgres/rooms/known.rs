@@ -51,7 +51,8 @@ impl Reads {
             columns.add(*id, commands);
         }
         let Columns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
-        let most = LAPSED_MOST as i64;
+        // Of others, so many in one transaction, however many room types it has.
+        let most = (LAPSED_MOST / asked.len().max(1)).max(1) as i64;
         let nights =
             (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });
         let wanted: [&(dyn ToSql + Sync); 11] = [

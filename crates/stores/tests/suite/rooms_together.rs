@@ -3,14 +3,18 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use rules::history::Happened;
 use rules::holds::Ask;
 use rules::outcome::Refusal;
-use stores::conformance::hotel::{Hotel, client_key, expect_confirmed, expect_held, nights};
+use stores::conformance::hotel::{Hotel, Told, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Stand, refusal};
 use stores::ledger::Fault;
+use stores::ledger::postgres::Bug as Planted;
 use testing::database::Database;
+use testing::proxy::{Cut, Proxy};
 
 use crate::postgres::stand_on;
+use crate::rooms::insist;
 
 async fn hotels(stand: &Stand, count: usize) -> Vec<Hotel> {
     let mut hotels = Vec::with_capacity(count);
@@ -98,4 +102,38 @@ async fn a_poisonous_hold_fails_alone_among_room_types() {
         assert_eq!(refusal(answer), (i == 7).then_some(&Refusal::Internal), "{i}");
     }
     audit(&hotels).await;
+}
+
+/// The wire is cut at every third COMMIT, before it arrives or after it was forwarded: one look at one
+/// room type tells what became of all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn room_types_over_a_wire_that_is_cut_at_commit() {
+    for forwarded_after in [None, Some(Duration::from_millis(60))] {
+        let database = Database::fresh().await;
+        let port: u16 = database.url.split(':').nth(2).and_then(|r| r.split('/').next()).unwrap().parse().unwrap();
+        let wire = Proxy::to(port).await;
+        let through = database.url.replace(&port.to_string(), &wire.port().to_string());
+        let hotels = hotels(&crate::planted::stand(&through, Planted::None).await, 12).await;
+        wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
+        let mut told: Vec<Vec<Told>> = hotels.iter().map(|_| Vec::new()).collect();
+        for i in 0..4 {
+            let user = format!("u{i}");
+            let asked =
+                hotels.iter().map(|hotel| insist(hotel, hotel.wants(&user, nights(i, 1), &client_key(i as u64))));
+            let held = join_all(asked).await;
+            let held: Vec<u64> = held.iter().map(|answer| expect_held(answer).unwrap().id.n).collect();
+            let paid = hotels.iter().zip(&held).map(|(hotel, n)| insist(hotel, hotel.asks(&user, *n, Ask::Confirm)));
+            for (i, answer) in join_all(paid).await.iter().enumerate() {
+                expect_confirmed(answer).unwrap();
+                told[i].push(Told { hold: held[i], end: Some(Happened::Reserved) });
+            }
+        }
+        wire.cut(None);
+        assert!(wire.fired() >= 2, "only {} commits were cut", wire.fired());
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let good = crate::planted::stand(&database.url, Planted::None).await;
+        for (hotel, told) in hotels.into_iter().zip(&told) {
+            Hotel { stand: good.clone(), ..hotel }.audit(told, nights(0, 4)).await.unwrap();
+        }
+    }
 }

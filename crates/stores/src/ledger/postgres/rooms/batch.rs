@@ -26,6 +26,12 @@ use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
 
 type Nights = HashMap<Night, NightRow>;
 
+/// A batch, and nights that were seen before its lock was had: only where that bug is planted.
+pub struct Wanted {
+    pub batch: RoomBatch,
+    pub early: Option<Nights>,
+}
+
 /// How the rows of room types are locked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
@@ -37,11 +43,12 @@ pub enum Lock {
 
 /// One room type alone: its lock is waited for, and if its batch is refused, its requests run one by
 /// one.
-pub async fn commit(ledger: &Inner, batch: &RoomBatch) -> Result<RoomsCommitted, Fault> {
-    let tried = match together(ledger, std::slice::from_ref(batch), Lock::Wait).await {
+pub async fn commit(ledger: &Inner, wanted: &Wanted) -> Result<RoomsCommitted, Fault> {
+    let batch = &wanted.batch;
+    let tried = match together(ledger, std::slice::from_ref(wanted), Lock::Wait).await {
         Err(Trouble::Lasting(why)) => {
             tracing::warn!(room_type = %batch.room_type, why, "a batch was refused; its requests run one by one");
-            one_by_one(ledger, batch).await
+            one_by_one(ledger, wanted).await
         }
         other => other.map(|(_, tried)| tried),
     };
@@ -58,13 +65,9 @@ type Each = Vec<Option<RoomsCommitted>>;
 
 /// Batches of different room types in one transaction, and a subject that it wrote: what happened to
 /// that one happened to all.
-pub async fn together(ledger: &Inner, batches: &[RoomBatch], lock: Lock) -> Result<(Subject, Tried<Each>), Trouble> {
-    let mut early = Vec::with_capacity(batches.len());
-    for batch in batches {
-        early.push(planted::nights_before_lock(ledger, batch).await?);
-    }
-    let ids: Vec<i64> = batches.iter().map(|batch| batch.room_type.0).collect();
-    let asked: Vec<Asked<'_>> = batches.iter().map(|batch| (batch.room_type, batch.commands.as_slice())).collect();
+pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(Subject, Tried<Each>), Trouble> {
+    let ids: Vec<i64> = all.iter().map(|one| one.batch.room_type.0).collect();
+    let asked: Vec<Asked<'_>> = all.iter().map(|one| (one.batch.room_type, one.batch.commands.as_slice())).collect();
     let mut subject = Subject::RoomType(RoomTypeId(ids[0]));
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
@@ -91,8 +94,8 @@ pub async fn together(ledger: &Inner, batches: &[RoomBatch], lock: Lock) -> Resu
         let (room_type, now) = locked(ledger, row, &now)?;
         before.insert(room_type.id, (room_type, now));
     }
-    let mut decisions = Vec::with_capacity(batches.len());
-    for (batch, early) in batches.iter().zip(&early) {
+    let mut decisions = Vec::with_capacity(all.len());
+    for Wanted { batch, early } in all {
         let decision = before.get(&batch.room_type).map(|(before, now)| {
             let known = planted::seen(known.remove(&batch.room_type).unwrap_or_default(), early.as_ref());
             decided(before, known, &batch.commands, batch, *now)
@@ -147,8 +150,7 @@ fn decided(
 }
 
 /// Every command in a savepoint of its own, so that only the guilty one fails.
-async fn one_by_one(ledger: &Inner, batch: &RoomBatch) -> Result<Tried<Each>, Trouble> {
-    let early = planted::nights_before_lock(ledger, batch).await?;
+async fn one_by_one(ledger: &Inner, Wanted { batch, early }: &Wanted) -> Result<Tried<Each>, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
     let writer = Writer::prepare(&session).await?;

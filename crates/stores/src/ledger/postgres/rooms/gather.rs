@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::super::batch::Tried;
 use super::super::trouble::Trouble;
-use super::super::{Inner, resolve};
-use super::batch::{self, Lock};
+use super::super::{Inner, planted, resolve};
+use super::batch::{self, Lock, Wanted};
 use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
 use crate::ledger::{BATCH_MOST, Fault};
 
@@ -21,7 +21,7 @@ use crate::ledger::{BATCH_MOST, Fault};
 const AT_ONCE: usize = 2;
 
 struct Waiting {
-    batch: RoomBatch,
+    wanted: Wanted,
     reply: oneshot::Sender<Result<RoomsCommitted, Fault>>,
 }
 
@@ -45,8 +45,8 @@ impl Gathering {
         let mut queue = self.lock();
         let (mut taken, mut commands) = (Vec::<Waiting>::new(), 0);
         while let Some(next) = queue.waiting.pop_front() {
-            commands += next.batch.commands.len();
-            let twice = taken.iter().any(|other| other.batch.room_type == next.batch.room_type);
+            commands += next.wanted.batch.commands.len();
+            let twice = taken.iter().any(|other| other.wanted.batch.room_type == next.wanted.batch.room_type);
             if twice || (commands > BATCH_MOST && !taken.is_empty()) {
                 queue.waiting.push_front(next);
                 break;
@@ -62,10 +62,11 @@ impl Gathering {
 }
 
 pub async fn commit(ledger: Arc<Inner>, batch: RoomBatch) -> Result<RoomsCommitted, Fault> {
+    let early = planted::nights_before_lock(&ledger, &batch).await.map_err(Trouble::fault)?;
     let (reply, answer) = oneshot::channel();
     {
         let mut queue = ledger.gathering.lock();
-        queue.waiting.push_back(Waiting { batch, reply });
+        queue.waiting.push_back(Waiting { wanted: Wanted { batch, early }, reply });
         if queue.running < AT_ONCE {
             queue.running += 1;
             drop(queue);
@@ -84,36 +85,36 @@ async fn run(ledger: Arc<Inner>) {
 }
 
 async fn serve(ledger: Arc<Inner>, taken: Vec<Waiting>) {
-    let (batches, replies): (Vec<RoomBatch>, Vec<_>) = taken.into_iter().map(|w| (w.batch, w.reply)).unzip();
-    let each: Vec<Option<Result<RoomsCommitted, Fault>>> = match together(&ledger, &batches).await {
-        Ok(all) => all.into_iter().map(|committed| committed.map(Ok)).collect(),
-        Err(fault) => batches.iter().map(|_| Some(Err(fault.clone()))).collect(),
+    let (all, replies): (Vec<Wanted>, Vec<_>) = taken.into_iter().map(|w| (w.wanted, w.reply)).unzip();
+    let each: Vec<Option<Result<RoomsCommitted, Fault>>> = match together(&ledger, &all).await {
+        Ok(each) => each.into_iter().map(|committed| committed.map(Ok)).collect(),
+        Err(fault) => all.iter().map(|_| Some(Err(fault.clone()))).collect(),
     };
-    for ((batch, reply), result) in batches.into_iter().zip(replies).zip(each) {
+    for ((wanted, reply), result) in all.into_iter().zip(replies).zip(each) {
         match result {
             Some(result) => drop(reply.send(result)),
             None => {
                 let ledger = ledger.clone();
-                tokio::spawn(async move { reply.send(batch::commit(&ledger, &batch).await) });
+                tokio::spawn(async move { reply.send(batch::commit(&ledger, &wanted).await) });
             }
         }
     }
 }
 
 /// None: goes alone.
-async fn together(ledger: &Inner, batches: &[RoomBatch]) -> Result<Vec<Option<RoomsCommitted>>, Fault> {
-    match batch::together(ledger, batches, Lock::IfFree).await {
-        Ok((_, Tried::Done(all))) => Ok(all),
-        Ok((_, Tried::NoSuchEvent)) => Ok(batches.iter().map(|_| None).collect()),
+async fn together(ledger: &Inner, all: &[Wanted]) -> Result<Vec<Option<RoomsCommitted>>, Fault> {
+    match batch::together(ledger, all, Lock::IfFree).await {
+        Ok((_, Tried::Done(each))) => Ok(each),
+        Ok((_, Tried::NoSuchEvent)) => Ok(all.iter().map(|_| None).collect()),
         Ok((written, Tried::Unknown(unknown))) => resolve::resolve(ledger, written, unknown).await,
         Err(Trouble::Lasting(why)) => {
-            tracing::warn!(room_types = batches.len(), why, "a transaction was refused; its room types go alone");
-            Ok(batches.iter().map(|_| None).collect())
+            tracing::warn!(room_types = all.len(), why, "a transaction was refused; its room types go alone");
+            Ok(all.iter().map(|_| None).collect())
         }
         // Perhaps it was too much at once: nobody fails for what is another's.
-        Err(Trouble::Passing(why)) if batches.len() > 1 => {
-            tracing::warn!(room_types = batches.len(), why, "a transaction was disturbed; its room types go alone");
-            Ok(batches.iter().map(|_| None).collect())
+        Err(Trouble::Passing(why)) if all.len() > 1 => {
+            tracing::warn!(room_types = all.len(), why, "a transaction was disturbed; its room types go alone");
+            Ok(all.iter().map(|_| None).collect())
         }
         Err(trouble) => Err(trouble.fault()),
     }

@@ -195,19 +195,21 @@ impl RoomLane {
         }
     }
 
-    /// Those in the batch are told that nobody knows; those behind it, that nothing was done.
+    /// Those in the batch are told that nobody knows; those behind it, that nothing was done. The latter
+    /// not at their deadline: a moment later the ledger may say that it was the lock, and so may they be
+    /// told.
     fn tell_late(&self, callers: &mut [Caller]) {
         let now = Instant::now();
         for caller in callers.iter_mut().filter(|caller| caller.deadline + GRACE <= now) {
             caller.tell(Outcome::from(Refusal::LedgerUnreachable).into());
         }
-        let (late, locked) = {
+        let late = {
             let mut queue = self.lock();
-            let (in_time, late) = split(std::mem::take(&mut queue.pending), now);
-            queue.pending = in_time;
-            (late, queue.locked)
+            let (rest, late) = split(std::mem::take(&mut queue.pending), now);
+            queue.pending = rest;
+            late
         };
-        self.give_up(late, if locked { Refusal::Contention } else { Refusal::Overloaded });
+        self.give_up(late, Refusal::Overloaded);
     }
 
     /// The next batch does not wait until onlookers have seen this one.
@@ -237,11 +239,11 @@ impl RoomLane {
     }
 }
 
-/// Those who may go on waiting, and those whose deadline has passed.
+/// Those who may go on waiting, and those whose deadline passed too long ago.
 fn split(waiting: VecDeque<Waiting>, now: Instant) -> (VecDeque<Waiting>, Vec<Caller>) {
     let (mut in_time, mut late) = (VecDeque::with_capacity(waiting.len()), Vec::new());
     for one in waiting {
-        if one.caller.deadline > now { in_time.push_back(one) } else { late.push(one.caller) }
+        if one.caller.deadline + GRACE > now { in_time.push_back(one) } else { late.push(one.caller) }
     }
     (in_time, late)
 }

@@ -27,7 +27,6 @@ use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
 use rules::stays;
 use rules::subject::RoomTypeId;
-use tokio::time::timeout;
 
 use crate::app::App;
 use crate::batch::{Ended, Lane, Wanted};
@@ -37,9 +36,6 @@ pub const DEADLINE: Duration = Duration::from_secs(3);
 
 /// The same for what is asked of a hold.
 pub const HOLD_DEADLINE: Duration = Duration::from_secs(1);
-
-/// A request that is in a batch when its deadline passes may still be answered by that batch.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// How a request ended, with what is needed to tell it.
 #[derive(Debug)]
@@ -136,9 +132,6 @@ pub async fn change_rooms(
     let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
     let answer =
         lane.submit(Command { actor, number: None, name: app.names.next(), key, entry: None, action }, limit)?;
-    Ok(match timeout(limit + GRACE, answer).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Outcome::from(Refusal::Internal).into(),
-        Err(_) => Outcome::from(Refusal::LedgerUnreachable).into(),
-    })
+    // Nobody answers any more: the batch it was in has panicked.
+    Ok(answer.await.map_or_else(|_| Outcome::from(Refusal::Internal).into(), |ended| ended.answer))
 }

@@ -7,17 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use rules::decide::Answer;
 use rules::holds::Hold;
 use rules::outcome::{Outcome, Refusal};
 use rules::stays::{Command, RoomType};
 use rules::subject::{RoomTypeId, Subject};
 use stores::ledger::rooms::{RoomBatch, RoomsCommitted};
-use stores::ledger::{BATCH_MOST, Fault};
+use stores::ledger::{Answered, BATCH_MOST, Fault};
 use tokio::sync::oneshot;
 
-use super::serve::pause;
-use super::{Shared, refusal, show};
+use super::serve::{GRACE, WATCH, in_time, pause};
+use super::{Caller, Ended, Shared, refusal, show};
 
 /// The lanes of all room types that somebody asked for.
 pub struct RoomLanes {
@@ -53,18 +52,15 @@ impl RoomLanes {
 
 struct Waiting {
     command: Command,
-    deadline: Instant,
-    reply: oneshot::Sender<Answer>,
+    caller: Caller,
 }
 
-impl Waiting {
-    /// What broken machinery means for this caller.
-    fn refusal(&self, fault: &Fault) -> Refusal {
-        match fault {
-            Fault::Locked if self.command.action.about_a_hold() => Refusal::LockTimeout,
-            fault => refusal(fault),
-        }
-    }
+/// A batch that the ledger has.
+struct UnderWay {
+    commands: Arc<Vec<Command>>,
+    callers: Vec<Caller>,
+    committing: Answered<RoomsCommitted>,
+    began: Instant,
 }
 
 #[derive(Default)]
@@ -95,14 +91,17 @@ impl RoomLane {
     }
 
     /// Takes a request in. A full queue refuses before anything was done.
-    pub fn submit(self: &Arc<Self>, command: Command, limit: Duration) -> Result<oneshot::Receiver<Answer>, Refusal> {
+    pub fn submit(self: &Arc<Self>, command: Command, limit: Duration) -> Result<oneshot::Receiver<Ended>, Refusal> {
         let (reply, answer) = oneshot::channel();
+        let about_a_hold = command.action.about_a_hold();
+        let deadline = Instant::now() + limit;
+        let caller = Caller { about_a_hold, mark: None, number: None, deadline, reply: Some(reply) };
         let mut queue = self.lock();
         if queue.depth >= self.shared.queue_depth {
             return Err(Refusal::Overloaded);
         }
         queue.depth += 1;
-        queue.pending.push_back(Waiting { command, deadline: Instant::now() + limit, reply });
+        queue.pending.push_back(Waiting { command, caller });
         if !std::mem::replace(&mut queue.running, true) {
             drop(queue);
             tokio::spawn(self.clone().run());
@@ -112,9 +111,9 @@ impl RoomLane {
 
     /// Batch after batch until nobody waits.
     async fn run(self: Arc<Self>) {
-        while let Some(batch) = self.next_batch() {
-            let requests = batch.len();
-            if AssertUnwindSafe(self.serve(batch)).catch_unwind().await.is_err() {
+        while let Some((commands, callers)) = self.next_batch() {
+            let requests = callers.len();
+            if AssertUnwindSafe(self.clone().serve(commands, callers)).catch_unwind().await.is_err() {
                 tracing::error!(room_type = %self.id, requests, "serving a batch panicked");
                 let mut queue = self.lock();
                 queue.depth = queue.depth.saturating_sub(requests);
@@ -123,69 +122,128 @@ impl RoomLane {
     }
 
     /// The next batch, without those whose deadline has passed; they are told. None: nobody waits.
-    fn next_batch(&self) -> Option<Vec<Waiting>> {
+    fn next_batch(&self) -> Option<(Vec<Command>, Vec<Caller>)> {
         let now = Instant::now();
-        let (batch, late, locked) = {
+        let (mut commands, mut callers, mut late) = (Vec::new(), Vec::new(), Vec::new());
+        let locked = {
             let mut queue = self.lock();
             if queue.pending.is_empty() {
                 queue.running = false;
                 return None;
             }
             let most = queue.pending.len().min(BATCH_MOST);
-            let taken = queue.pending.drain(..most);
-            let (batch, late) = taken.partition::<Vec<_>, _>(|waiting| waiting.deadline > now);
-            (batch, late, queue.locked)
+            for Waiting { command, caller } in queue.pending.drain(..most) {
+                if caller.deadline > now {
+                    commands.push(command);
+                    callers.push(caller);
+                } else {
+                    late.push(caller);
+                }
+            }
+            queue.locked
         };
-        self.give_up(late, |waiting| if locked { waiting.refusal(&Fault::Locked) } else { Refusal::Overloaded });
-        Some(batch)
+        self.give_up(late, if locked { Refusal::Contention } else { Refusal::Overloaded });
+        Some((commands, callers))
     }
 
-    async fn serve(&self, mut batch: Vec<Waiting>) {
-        let Shared { ledger, metrics, terms, max_retries, .. } = &*self.shared;
-        let mut tries = 0;
-        while !batch.is_empty() {
-            let commands = Arc::new(batch.iter().map(|w| w.command.clone()).collect::<Vec<_>>());
-            metrics.batch(commands.len());
-            let began = Instant::now();
-            let result = ledger.commit_rooms(RoomBatch { room_type: self.id, commands, terms: *terms }).await;
-            metrics.commit_took(began.elapsed());
+    fn hand_over(&self, commands: Arc<Vec<Command>>, callers: Vec<Caller>) -> UnderWay {
+        let Shared { ledger, metrics, terms, .. } = &*self.shared;
+        metrics.batch(commands.len());
+        let began = Instant::now();
+        let batch = RoomBatch { room_type: self.id, commands: commands.clone(), terms: *terms };
+        UnderWay { commands, callers, committing: ledger.commit_rooms(batch), began }
+    }
+
+    async fn serve(self: Arc<Self>, commands: Vec<Command>, callers: Vec<Caller>) {
+        if callers.is_empty() {
+            return;
+        }
+        let Shared { metrics, max_retries, .. } = &*self.shared;
+        let (mut under_way, mut tries) = (self.hand_over(Arc::new(commands), callers), 0);
+        loop {
+            let result = self.watched(&mut under_way).await;
+            metrics.commit_took(under_way.began.elapsed());
+            let UnderWay { commands, callers, .. } = under_way;
             self.lock().locked = matches!(result, Err(Fault::Locked));
             match result {
-                Ok(committed) => return self.respond(batch, committed).await,
+                Ok(committed) => return self.respond(callers, committed),
                 Err(fault @ (Fault::Locked | Fault::Passing(_))) if tries < *max_retries => {
                     tries += 1;
                     tokio::time::sleep(pause(tries)).await;
-                    let now = Instant::now();
-                    let (rest, late): (Vec<_>, Vec<_>) = batch.into_iter().partition(|w| w.deadline > now);
-                    self.give_up(late, |waiting| waiting.refusal(&fault));
-                    batch = rest;
+                    let (commands, callers, late) = in_time(commands, callers);
+                    self.give_up(late, refusal(&fault));
+                    if callers.is_empty() {
+                        return;
+                    }
+                    under_way = self.hand_over(commands, callers);
                 }
                 Err(fault) => {
-                    tracing::error!(room_type = %self.id, requests = batch.len(), %fault, "a batch failed");
-                    return self.give_up(batch, |waiting| waiting.refusal(&fault));
+                    tracing::error!(room_type = %self.id, requests = callers.len(), %fault, "a batch failed");
+                    return self.give_up(callers, refusal(&fault));
                 }
             }
         }
     }
 
-    async fn respond(&self, batch: Vec<Waiting>, committed: RoomsCommitted) {
-        *self.newest.lock().unwrap_or_else(|p| p.into_inner()) = Arc::new(committed.room_type);
-        self.publish(committed.holds).await;
-        self.lock().depth -= batch.len();
-        for (waiting, answer) in batch.into_iter().zip(committed.answers) {
-            let _ = waiting.reply.send(answer);
+    /// Waits for the ledger. One timer for the whole batch, so that a request needs none of its own.
+    async fn watched(&self, under_way: &mut UnderWay) -> Result<RoomsCommitted, Fault> {
+        loop {
+            match tokio::time::timeout(WATCH, &mut under_way.committing).await {
+                Ok(result) => return result,
+                Err(_) => self.tell_late(&mut under_way.callers),
+            }
         }
+    }
+
+    /// Those in the batch are told that nobody knows; those behind it, that nothing was done. The latter
+    /// not at their deadline: a moment later the ledger may say that it was the lock, and so may they be
+    /// told.
+    fn tell_late(&self, callers: &mut [Caller]) {
+        let now = Instant::now();
+        for caller in callers.iter_mut().filter(|caller| caller.deadline + GRACE <= now) {
+            caller.tell(Outcome::from(Refusal::LedgerUnreachable).into());
+        }
+        let late = {
+            let mut queue = self.lock();
+            let (rest, late) = split(std::mem::take(&mut queue.pending), now);
+            queue.pending = rest;
+            late
+        };
+        self.give_up(late, Refusal::Overloaded);
+    }
+
+    /// The next batch does not wait until onlookers have seen this one.
+    fn respond(self: Arc<Self>, callers: Vec<Caller>, committed: RoomsCommitted) {
+        let RoomsCommitted { answers, room_type, holds } = committed;
+        *self.newest.lock().unwrap_or_else(|p| p.into_inner()) = Arc::new(room_type);
+        tokio::spawn(async move {
+            if AssertUnwindSafe(self.publish(holds)).catch_unwind().await.is_err() {
+                tracing::error!(room_type = %self.id, "showing holds to onlookers panicked");
+            }
+            self.lock().depth -= callers.len();
+            for (mut caller, answer) in callers.into_iter().zip(answers) {
+                caller.tell(answer);
+            }
+        });
     }
 
     async fn publish(&self, holds: Vec<Hold>) {
         show(&self.shared, Subject::RoomType(self.id), holds).await;
     }
 
-    fn give_up(&self, batch: Vec<Waiting>, why: impl Fn(&Waiting) -> Refusal) {
-        self.lock().depth -= batch.len();
-        for waiting in batch {
-            let refusal = why(&waiting);
-            let _ = waiting.reply.send(Outcome::from(refusal).into());
+    fn give_up(&self, callers: Vec<Caller>, why: Refusal) {
+        self.lock().depth -= callers.len();
+        for mut caller in callers {
+            caller.tell(Outcome::from(why.clone()).into());
         }
     }
+}
+
+/// Those who may go on waiting, and those whose deadline passed too long ago.
+fn split(waiting: VecDeque<Waiting>, now: Instant) -> (VecDeque<Waiting>, Vec<Caller>) {
+    let (mut in_time, mut late) = (VecDeque::with_capacity(waiting.len()), Vec::new());
+    for one in waiting {
+        if one.caller.deadline + GRACE > now { in_time.push_back(one) } else { late.push(one.caller) }
+    }
+    (in_time, late)
 }

@@ -13,10 +13,10 @@ use stores::ledger::{Answered, BATCH_MOST, Batch, Committed, Fault};
 use super::{Caller, Lane, Shared, Waiting, refusal, show};
 
 /// A request that is in a batch when its deadline passes may still be answered by that batch.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// While a batch takes long, the lane looks so often for those who have waited too long.
-const WATCH: Duration = Duration::from_millis(250);
+pub(super) const WATCH: Duration = Duration::from_millis(250);
 
 /// A batch that the ledger has.
 struct UnderWay {
@@ -158,7 +158,10 @@ impl Lane {
 }
 
 /// Without those whose deadline has passed, who come last.
-fn in_time(commands: Arc<Vec<Command>>, callers: Vec<Caller>) -> (Arc<Vec<Command>>, Vec<Caller>, Vec<Caller>) {
+pub(super) fn in_time<C: Clone>(
+    commands: Arc<Vec<C>>,
+    callers: Vec<Caller>,
+) -> (Arc<Vec<C>>, Vec<Caller>, Vec<Caller>) {
     let now = Instant::now();
     if callers.iter().all(|caller| caller.deadline > now) {
         return (commands, callers, Vec::new());

@@ -54,6 +54,8 @@ struct Inner {
     /// Known once the database was reached and its tables are those of this version.
     id: Arc<OnceLock<String>>,
     hints: Mutex<HashMap<EventId, Hint>>,
+    /// Batches of room types on their way into one transaction.
+    gathering: rooms::Gathering,
     key_ttl_ms: i64,
     planted: Bug,
     /// Lost: another server may be selling with a door of its own.
@@ -92,6 +94,7 @@ impl PostgresLedger {
             clock: LastWord::new(place.clock.clone()),
             id: Arc::default(),
             hints: Mutex::default(),
+            gathering: rooms::Gathering::default(),
             key_ttl_ms: place.key_ttl_ms,
             planted: place.planted,
             claim: claim::Claim::default(),

@@ -9,6 +9,7 @@ mod planted;
 mod postgres;
 mod redis;
 mod rooms;
+mod rooms_together;
 mod seed_003;
 mod sqlite;
 mod verify;

@@ -55,12 +55,13 @@ impl Reads {
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let (key_users, keys): (Vec<&str>, Vec<&str>) =
             needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
+        let key_events = vec![event.0; keys.len()];
         let numbers: Vec<i64> = needs.sales.iter().map(|n| *n as i64).collect();
         let wanted = needs.free_seats as i64;
         let holdings =
             (!users.is_empty()).then_some(async { session.query(&self.holdings, &[&event.0, &users]).await });
-        let answers =
-            (!keys.is_empty()).then_some(async { session.query(&self.answers, &[&event.0, &key_users, &keys]).await });
+        let answers = (!keys.is_empty())
+            .then_some(async { session.query(&self.answers, &[&key_events, &key_users, &keys]).await });
         let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
         let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
@@ -101,7 +102,7 @@ impl Raw {
     pub fn understand(&self) -> Result<Known, Trouble> {
         let mut known = Known {
             holdings: rows::holdings(&self.holdings)?,
-            answers: rows::answers(&self.answers)?,
+            answers: self.answers.iter().map(rows::answer).collect::<Result<_, _>>()?,
             free: rows::seats(&self.free)?,
             rows: rows::seat_rows(&self.chosen)?,
             gaps: (self.gaps_wanted > 0).then(|| rows::gaps(&self.gaps, self.gaps_wanted)).transpose()?,

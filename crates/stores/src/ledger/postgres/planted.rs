@@ -104,8 +104,8 @@ mod on_purpose {
         }
         let session = ledger.sessions.get().await?;
         let reads = RoomReads::prepare(&session).await?;
-        let raw = reads.known(&session, batch.room_type, &batch.commands).await?;
-        raw.understand().map(|known| Some(known.nights))
+        let raw = reads.known(&session, &[(batch.room_type, &batch.commands)]).await?;
+        Ok(raw.understand()?.remove(&batch.room_type).map(|known| known.nights).or_else(|| Some(Nights::new())))
     }
 
     pub async fn room_now(ledger: &Inner, session: &Session, reads: &RoomReads) -> Result<Statement, Trouble> {

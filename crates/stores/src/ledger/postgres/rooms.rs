@@ -1,9 +1,11 @@
 //! The room types of the port, on PostgreSQL: rows into the nouns of the rules, and the reads.
 
 mod batch;
+mod gather;
 mod known;
 mod writes;
 
+pub use self::gather::Gathering;
 pub use self::known::Reads as RoomReads;
 pub use self::writes::{begin_holds, change_holds};
 
@@ -129,13 +131,14 @@ async fn insert(session: &Session, new: &NewRoomType) -> Result<i64, Trouble> {
     let created =
         Entry { n: 1, what: Happened::Created, hold: None, dates: None, owner: None, by_admin: true, at: Moment(at) };
     let append = session.prepared(queries::APPEND_ROOM_HISTORY).await?;
-    writes::append(session, &append, Subject::RoomType(RoomTypeId(id)).row(), &[created], None).await?;
+    let subject = Subject::RoomType(RoomTypeId(id)).row();
+    writes::append(session, &append, vec![(subject, &created)], None).await?;
     Ok(id)
 }
 
 impl Rooms for PostgresLedger {
     fn commit_rooms(&self, batch: RoomBatch) -> Answered<RoomsCommitted> {
-        self.run(|inner| async move { batch::commit(&inner, &batch).await })
+        self.run(|inner| gather::commit(inner, batch))
     }
 
     fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
@@ -209,7 +212,7 @@ impl Rooms for PostgresLedger {
     }
 
     fn stay(&self, id: StayId) -> Answered<Option<Stay>> {
-        let row: Vec<Box<dyn ToSql + Sync + Send>> = vec![Box::new(id.room_type.0), Box::new(vec![id.n as i64])];
+        let row: Vec<Box<dyn ToSql + Sync + Send>> = vec![Box::new(vec![id.room_type.0]), Box::new(vec![id.n as i64])];
         self.read(queries::STAYS, row, |_, rows| first(&rows, stay))
     }
 

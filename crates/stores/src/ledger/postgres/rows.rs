@@ -100,20 +100,17 @@ pub fn holdings(rows: &[Row]) -> Result<HashMap<User, Vec<Holding>>, Trouble> {
     Ok(holdings)
 }
 
-pub fn answers(rows: &[Row]) -> Result<HashMap<(User, Box<str>), KeptAnswer>, Trouble> {
-    rows.iter()
-        .map(|row| {
-            let whose = (User::stored(row.try_get(0)?), row.try_get::<_, &str>(1)?.into());
-            let content: &[u8] = row.try_get(2)?;
-            let kept: &str = row.try_get(4)?;
-            let answer = KeptAnswer {
-                content: content.try_into().map_err(|_| Trouble::Broken("a digest of another length".into()))?,
-                at: Moment(row.try_get(3)?),
-                kept: serde_json::from_str(kept).map_err(|e| Trouble::Broken(format!("a kept answer: {e}")))?,
-            };
-            Ok((whose, answer))
-        })
-        .collect()
+/// A kept answer, and for whom and which key.
+pub fn answer(row: &Row) -> Result<((User, Box<str>), KeptAnswer), Trouble> {
+    let whose = (User::stored(row.try_get(0)?), row.try_get::<_, &str>(1)?.into());
+    let content: &[u8] = row.try_get(2)?;
+    let kept: &str = row.try_get(4)?;
+    let answer = KeptAnswer {
+        content: content.try_into().map_err(|_| Trouble::Broken("a digest of another length".into()))?,
+        at: Moment(row.try_get(3)?),
+        kept: serde_json::from_str(kept).map_err(|e| Trouble::Broken(format!("a kept answer: {e}")))?,
+    };
+    Ok((whose, answer))
 }
 
 pub fn seats(rows: &[Row]) -> Result<Vec<Seat>, Trouble> {

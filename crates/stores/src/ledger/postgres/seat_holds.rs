@@ -96,10 +96,10 @@ impl HoldWrites {
     /// After what was freed and sold.
     pub fn send<'a>(&'a self, session: &'a Session, id: i64, writes: &'a Writes, sent: &mut Vec<Sent<'a>>) {
         if !writes.holds_changed.is_empty() {
-            sent.push(Box::pin(change_holds(session, &self.change_holds, id, &writes.holds_changed)));
+            sent.push(Box::pin(change_holds(session, &self.change_holds, writes.holds_changed.iter().collect())));
         }
         if !writes.holds_begun.is_empty() {
-            sent.push(Box::pin(begin_holds(session, &self.begin_holds, id, &writes.holds_begun)));
+            sent.push(Box::pin(begin_holds(session, &self.begin_holds, writes.holds_begun.iter().collect())));
         }
         for (statement, was) in [(&self.hold_seats, Was::Untouched), (&self.hold_seats_again, Was::Free)] {
             let held: Vec<&HeldSeat> = writes.held.iter().filter(|held| held.was == was).collect();

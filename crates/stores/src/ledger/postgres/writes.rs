@@ -80,9 +80,13 @@ impl Writer {
             sent.push(Box::pin(self.append(session, page)));
         }
         if !writes.answers.is_empty() {
-            sent.push(Box::pin(keep(session, &self.keep_answers, id, &writes.answers)));
+            sent.push(Box::pin(keep(
+                session,
+                &self.keep_answers,
+                writes.answers.iter().map(|new| (id, new)).collect(),
+            )));
             let old = now.0 - page.key_ttl_ms;
-            sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&id, &old]).await }));
+            sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
         }
         sent.push(Box::pin(self.move_counts(session, before, after, *now)));
         try_join_all(sent).await.map(|_| ())
@@ -132,7 +136,9 @@ impl Writer {
     }
 }
 
-pub async fn keep(session: &Session, statement: &Statement, subject: i64, new: &[NewAnswer]) -> Result<(), Error> {
+/// Each with its subject.
+pub async fn keep(session: &Session, statement: &Statement, new: Vec<(i64, &NewAnswer)>) -> Result<(), Error> {
+    let (subject, new): (Vec<i64>, Vec<&NewAnswer>) = new.into_iter().unzip();
     let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
     let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
     let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();

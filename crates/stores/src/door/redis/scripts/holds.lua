@@ -8,13 +8,18 @@
 -- example  EVALSHA <sha> 2 hold:{r:7}:hr7-2 hold-count:{r:7}:2026-12-24 0 hr7-2 1798135200000 1 '{...}'  ->  1
 --
 -- A count is a set of holds by their ends, so that whoever counts those behind now counts the living.
--- Ends are in the values; the TTLs are a minute longer and only collect garbage.
+-- Ends are in the values; the TTLs are longer and only collect garbage. Holds of one call often share
+-- nights, so each night is touched once; its TTL and what has lapsed in it are looked after only when
+-- that TTL comes near, not with every hold.
 
 local GRACE_MS = 60000
+local SLACK_MS = 300000
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
 local key, living = 1, 0
+-- By night: what is added to its set, ends before ids, what is taken out, and how long it is needed.
+local added, gone, needed = {}, {}, {}
 for arg = 2, #ARGV, 4 do
     local id, ends, nights = ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2])
     local left = ends - now
@@ -24,18 +29,36 @@ for arg = 2, #ARGV, 4 do
     else
         redis.call('DEL', KEYS[key])
     end
-    for night = key + 1, key + nights do
+    for i = key + 1, key + nights do
+        local night = KEYS[i]
         if left > 0 then
-            redis.call('ZADD', KEYS[night], ARGV[arg + 1], id)
-            local ttl = redis.call('PTTL', KEYS[night])
-            if ttl < left + GRACE_MS then
-                redis.call('PEXPIRE', KEYS[night], string.format('%d', left + GRACE_MS))
+            local some = added[night]
+            if not some then
+                some = {}
+                added[night] = some
             end
+            some[#some + 1] = ARGV[arg + 1]
+            some[#some + 1] = id
+            needed[night] = math.max(needed[night] or 0, left + GRACE_MS)
         else
-            redis.call('ZREM', KEYS[night], id)
+            local some = gone[night]
+            if not some then
+                some = {}
+                gone[night] = some
+            end
+            some[#some + 1] = id
         end
-        redis.call('ZREMRANGEBYSCORE', KEYS[night], '-inf', string.format('%d', now))
     end
     key = key + nights + 1
+end
+for night, ids in pairs(gone) do
+    redis.call('ZREM', night, unpack(ids))
+end
+for night, holds in pairs(added) do
+    redis.call('ZADD', night, unpack(holds))
+    if redis.call('PTTL', night) < needed[night] then
+        redis.call('PEXPIRE', night, string.format('%d', needed[night] + SLACK_MS))
+        redis.call('ZREMRANGEBYSCORE', night, '-inf', string.format('%d', now))
+    end
 end
 return living

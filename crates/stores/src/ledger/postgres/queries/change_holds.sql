@@ -4,9 +4,9 @@
 WITH changed AS (
     UPDATE hold t
     SET state = h.state, ends_at = h.ends_at, ended_at = h.ended_at, reserved = h.reserved
-    FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
-         AS h (n, state, ends_at, ended_at, reserved)
-    CROSS JOIN LATERAL (SELECT ctid FROM hold WHERE subject = $1 AND hold.n = h.n OFFSET 0) AS place
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
+         AS h (subject, n, state, ends_at, ended_at, reserved)
+    CROSS JOIN LATERAL (SELECT ctid FROM hold WHERE hold.subject = h.subject AND hold.n = h.n OFFSET 0) AS place
     WHERE t.ctid = place.ctid
     RETURNING 1
 )

@@ -1,7 +1,9 @@
 WITH ended AS (
-    UPDATE stay t SET cancelled_at = $3
-    FROM unnest($2::bigint[]) AS asked (n)
-    CROSS JOIN LATERAL (SELECT ctid FROM stay WHERE room_type = $1 AND stay.n = asked.n OFFSET 0) AS place
+    UPDATE stay t SET cancelled_at = asked.at
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (room_type, n, at)
+    CROSS JOIN LATERAL (
+        SELECT ctid FROM stay WHERE stay.room_type = asked.room_type AND stay.n = asked.n OFFSET 0
+    ) AS place
     WHERE t.ctid = place.ctid AND t.cancelled_at IS NULL
     RETURNING 1
 )

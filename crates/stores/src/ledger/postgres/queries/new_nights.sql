@@ -1,1 +1,2 @@
-INSERT INTO night (room_type, day, total) SELECT $1, d.day, $3 FROM unnest($2::integer[]) AS d (day)
+INSERT INTO night (room_type, day, total)
+SELECT d.* FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS d

@@ -1,1 +1,7 @@
-SELECT day, total, reserved, held FROM night WHERE room_type = $1 AND day >= $2 AND day < $3
+-- The nights that somebody wants, of each room type of a batch: a probe of the key each.
+SELECT n.room_type, n.day, n.total, n.reserved, n.held
+FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS asked (room_type, check_in, check_out)
+CROSS JOIN LATERAL (
+    SELECT * FROM night
+    WHERE night.room_type = asked.room_type AND day >= asked.check_in AND day < asked.check_out OFFSET 0
+) AS n

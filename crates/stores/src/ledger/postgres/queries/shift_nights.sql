@@ -1,11 +1,13 @@
--- By differences: each row itself refuses to go below nothing or beyond its total. Found by a probe of
--- the key each.
+-- By differences: each row itself refuses to go below nothing or beyond its total, which is a new one
+-- where one is given. Found by a probe of the key each.
 WITH shifted AS (
     UPDATE night t
-    SET reserved = t.reserved + s.reserved, held = t.held + s.held,
-        total = CASE WHEN t.day >= $5 THEN $6 ELSE t.total END
-    FROM unnest($2::integer[], $3::integer[], $4::integer[]) AS s (day, reserved, held)
-    CROSS JOIN LATERAL (SELECT ctid FROM night WHERE room_type = $1 AND night.day = s.day OFFSET 0) AS place
+    SET reserved = t.reserved + s.reserved, held = t.held + s.held, total = coalesce(s.total, t.total)
+    FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::integer[])
+         AS s (room_type, day, reserved, held, total)
+    CROSS JOIN LATERAL (
+        SELECT ctid FROM night WHERE night.room_type = s.room_type AND night.day = s.day OFFSET 0
+    ) AS place
     WHERE t.ctid = place.ctid
     RETURNING 1
 )

@@ -1,5 +1,5 @@
-//! One batch of a room type: BEGIN, the lock and every read in one round trip; decide; every write
-//! and COMMIT in a second one. The same shape as a batch of an event.
+//! One transaction for the batches of one or several room types: BEGIN, the locks and every read in one
+//! round trip; decide; every write and COMMIT in a second one. The same shape as a batch of an event.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use rules::nights::Night;
 use rules::outcome::{Outcome, Refusal};
 use rules::stays::decide::{self, Decision, Known};
 use rules::stays::{Command, NightRow, RoomType};
-use rules::subject::Subject;
+use rules::subject::{RoomTypeId, Subject};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
@@ -18,7 +18,7 @@ use super::super::batch::{Tried, ended, finish};
 use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::super::{Inner, planted, resolve};
-use super::known::Reads;
+use super::known::{Asked, Reads};
 use super::room_type;
 use super::writes::{Page, Writer};
 use crate::ledger::Fault;
@@ -26,51 +26,107 @@ use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
 
 type Nights = HashMap<Night, NightRow>;
 
-pub async fn commit(ledger: &Inner, batch: &RoomBatch) -> Result<RoomsCommitted, Fault> {
-    let early = planted::nights_before_lock(ledger, batch).await.map_err(Trouble::fault)?;
-    let tried = match together(ledger, batch, early.as_ref()).await {
-        Err(Trouble::Lasting(why)) => {
-            tracing::warn!(room_type = %batch.room_type, why, "a batch was refused; its requests run one by one");
-            one_by_one(ledger, batch, early.as_ref()).await
-        }
-        other => other,
-    };
-    match tried.map_err(Trouble::fault)? {
-        Tried::Done(committed) => Ok(committed),
-        Tried::NoSuchEvent => Err(Fault::NoSuchEvent),
-        Tried::Unknown(unknown) => resolve::resolve(ledger, Subject::RoomType(batch.room_type), unknown).await,
-    }
+/// A batch, and nights that were seen before its lock was had: only where that bug is planted.
+pub struct Wanted {
+    pub batch: RoomBatch,
+    pub early: Option<Nights>,
 }
 
-async fn together(ledger: &Inner, batch: &RoomBatch, early: Option<&Nights>) -> Result<Tried<RoomsCommitted>, Trouble> {
+/// How the rows of room types are locked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Of one room type: waited for.
+    Wait,
+    /// What somebody else has is left out.
+    IfFree,
+}
+
+/// One room type alone: its lock is waited for, and if its batch is refused, its requests run one by
+/// one.
+pub async fn commit(ledger: &Inner, wanted: &Wanted) -> Result<RoomsCommitted, Fault> {
+    let batch = &wanted.batch;
+    let tried = match together(ledger, std::slice::from_ref(wanted), Lock::Wait).await {
+        Err(Trouble::Lasting(why)) => {
+            tracing::warn!(room_type = %batch.room_type, why, "a batch was refused; its requests run one by one");
+            one_by_one(ledger, wanted).await
+        }
+        other => other.map(|(_, tried)| tried),
+    };
+    let mut committed = match tried.map_err(Trouble::fault)? {
+        Tried::Done(committed) => committed,
+        Tried::NoSuchEvent => return Err(Fault::NoSuchEvent),
+        Tried::Unknown(unknown) => resolve::resolve(ledger, Subject::RoomType(batch.room_type), unknown).await?,
+    };
+    committed.pop().flatten().ok_or(Fault::NoSuchEvent)
+}
+
+/// For each batch what was committed, or none if its row was not to be had.
+type Each = Vec<Option<RoomsCommitted>>;
+
+/// Batches of different room types in one transaction, and a subject that it wrote: what happened to
+/// that one happened to all.
+pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(Subject, Tried<Each>), Trouble> {
+    let ids: Vec<i64> = all.iter().map(|one| one.batch.room_type.0).collect();
+    let asked: Vec<Asked<'_>> = all.iter().map(|one| (one.batch.room_type, one.batch.commands.as_slice())).collect();
+    let mut subject = Subject::RoomType(RoomTypeId(ids[0]));
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
     let writer = Writer::prepare(&session).await?;
     session.dirty();
     let now = planted::room_now(ledger, &session, &reads).await?;
-    let (row, now, raw) = {
+    let (rows, now, raw) = {
         let begin = session.batch_execute("BEGIN");
-        let lock = async { session.query_opt(&reads.lock, &[&batch.room_type.0]).await };
+        let lock = async {
+            match lock {
+                Lock::Wait => session.query(&reads.lock, &[&ids[0]]).await,
+                Lock::IfFree => session.query(&reads.lock_free, &[&ids]).await,
+            }
+        };
         let now = session.query_one(&now, &[]);
-        let known = reads.known(&session, batch.room_type, &batch.commands);
-        let ((), row, now, raw) = within(try_join4(begin, lock, now, known)).await??;
-        (row, now, raw)
+        let ((), rows, now, raw) = within(try_join4(begin, lock, now, reads.known(&session, &asked))).await??;
+        (rows, now, raw)
     };
-    let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
-    let (before, now) = locked(ledger, &row, &now)?;
-    let known = planted::seen(raw.understand()?, early);
-    let Decision { answers, writes, after } = decided(&before, known, &batch.commands, batch, now)?;
-    let first = writes.history.first().map(|entry| entry.n);
-    let Some(first) = first else {
-        let committed = RoomsCommitted { answers, room_type: after, holds: Vec::new() };
-        return ended(session, Tried::Done(committed)).await;
+    if rows.is_empty() {
+        return Ok((subject, ended(session, Tried::NoSuchEvent).await?));
+    }
+    let (mut known, mut before) = (raw.understand()?, HashMap::with_capacity(rows.len()));
+    for row in &rows {
+        let (room_type, now) = locked(ledger, row, &now)?;
+        before.insert(room_type.id, (room_type, now));
+    }
+    let mut decisions = Vec::with_capacity(all.len());
+    for Wanted { batch, early } in all {
+        let decision = before.get(&batch.room_type).map(|(before, now)| {
+            let known = planted::seen(known.remove(&batch.room_type).unwrap_or_default(), early.as_ref());
+            decided(before, known, &batch.commands, batch, *now)
+        });
+        decisions.push(decision.transpose()?);
+    }
+    let pages: Vec<Page<'_>> = decisions
+        .iter()
+        .flatten()
+        .filter(|decision| !decision.writes.is_empty())
+        .filter_map(|Decision { writes, after, .. }| {
+            before.get(&after.id).map(|(before, now)| Page { before, after, writes, now: *now })
+        })
+        .collect();
+    let Some((first, n)) = pages.first().and_then(|page| Some((page.before.id, page.writes.history.first()?.n))) else {
+        let each = decisions.into_iter().map(|decision| decision.map(committed)).collect();
+        return Ok((subject, ended(session, Tried::Done(each)).await?));
     };
+    subject = Subject::RoomType(first);
     let id = uuid::Uuid::new_v4().to_string();
-    let page = Page { before: &before, after: &after, writes: &writes, now, key_ttl_ms: ledger.key_ttl_ms, batch: &id };
-    let written = within(try_join(writer.write(&session, &page), session.batch_execute("COMMIT"))).await;
+    let writing = writer.write(&session, &pages, ledger.key_ttl_ms, &id);
+    let written = within(try_join(writing, session.batch_execute("COMMIT"))).await;
+    drop(pages);
+    let each = decisions.into_iter().map(|decision| decision.map(committed)).collect();
+    Ok((subject, finish(session, written.map(|result| result.map(|_| ())), each, n, id)?))
+}
+
+fn committed(decision: Decision) -> RoomsCommitted {
+    let Decision { answers, writes, after } = decision;
     let holds = writes.changed.into_iter().chain(writes.begun).collect();
-    let committed = RoomsCommitted { answers, room_type: after, holds };
-    finish(session, written.map(|result| result.map(|_| ())), committed, first, id)
+    RoomsCommitted { answers, room_type: after, holds }
 }
 
 fn locked(ledger: &Inner, row: &Row, now: &Row) -> Result<(RoomType, Moment), Trouble> {
@@ -94,11 +150,7 @@ fn decided(
 }
 
 /// Every command in a savepoint of its own, so that only the guilty one fails.
-async fn one_by_one(
-    ledger: &Inner,
-    batch: &RoomBatch,
-    early: Option<&Nights>,
-) -> Result<Tried<RoomsCommitted>, Trouble> {
+async fn one_by_one(ledger: &Inner, Wanted { batch, early }: &Wanted) -> Result<Tried<Each>, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
     let writer = Writer::prepare(&session).await?;
@@ -117,7 +169,16 @@ async fn one_by_one(
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     for i in decide::order(&batch.commands) {
         within(session.batch_execute("SAVEPOINT request")).await??;
-        let one = One { ledger, session: &session, reads: &reads, writer: &writer, batch, early, now, id: &id };
+        let one = One {
+            ledger,
+            session: &session,
+            reads: &reads,
+            writer: &writer,
+            batch,
+            early: early.as_ref(),
+            now,
+            id: &id,
+        };
         match one.alone(&room_type, &batch.commands[i]).await {
             Ok(Decision { answers: mut answer, writes, after }) => {
                 within(session.batch_execute("RELEASE request")).await??;
@@ -133,7 +194,7 @@ async fn one_by_one(
             Err(trouble) => return Err(trouble),
         }
     }
-    let committed = RoomsCommitted { answers, room_type, holds };
+    let committed = vec![Some(RoomsCommitted { answers, room_type, holds })];
     let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
     let written = within(session.batch_execute("COMMIT")).await;
     finish(session, written, committed, first, id)
@@ -154,13 +215,13 @@ struct One<'a> {
 impl One<'_> {
     async fn alone(&self, before: &RoomType, command: &Command) -> Result<Decision, Trouble> {
         let command = std::slice::from_ref(command);
-        let raw = within(self.reads.known(self.session, before.id, command)).await??;
-        let decision = decided(before, planted::seen(raw.understand()?, self.early), command, self.batch, self.now)?;
+        let raw = within(self.reads.known(self.session, &[(before.id, command)])).await??;
+        let known = planted::seen(raw.understand()?.remove(&before.id).unwrap_or_default(), self.early);
+        let decision = decided(before, known, command, self.batch, self.now)?;
         if !decision.writes.is_empty() {
             let Decision { writes, after, .. } = &decision;
-            let (now, key_ttl_ms, batch) = (self.now, self.ledger.key_ttl_ms, self.id);
-            let page = Page { before, after, writes, now, key_ttl_ms, batch };
-            within(self.writer.write(self.session, &page)).await??;
+            let page = Page { before, after, writes, now: self.now };
+            within(self.writer.write(self.session, &[page], self.ledger.key_ttl_ms, self.id)).await??;
         }
         Ok(decision)
     }

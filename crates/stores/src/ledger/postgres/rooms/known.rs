@@ -1,23 +1,29 @@
-//! What must be read to decide a batch of a room type, sent together and awaited together.
+//! What must be read to decide a batch of room types, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join4};
+use std::collections::HashMap;
+
+use futures_util::future::try_join4;
 use rules::ids::User;
-use rules::nights::{Dates, Night};
 use rules::stays::Command;
 use rules::stays::decide::{Known, LAPSED_MOST, needs};
 use rules::subject::{RoomTypeId, Subject};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
+use super::super::known::rows_of;
 use super::super::session::Session;
 use super::super::trouble::Trouble;
 use super::super::{queries, rows};
 use super::{hold, night, stay};
 
+/// What is asked of one room type.
+pub type Asked<'a> = (RoomTypeId, &'a [Command]);
+
 /// The statements of a batch, prepared before any of them is sent: nothing may come between the
 /// parts of a pipeline.
 pub struct Reads {
     pub lock: Statement,
+    pub lock_free: Statement,
     pub now: Statement,
     nights: Statement,
     holds: Statement,
@@ -29,6 +35,7 @@ impl Reads {
     pub async fn prepare(session: &Session) -> Result<Reads, Trouble> {
         Ok(Reads {
             lock: session.prepared(queries::LOCK_ROOM_TYPE).await?,
+            lock_free: session.prepared(queries::LOCK_ROOM_TYPES).await?,
             now: session.prepared(queries::NOW).await?,
             nights: session.prepared(queries::NIGHTS).await?,
             holds: session.prepared(queries::HOLDS_NEEDED).await?,
@@ -38,34 +45,78 @@ impl Reads {
     }
 
     /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
-    pub async fn known(&self, session: &Session, id: RoomTypeId, commands: &[Command]) -> Result<Raw, Error> {
-        let needs = needs(commands);
-        let subject = Subject::RoomType(id).row();
-        let numbers = |all: &[u64]| -> Vec<i64> { all.iter().map(|n| *n as i64).collect() };
-        let (holds, stays) = (numbers(&needs.holds), numbers(&needs.stays));
-        let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
-        let (key_users, keys): (Vec<&str>, Vec<&str>) =
-            needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
-        // Nobody wants a night: nothing lies between these two.
-        let nowhere = Dates { check_in: Night(i32::MAX), check_out: Night(i32::MIN) };
-        let Dates { check_in, check_out } = needs.hull.unwrap_or(nowhere);
-        let most = LAPSED_MOST as i64;
+    pub async fn known(&self, session: &Session, asked: &[Asked<'_>]) -> Result<Raw, Error> {
+        let mut columns = Columns::default();
+        for (id, commands) in asked {
+            columns.add(*id, commands);
+        }
+        let Columns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
+        // Of others, so many in one transaction, however many room types it has.
+        let most = (LAPSED_MOST / asked.len().max(1)).max(1) as i64;
         let nights =
-            needs.hull.map(|_| async move { session.query(&self.nights, &[&id.0, &check_in.0, &check_out.0]).await });
-        let wanted: [&(dyn ToSql + Sync); 7] =
-            [&subject, &holds, &users, &needs.hold_keys, &check_in.0, &check_out.0, &most];
+            (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });
+        let wanted: [&(dyn ToSql + Sync); 11] = [
+            subjects,
+            &holds.0,
+            &holds.1,
+            &owners.0,
+            &owners.1,
+            &hold_keys.0,
+            &hold_keys.1,
+            &hull.1,
+            &hull.2,
+            &hull.3,
+            &most,
+        ];
         let held = session.query(&self.holds, &wanted);
-        let stays = (!stays.is_empty()).then_some(async { session.query(&self.stays, &[&id.0, &stays]).await });
+        let stays = (!stays.0.is_empty()).then_some(async { session.query(&self.stays, &[&stays.0, &stays.1]).await });
         let answers =
-            (!keys.is_empty()).then_some(async { session.query(&self.answers, &[&subject, &key_users, &keys]).await });
+            (!keys.0.is_empty()).then_some(async { session.query(&self.answers, &[&keys.0, &keys.1, &keys.2]).await });
         let (nights, holds, stays, answers) =
             try_join4(rows_of(nights), held, rows_of(stays), rows_of(answers)).await?;
         Ok(Raw { nights, holds, stays, answers })
     }
 }
 
-async fn rows_of(query: Option<impl Future<Output = Result<Vec<Row>, Error>>>) -> Result<Vec<Row>, Error> {
-    OptionFuture::from(query).await.unwrap_or(Ok(Vec::new()))
+/// What all of them need, in the columns that the statements take; each begins with whose it is.
+#[derive(Default)]
+struct Columns<'a> {
+    subjects: Vec<i64>,
+    holds: (Vec<i64>, Vec<i64>),
+    owners: (Vec<i64>, Vec<&'a str>),
+    hold_keys: (Vec<i64>, Vec<&'a str>),
+    /// Room type, its subject, from, to.
+    hull: (Vec<i64>, Vec<i64>, Vec<i32>, Vec<i32>),
+    /// By room type.
+    stays: (Vec<i64>, Vec<i64>),
+    keys: (Vec<i64>, Vec<&'a str>, Vec<&'a str>),
+}
+
+impl<'a> Columns<'a> {
+    fn add(&mut self, id: RoomTypeId, commands: &'a [Command]) {
+        let needs = needs(commands);
+        let subject = Subject::RoomType(id).row();
+        self.subjects.push(subject);
+        self.holds.1.extend(needs.holds.iter().map(|n| *n as i64));
+        self.holds.0.resize(self.holds.1.len(), subject);
+        self.owners.1.extend(needs.users.iter().map(|user| user.as_str()));
+        self.owners.0.resize(self.owners.1.len(), subject);
+        self.hold_keys.1.extend(needs.hold_keys);
+        self.hold_keys.0.resize(self.hold_keys.1.len(), subject);
+        self.stays.1.extend(needs.stays.iter().map(|n| *n as i64));
+        self.stays.0.resize(self.stays.1.len(), id.0);
+        for (user, key) in needs.keys {
+            self.keys.0.push(subject);
+            self.keys.1.push(User::as_str(user));
+            self.keys.2.push(key);
+        }
+        if let Some(dates) = needs.hull {
+            self.hull.0.push(id.0);
+            self.hull.1.push(subject);
+            self.hull.2.push(dates.check_in.0);
+            self.hull.3.push(dates.check_out.0);
+        }
+    }
 }
 
 /// Rows as they came.
@@ -77,20 +128,27 @@ pub struct Raw {
 }
 
 impl Raw {
-    pub fn understand(&self) -> Result<Known, Trouble> {
-        let mut known = Known { answers: rows::answers(&self.answers)?, ..Known::default() };
+    /// What is known of each room type of which anything is.
+    pub fn understand(&self) -> Result<HashMap<RoomTypeId, Known>, Trouble> {
+        let mut all: HashMap<RoomTypeId, Known> = HashMap::new();
         for row in &self.nights {
-            let (night, row) = night(row, 0)?;
-            known.nights.insert(night, row);
+            let (night, counts) = night(row, 1)?;
+            all.entry(RoomTypeId(row.try_get(0)?)).or_default().nights.insert(night, counts);
         }
         for row in &self.holds {
             let hold = hold(row)?;
-            known.holds.insert(hold.id.n, hold);
+            let Subject::RoomType(id) = hold.id.subject else { continue };
+            all.entry(id).or_default().holds.insert(hold.id.n, hold);
         }
         for row in &self.stays {
             let stay = stay(row)?;
-            known.stays.insert(stay.id.n, stay);
+            all.entry(stay.id.room_type).or_default().stays.insert(stay.id.n, stay);
         }
-        Ok(known)
+        for row in &self.answers {
+            let Subject::RoomType(id) = Subject::of_row(row.try_get(5)?) else { continue };
+            let (whose, answer) = rows::answer(row)?;
+            all.entry(id).or_default().answers.insert(whose, answer);
+        }
+        Ok(all)
     }
 }

@@ -1,8 +1,9 @@
-//! What was decided for a room type, written with a constant number of statements.
+//! What was decided for room types, written with a constant number of statements.
 
 use std::pin::Pin;
 
 use futures_util::future::try_join_all;
+use rules::decide::NewAnswer;
 use rules::holds::{Hold, On};
 use rules::ids::User;
 use rules::nights::Dates;
@@ -30,18 +31,26 @@ pub struct Writer {
     append_history: Statement,
     keep_answers: Statement,
     forget_answers: Statement,
-    move_room_type: Statement,
+    move_room_types: Statement,
 }
 
-/// One decided batch, on its way to the tables.
+/// What was decided for one room type, on its way to the tables.
 pub struct Page<'a> {
     pub before: &'a RoomType,
     pub after: &'a RoomType,
     pub writes: &'a Writes,
     pub now: Moment,
-    pub key_ttl_ms: i64,
-    /// The batch's own id, written into its first history row.
-    pub batch: &'a str,
+}
+
+impl Page<'_> {
+    fn subject(&self) -> i64 {
+        Subject::RoomType(self.before.id).row()
+    }
+
+    /// The new total of nights from some day on, if they have one.
+    fn amended(&self) -> Option<(i32, i32)> {
+        self.writes.amended.map(|night| (night.0, self.after.total as i32))
+    }
 }
 
 type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
@@ -59,59 +68,97 @@ impl Writer {
             append_history: session.prepared(queries::APPEND_ROOM_HISTORY).await?,
             keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
             forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
-            move_room_type: session.prepared(queries::MOVE_ROOM_TYPE).await?,
+            move_room_types: session.prepared(queries::MOVE_ROOM_TYPES).await?,
         })
     }
 
     /// Sends everything at its first poll, in this order; the first error is the one that counts.
-    pub async fn write(&self, session: &Session, page: &Page<'_>) -> Result<(), Error> {
-        let Page { before, after, writes, now, .. } = page;
-        let (id, subject) = (before.id.0, Subject::RoomType(before.id).row());
+    /// `batch` is the batch's own id, written into the first history row of each room type.
+    pub async fn write(
+        &self,
+        session: &Session,
+        pages: &[Page<'_>],
+        key_ttl_ms: i64,
+        batch: &str,
+    ) -> Result<(), Error> {
         let mut sent: Vec<Sent<'_>> = Vec::with_capacity(11);
-        self.nights(session, id, after.total as i32, writes, &mut sent);
-        if !writes.changed.is_empty() {
-            sent.push(Box::pin(change_holds(session, &self.change_holds, subject, &writes.changed)));
+        self.nights(session, pages, &mut sent);
+        let changed: Vec<&Hold> = pages.iter().flat_map(|page| &page.writes.changed).collect();
+        if !changed.is_empty() {
+            sent.push(Box::pin(change_holds(session, &self.change_holds, changed)));
         }
-        if !writes.begun.is_empty() {
-            sent.push(Box::pin(begin_holds(session, &self.begin_holds, subject, &writes.begun)));
+        let begun: Vec<&Hold> = pages.iter().flat_map(|page| &page.writes.begun).collect();
+        if !begun.is_empty() {
+            sent.push(Box::pin(begin_holds(session, &self.begin_holds, begun)));
         }
-        if !writes.stays.is_empty() {
-            sent.push(Box::pin(self.book(session, id, &writes.stays)));
+        let stays: Vec<&Stay> = pages.iter().flat_map(|page| &page.writes.stays).collect();
+        if !stays.is_empty() {
+            sent.push(Box::pin(self.book(session, stays)));
         }
-        if !writes.ended.is_empty() {
-            let ended: Vec<i64> = writes.ended.iter().map(|n| *n as i64).collect();
-            sent.push(Box::pin(async move { execute(session, &self.end_stays, &[&id, &ended, &now.0]).await }));
+        if pages.iter().any(|page| !page.writes.ended.is_empty()) {
+            sent.push(Box::pin(self.end(session, pages)));
         }
-        sent.push(Box::pin(append(session, &self.append_history, subject, &writes.history, Some(page.batch))));
-        if !writes.answers.is_empty() {
-            sent.push(Box::pin(keep(session, &self.keep_answers, subject, &writes.answers)));
-            let old = now.0 - page.key_ttl_ms;
-            sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&subject, &old]).await }));
+        let history = pages.iter().flat_map(|page| page.writes.history.iter().map(|entry| (page.subject(), entry)));
+        sent.push(Box::pin(append(session, &self.append_history, history.collect(), Some(batch))));
+        let answers = pages.iter().flat_map(|page| page.writes.answers.iter().map(|new| (page.subject(), new)));
+        let answers: Vec<(i64, &NewAnswer)> = answers.collect();
+        if !answers.is_empty() {
+            sent.push(Box::pin(keep(session, &self.keep_answers, answers)));
+            sent.push(Box::pin(self.forget(session, pages, key_ttl_ms)));
         }
-        sent.push(Box::pin(self.move_room_type(session, before, after, *now)));
+        sent.push(Box::pin(self.move_room_types(session, pages)));
         try_join_all(sent).await.map(|_| ())
     }
 
-    fn nights<'a>(&'a self, session: &'a Session, id: i64, total: i32, writes: &Writes, sent: &mut Vec<Sent<'a>>) {
-        if !writes.new_nights.is_empty() {
-            let days: Vec<i32> = writes.new_nights.iter().map(|night| night.0).collect();
-            sent.push(Box::pin(async move { execute(session, &self.new_nights, &[&id, &days, &total]).await }));
+    fn nights<'a>(&'a self, session: &'a Session, pages: &'a [Page<'a>], sent: &mut Vec<Sent<'a>>) {
+        if pages.iter().any(|page| !page.writes.new_nights.is_empty()) {
+            sent.push(Box::pin(self.new_nights(session, pages)));
         }
-        let from = writes.amended.map_or(i32::MAX, |night| night.0);
-        if !writes.shifts.is_empty() {
-            let days: Vec<i32> = writes.shifts.iter().map(|s| s.night.0).collect();
-            let reserved: Vec<i32> = writes.shifts.iter().map(|s| s.reserved).collect();
-            let held: Vec<i32> = writes.shifts.iter().map(|s| s.held).collect();
-            sent.push(Box::pin(async move {
-                execute(session, &self.shift_nights, &[&id, &days, &reserved, &held, &from, &total]).await
-            }));
+        if pages.iter().any(|page| !page.writes.shifts.is_empty()) {
+            sent.push(Box::pin(self.shift_nights(session, pages)));
         }
-        if writes.amended.is_some() {
-            sent.push(Box::pin(async move { execute(session, &self.amend_nights, &[&id, &from, &total]).await }));
+        if pages.iter().any(|page| page.writes.amended.is_some()) {
+            sent.push(Box::pin(self.amend_nights(session, pages)));
         }
     }
 
-    async fn book(&self, session: &Session, id: i64, stays: &[Stay]) -> Result<(), Error> {
+    async fn new_nights(&self, session: &Session, pages: &[Page<'_>]) -> Result<(), Error> {
+        let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<i32>) = Default::default();
+        for page in pages {
+            day.extend(page.writes.new_nights.iter().map(|night| night.0));
+            id.resize(day.len(), page.before.id.0);
+            total.resize(day.len(), page.after.total as i32);
+        }
+        execute(session, &self.new_nights, &[&id, &day, &total]).await
+    }
+
+    async fn shift_nights(&self, session: &Session, pages: &[Page<'_>]) -> Result<(), Error> {
+        let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<Option<i32>>) = Default::default();
+        let (mut reserved, mut held): (Vec<i32>, Vec<i32>) = Default::default();
+        for page in pages {
+            for shift in &page.writes.shifts {
+                id.push(page.before.id.0);
+                day.push(shift.night.0);
+                reserved.push(shift.reserved);
+                held.push(shift.held);
+                total.push(page.amended().filter(|(from, _)| shift.night.0 >= *from).map(|(_, total)| total));
+            }
+        }
+        execute(session, &self.shift_nights, &[&id, &day, &reserved, &held, &total]).await
+    }
+
+    async fn amend_nights(&self, session: &Session, pages: &[Page<'_>]) -> Result<(), Error> {
+        let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<i32>) = Default::default();
+        for (page, amended) in pages.iter().filter_map(|page| Some((page, page.amended()?))) {
+            id.push(page.before.id.0);
+            day.push(amended.0);
+            total.push(amended.1);
+        }
+        execute(session, &self.amend_nights, &[&id, &day, &total]).await
+    }
+
+    async fn book(&self, session: &Session, stays: Vec<&Stay>) -> Result<(), Error> {
+        let id: Vec<i64> = stays.iter().map(|s| s.id.room_type.0).collect();
         let n: Vec<i64> = stays.iter().map(|s| s.id.n as i64).collect();
         let owner: Vec<&str> = stays.iter().map(|s| s.owner.as_str()).collect();
         let check_in: Vec<i32> = stays.iter().map(|s| s.dates.check_in.0).collect();
@@ -121,38 +168,49 @@ impl Writer {
         execute(session, &self.book_stays, &[&id, &n, &owner, &check_in, &check_out, &hold, &at]).await
     }
 
-    async fn move_room_type(
-        &self,
-        session: &Session,
-        before: &RoomType,
-        after: &RoomType,
-        now: Moment,
-    ) -> Result<(), Error> {
-        let row: [&(dyn ToSql + Sync); 9] = [
-            &before.id.0,
-            &(before.n as i64),
-            &(after.n as i64),
-            &now.0,
-            &&*after.name,
-            &after.description.as_deref(),
-            &after.price.as_deref(),
-            &&*after.time_zone,
-            &(after.total as i32),
-        ];
-        execute(session, &self.move_room_type, &row).await
+    async fn end(&self, session: &Session, pages: &[Page<'_>]) -> Result<(), Error> {
+        let (mut id, mut n, mut at): (Vec<i64>, Vec<i64>, Vec<i64>) = Default::default();
+        for page in pages {
+            n.extend(page.writes.ended.iter().map(|n| *n as i64));
+            id.resize(n.len(), page.before.id.0);
+            at.resize(n.len(), page.now.0);
+        }
+        execute(session, &self.end_stays, &[&id, &n, &at]).await
+    }
+
+    async fn forget(&self, session: &Session, pages: &[Page<'_>], key_ttl_ms: i64) -> Result<(), Error> {
+        let subject: Vec<i64> = pages.iter().map(Page::subject).collect();
+        let now = pages.iter().map(|page| page.now.0).min().unwrap_or_default();
+        execute(session, &self.forget_answers, &[&subject, &(now - key_ttl_ms)]).await
+    }
+
+    async fn move_room_types(&self, session: &Session, pages: &[Page<'_>]) -> Result<(), Error> {
+        let id: Vec<i64> = pages.iter().map(|p| p.before.id.0).collect();
+        let before: Vec<i64> = pages.iter().map(|p| p.before.n as i64).collect();
+        let n: Vec<i64> = pages.iter().map(|p| p.after.n as i64).collect();
+        let now: Vec<i64> = pages.iter().map(|p| p.now.0).collect();
+        let name: Vec<&str> = pages.iter().map(|p| &*p.after.name).collect();
+        let description: Vec<Option<&str>> = pages.iter().map(|p| p.after.description.as_deref()).collect();
+        let price: Vec<Option<&str>> = pages.iter().map(|p| p.after.price.as_deref()).collect();
+        let time_zone: Vec<&str> = pages.iter().map(|p| &*p.after.time_zone).collect();
+        let total: Vec<i32> = pages.iter().map(|p| p.after.total as i32).collect();
+        let row: [&(dyn ToSql + Sync); 9] = [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total];
+        execute(session, &self.move_room_types, &row).await
     }
 }
 
-pub async fn change_holds(session: &Session, statement: &Statement, subject: i64, holds: &[Hold]) -> Result<(), Error> {
+pub async fn change_holds(session: &Session, statement: &Statement, holds: Vec<&Hold>) -> Result<(), Error> {
+    let subject: Vec<i64> = holds.iter().map(|h| h.id.subject.row()).collect();
     let n: Vec<i64> = holds.iter().map(|h| h.id.n as i64).collect();
     let state: Vec<&str> = holds.iter().map(|h| h.state.as_str()).collect();
     let ends_at: Vec<i64> = holds.iter().map(|h| h.ends_at.0).collect();
     let ended_at: Vec<Option<i64>> = holds.iter().map(|h| h.ended_at.map(|at| at.0)).collect();
-    let reserved: Vec<Option<String>> = holds.iter().map(reserved).collect();
+    let reserved: Vec<Option<String>> = holds.iter().map(|h| reserved(h)).collect();
     execute(session, statement, &[&subject, &n, &state, &ends_at, &ended_at, &reserved]).await
 }
 
-pub async fn begin_holds(session: &Session, statement: &Statement, subject: i64, holds: &[Hold]) -> Result<(), Error> {
+pub async fn begin_holds(session: &Session, statement: &Statement, holds: Vec<&Hold>) -> Result<(), Error> {
+    let subject: Vec<i64> = holds.iter().map(|h| h.id.subject.row()).collect();
     let n: Vec<i64> = holds.iter().map(|h| h.id.n as i64).collect();
     let owner: Vec<&str> = holds.iter().map(|h| h.owner.as_str()).collect();
     let key: Vec<&str> = holds.iter().map(|h| &*h.key).collect();
@@ -164,7 +222,7 @@ pub async fn begin_holds(session: &Session, statement: &Statement, subject: i64,
     let ends_at: Vec<i64> = holds.iter().map(|h| h.ends_at.0).collect();
     let state: Vec<&str> = holds.iter().map(|h| h.state.as_str()).collect();
     let ended_at: Vec<Option<i64>> = holds.iter().map(|h| h.ended_at.map(|at| at.0)).collect();
-    let reserved: Vec<Option<String>> = holds.iter().map(reserved).collect();
+    let reserved: Vec<Option<String>> = holds.iter().map(|h| reserved(h)).collect();
     let row: [&(dyn ToSql + Sync); 13] = [
         &subject, &n, &owner, &key, &stock, &check_in, &check_out, &first_at, &at, &ends_at, &state, &ended_at,
         &reserved,
@@ -183,13 +241,14 @@ fn reserved(hold: &Hold) -> Option<String> {
     (!hold.reserved.is_empty()).then(|| write_numbers(hold.reserved.iter().copied()))
 }
 
+/// Entries with their subject, those of one subject together.
 pub async fn append(
     session: &Session,
     statement: &Statement,
-    subject: i64,
-    history: &[Entry],
+    history: Vec<(i64, &Entry)>,
     batch: Option<&str>,
 ) -> Result<(), Error> {
+    let (subject, history): (Vec<i64>, Vec<&Entry>) = history.into_iter().unzip();
     let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
     let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
     let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
@@ -198,8 +257,9 @@ pub async fn append(
     let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
     let check_in: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_in.0)).collect();
     let check_out: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_out.0)).collect();
-    let first = n.first().copied();
-    let row: [&(dyn ToSql + Sync); 11] =
-        [&subject, &n, &what, &owner, &by_admin, &at, &hold, &check_in, &check_out, &first, &batch];
+    let first = |i: usize| i == 0 || subject[i - 1] != subject[i];
+    let batch: Vec<Option<&str>> = (0..subject.len()).map(|i| batch.filter(|_| first(i))).collect();
+    let row: [&(dyn ToSql + Sync); 10] =
+        [&subject, &n, &what, &owner, &by_admin, &at, &hold, &check_in, &check_out, &batch];
     execute(session, statement, &row).await
 }

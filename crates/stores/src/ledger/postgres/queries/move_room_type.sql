@@ -1,8 +1,0 @@
--- The last write of a batch. The old number is the guard against a second writer.
-WITH moved AS (
-    UPDATE room_type
-    SET n = $3, changed_at = greatest(changed_at, $4), name = $5, description = $6, price = $7, time_zone = $8, total = $9
-    WHERE id = $1 AND n = $2
-    RETURNING 1
-)
-SELECT exactly((SELECT count(*) FROM moved), 1)

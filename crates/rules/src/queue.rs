@@ -124,32 +124,29 @@ pub struct Serving {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// In line, and counted. Was told `ready`; until then.
-    Present { ready: Option<Moment> },
-    /// The same, while nobody hears of them.
-    Silent { ready: Option<Moment> },
+    /// In line, and counted.
+    Present,
+    Silent,
     /// Was ready and did not enter: not counted until they ask to.
     Passed,
 }
 
-/// A million of them wait: 32 bytes.
+/// A million of them wait: 32 bytes each.
 #[derive(Clone, Copy, Debug)]
 struct Person {
     number: Number,
     seen: Moment,
+    /// Was told `ready`; until then. Or `NEVER`.
+    ready_until: Moment,
     standing: Standing,
 }
 
-impl Person {
-    fn present(&self) -> bool {
-        matches!(self.standing, Standing::Present { .. })
-    }
+const NEVER: Moment = Moment(i64::MIN);
+const _: () = assert!(size_of::<Person>() == 32);
 
+impl Person {
     fn ready(&self) -> Option<Moment> {
-        match self.standing {
-            Standing::Present { ready } | Standing::Silent { ready } => ready,
-            Standing::Passed => None,
-        }
+        (self.ready_until != NEVER).then_some(self.ready_until)
     }
 }
 
@@ -360,7 +357,7 @@ impl Line {
 
     /// They are there.
     fn touch(&mut self, user: &User, now: Moment) {
-        if let Some(person) = self.people.get_mut(user).filter(|person| person.present()) {
+        if let Some(person) = self.people.get_mut(user).filter(|person| person.standing == Standing::Present) {
             if let Some(name) = self.seen.remove(&(person.seen, person.number)) {
                 self.seen.insert((now, person.number), name);
             }
@@ -380,7 +377,7 @@ impl Line {
     }
 
     fn stand(&mut self, user: &User, number: Number, now: Moment) {
-        self.people.insert(user.clone(), Person { number, seen: now, standing: Standing::Present { ready: None } });
+        self.people.insert(user.clone(), Person { number, seen: now, ready_until: NEVER, standing: Standing::Present });
         self.present.insert(number);
         self.seen.insert((now, number), user.clone());
     }
@@ -389,12 +386,12 @@ impl Line {
     fn take_back(&mut self, user: &User, enters: bool, now: Moment) {
         let Some(person) = self.people.get_mut(user) else { return };
         let back = match person.standing {
-            Standing::Present { .. } => false,
-            Standing::Silent { .. } => true,
+            Standing::Present => false,
+            Standing::Silent => true,
             Standing::Passed => enters,
         };
         if back {
-            person.standing = Standing::Present { ready: person.ready() };
+            person.standing = Standing::Present;
             person.seen = now;
             let number = person.number;
             self.present.insert(number);
@@ -404,8 +401,10 @@ impl Line {
 
     /// `ready` begins with the first answer that says so, and ends when it is not their turn any more.
     fn set_ready(&mut self, user: &User, person: Person, turn: bool, until: Moment) {
-        let Standing::Present { ready } = person.standing else { return };
-        let ready = match (ready, turn) {
+        if person.standing != Standing::Present {
+            return;
+        }
+        let ready = match (person.ready(), turn) {
             (None, true) => {
                 self.ready.insert((until, person.number), user.clone());
                 Some(until)
@@ -417,7 +416,7 @@ impl Line {
             (before, _) => before,
         };
         if let Some(person) = self.people.get_mut(user) {
-            person.standing = Standing::Present { ready };
+            person.ready_until = ready.unwrap_or(NEVER);
         }
     }
 
@@ -432,7 +431,7 @@ impl Line {
 
     /// Not counted any more.
     fn step_aside(&mut self, person: Person) {
-        if person.present() {
+        if person.standing == Standing::Present {
             self.present.remove(person.number);
             self.seen.remove(&(person.seen, person.number));
         }
@@ -451,7 +450,7 @@ impl Line {
             && *seen <= silent
         {
             let user = user.clone();
-            self.set_aside(&user, |person| Standing::Silent { ready: person.ready() });
+            self.set_aside(&user, Standing::Silent);
             most -= 1;
         }
         while most > 0
@@ -460,15 +459,18 @@ impl Line {
         {
             let (key, user) = ((*until, *number), user.clone());
             self.ready.remove(&key);
-            self.set_aside(&user, |_| Standing::Passed);
+            self.set_aside(&user, Standing::Passed);
             most -= 1;
         }
     }
 
-    fn set_aside(&mut self, user: &User, standing: impl FnOnce(&Person) -> Standing) {
+    fn set_aside(&mut self, user: &User, standing: Standing) {
         let Some(person) = self.people.get_mut(user) else { return };
         let before = *person;
-        person.standing = standing(person);
+        person.standing = standing;
+        if standing == Standing::Passed {
+            person.ready_until = NEVER;
+        }
         self.step_aside(before);
     }
 }

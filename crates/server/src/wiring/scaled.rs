@@ -51,7 +51,8 @@ impl Scaled {
             None => Outside::Local(Arc::new(LocalDoor::new(clock, settings.budget))),
             Some(at) => {
                 let (url, cluster) = (at.url.clone(), at.cluster);
-                let place = redis::Place { url, cluster, budget: settings.budget, ledger: ledger.id() };
+                let place =
+                    redis::Place { url, cluster, budget: settings.budget, ledger: ledger.id(), step: redis::STEP };
                 Outside::Redis(Arc::new(RedisDoor::new(place).map_err(|why| format!("REDIS_URL: {why}"))?))
             }
         };

@@ -10,6 +10,7 @@ mod wire;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
 use rules::entries::{Moved, Room};
@@ -49,13 +50,18 @@ pub struct Place {
     pub budget: Budget,
     /// Whose door it is.
     pub ledger: Arc<OnceLock<String>>,
+    /// For a connection, and for an answer on it.
+    pub step: Duration,
 }
+
+/// Redis answers in less than a millisecond; who waits so long is told that it is away.
+pub const STEP: Duration = Duration::from_millis(400);
 
 impl RedisDoor {
     /// Connects to nothing yet: Redis may come later than this process.
     pub fn new(place: Place) -> Result<RedisDoor, String> {
         Ok(RedisDoor(Arc::new(Inner {
-            wires: Wires::new(&place.url, place.cluster)?,
+            wires: Wires::new(&place.url, place.cluster, place.step)?,
             scripts: Scripts::new(),
             budget: place.budget,
             ledger: place.ledger,

@@ -7,7 +7,7 @@ use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
 use rules::ids::{Address, EventId, RequestName, User};
 use stores::conformance::Stand;
-use stores::door::redis::{Place, RedisDoor};
+use stores::door::redis::{Place, RedisDoor, STEP};
 use stores::door::{Door, DoorFault, Left, Release};
 use stores::ledger::Ledger;
 use testing::database::Database;
@@ -16,15 +16,17 @@ use testing::redis::{Cluster, OwnRedis, TestRedis};
 use crate::complaints;
 use crate::postgres::prepared;
 
+/// More patient than a server's: what is compared here is answers, however busy the machine is.
 pub fn door(url: &str, cluster: bool, ledger: &str, budget: Budget) -> RedisDoor {
     let id = std::sync::OnceLock::from(ledger.to_owned());
-    RedisDoor::new(Place { url: url.to_owned(), cluster, budget, ledger: Arc::new(id) }).unwrap()
+    let step = std::time::Duration::from_secs(5);
+    RedisDoor::new(Place { url: url.to_owned(), cluster, budget, ledger: Arc::new(id), step }).unwrap()
 }
 
 async fn stand(url: &str, cluster: bool) -> Stand {
     let database = Database::fresh().await;
     let ledger = Arc::new(prepared(&database.url, Default::default()).await);
-    let place = Place { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id() };
+    let place = Place { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id(), step: STEP };
     let door = Arc::new(RedisDoor::new(place).unwrap());
     let (moved_ledger, moved_door, total) = (ledger.clone(), door.clone(), AtomicI64::new(0));
     let advance = Arc::new(move |ms| {
@@ -218,7 +220,8 @@ async fn a_password_is_needed_and_used() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ledger_that_is_not_known_yet_gets_no_number() {
     let redis = OwnRedis::start();
-    let place = Place { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default() };
+    let place =
+        Place { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default(), step: STEP };
     let door = RedisDoor::new(place).unwrap();
     assert_eq!(number(&door, "a").await, None);
     assert!(door.open(EVENT, 0).await.is_err());

@@ -17,8 +17,6 @@ use tokio::sync::Mutex;
 use super::trouble::{breaks_connection, fault};
 use crate::door::DoorFault;
 
-/// For a connection, and for an answer on it.
-const STEP: Duration = Duration::from_millis(400);
 /// After a failure others are told so at once, without trying again themselves.
 const COOLING: Duration = Duration::from_millis(100);
 const OLDEST_SERVER: u32 = 7;
@@ -51,6 +49,8 @@ struct State {
 
 pub struct Wires {
     way: Way,
+    /// For a connection, and for an answer on it.
+    step: Duration,
     state: Arc<Mutex<State>>,
 }
 
@@ -62,11 +62,11 @@ fn at_once() -> TcpSettings {
 
 impl Wires {
     /// One address, or several of one cluster with commas between them.
-    pub fn new(url: &str, cluster: bool) -> Result<Wires, String> {
+    pub fn new(url: &str, cluster: bool, step: Duration) -> Result<Wires, String> {
         let words = |e: RedisError| e.to_string();
         let way = if cluster {
             let nodes: Vec<&str> = url.split(',').map(str::trim).collect();
-            let builder = ClusterClient::builder(nodes).connection_timeout(STEP).response_timeout(STEP);
+            let builder = ClusterClient::builder(nodes).connection_timeout(step).response_timeout(step);
             let builder = builder.tcp_settings(at_once());
             let cluster = builder.retries(3).min_retry_wait(10).max_retry_wait(50).build().map_err(words)?;
             Way::Many(Box::new(cluster))
@@ -74,7 +74,7 @@ impl Wires {
             let address = url.into_connection_info().map_err(words)?.set_tcp_settings(at_once());
             Way::One(Box::new(Client::open(address).map_err(words)?))
         };
-        Ok(Wires { way, state: Arc::default() })
+        Ok(Wires { way, step, state: Arc::default() })
     }
 
     pub async fn get(&self) -> Result<Connected, DoorFault> {
@@ -87,7 +87,7 @@ impl Wires {
         }
         state.count += 1;
         let count = state.count;
-        let result = match tokio::time::timeout(STEP, self.connect(count)).await {
+        let result = match tokio::time::timeout(self.step, self.connect(count)).await {
             Ok(result) => result,
             Err(_) => Err(DoorFault::Unreachable("Redis does not answer".into())),
         };
@@ -111,8 +111,8 @@ impl Wires {
     async fn connect(&self, count: u64) -> Result<Connected, DoorFault> {
         let wire = match &self.way {
             Way::One(client) => {
-                let config =
-                    AsyncConnectionConfig::new().set_connection_timeout(Some(STEP)).set_response_timeout(Some(STEP));
+                let (config, step) = (AsyncConnectionConfig::new(), Some(self.step));
+                let config = config.set_connection_timeout(step).set_response_timeout(step);
                 let connection = client.get_multiplexed_async_connection_with_config(&config).await;
                 Wire::One(connection.map_err(|e| fault(&e))?)
             }
@@ -132,7 +132,7 @@ impl Wires {
         connected: &mut Connected,
         script: &ScriptInvocation<'_>,
     ) -> Result<T, DoorFault> {
-        let answered = tokio::time::timeout(STEP, connected.invoke(script)).await;
+        let answered = tokio::time::timeout(self.step, connected.invoke(script)).await;
         match answered {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => {

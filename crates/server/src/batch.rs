@@ -122,8 +122,8 @@ pub struct Ended {
 }
 
 /// A request in the queue.
-struct Waiting {
-    command: Command,
+struct Waiting<C> {
+    command: C,
     caller: Caller,
 }
 
@@ -154,10 +154,10 @@ impl Caller {
 #[derive(Default)]
 struct Queue {
     /// Not let in yet, in the order in which they came.
-    arriving: VecDeque<(Arrival, Waiting)>,
+    arriving: VecDeque<(Arrival, Waiting<Command>)>,
     letting_in: bool,
     /// Let in, in the order of their numbers.
-    pending: VecDeque<Waiting>,
+    pending: VecDeque<Waiting<Command>>,
     /// Batches under way.
     running: usize,
     /// Everything that was accepted and is not answered yet.

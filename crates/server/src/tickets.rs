@@ -50,7 +50,7 @@ impl Tickets {
         let known = |keys: &[TicketKey]| keys.last().filter(|key| key.id >= event.oldest_key).cloned();
         let key = match known(&self.keys()) {
             Some(key) => key,
-            None => known(&self.look().await?).ok_or(Refusal::Internal)?,
+            None => known(&self.look(Duration::ZERO).await?).ok_or(Refusal::Internal)?,
         };
         Ok(write(&key, event.id, user, number))
     }
@@ -66,7 +66,7 @@ impl Tickets {
         let find = |keys: &[TicketKey]| keys.iter().find(|key| key.id == read.key).cloned();
         let key = match find(&known) {
             // Another server may have rotated, or this one has just started.
-            None if known.last().is_none_or(|newest| read.key > newest.id) => find(&self.newer().await?),
+            None if known.last().is_none_or(|newest| read.key > newest.id) => find(&self.look(LOOK_AGAIN).await?),
             found => found,
         };
         let good = key.is_some_and(|key| {
@@ -79,7 +79,7 @@ impl Tickets {
     /// A new key signs from now on.
     pub async fn rotate(&self) -> Result<u32, Refusal> {
         let key = self.ledger.rotate_ticket_key(secret()?).await.map_err(|f| refusal(&f))?;
-        self.look().await?;
+        self.look(Duration::ZERO).await?;
         Ok(key.id)
     }
 
@@ -87,24 +87,16 @@ impl Tickets {
         self.keys.read().unwrap_or_else(|p| p.into_inner()).clone()
     }
 
-    /// The keys that the ledger has now, after a look that all who ask at once share. Nobody is told
-    /// that a key does not exist because somebody else has looked a moment ago.
-    async fn newer(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+    /// The keys that the ledger has now, after a look that all who ask at once share, at least `apart`
+    /// after the one before. Nobody is told that a key does not exist because somebody else has looked
+    /// a moment ago.
+    async fn look(&self, apart: Duration) -> Result<Arc<Vec<TicketKey>>, Refusal> {
         let asked = Instant::now();
         let mut looked = self.looked.lock().await;
         match *looked {
             Some(at) if at >= asked => return Ok(self.keys()),
-            Some(at) => sleep_until(at + LOOK_AGAIN).await,
+            Some(at) => sleep_until(at + apart).await,
             None => {}
-        }
-        self.load(&mut looked).await
-    }
-
-    async fn look(&self) -> Result<Arc<Vec<TicketKey>>, Refusal> {
-        let asked = Instant::now();
-        let mut looked = self.looked.lock().await;
-        if looked.is_some_and(|at| at >= asked) {
-            return Ok(self.keys());
         }
         self.load(&mut looked).await
     }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use rules::arrive::{Arrival, Arrived};
+use rules::command::Command;
 use rules::outcome::{Outcome, Refusal};
 use stores::door::{DoorFault, Release};
 
@@ -17,7 +18,12 @@ const OPENINGS: usize = 3;
 impl Lane {
     /// A door in the process says at once who may come in, and number and place are taken under
     /// one lock. Any other is asked by one call at a time, so that they have one order all the same.
-    pub(super) fn through_door(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>, arrival: Arrival, waiting: Waiting) {
+    pub(super) fn through_door(
+        self: &Arc<Self>,
+        mut queue: MutexGuard<'_, Queue>,
+        arrival: Arrival,
+        waiting: Waiting<Command>,
+    ) {
         if !queue.letting_in
             && let Some(arrived) = self.shared.door.arrive_now(self.event, &arrival)
         {
@@ -40,7 +46,7 @@ impl Lane {
 
     async fn let_in(self: Arc<Self>) {
         loop {
-            let (arrivals, group): (Vec<Arrival>, Vec<Waiting>) = {
+            let (arrivals, group): (Vec<Arrival>, Vec<Waiting<Command>>) = {
                 let mut queue = self.lock();
                 if queue.arriving.is_empty() {
                     queue.letting_in = false;
@@ -74,7 +80,7 @@ impl Lane {
 
     /// The door is closed. Those who came meanwhile are told with this group, so that nobody waits
     /// for one failing call after another.
-    fn turn_away(&self, group: Vec<Waiting>, refusal: &Refusal) {
+    fn turn_away(&self, group: Vec<Waiting<Command>>, refusal: &Refusal) {
         let mut callers: Vec<Caller> = group.into_iter().map(|waiting| waiting.caller).collect();
         callers.extend(self.lock().arriving.drain(..).map(|(_, waiting)| waiting.caller));
         let marks: Vec<Release> = callers.iter().filter_map(|caller| caller.mark.clone()).collect();
@@ -83,7 +89,7 @@ impl Lane {
         self.refuse(callers, &refusal.clone().into());
     }
 
-    fn enqueue(self: &Arc<Self>, group: Vec<Waiting>, arrived: Vec<Arrived>) {
+    fn enqueue(self: &Arc<Self>, group: Vec<Waiting<Command>>, arrived: Vec<Arrived>) {
         let mut queue = self.lock();
         let refused: Vec<(Caller, Refusal)> = group
             .into_iter()
@@ -99,7 +105,7 @@ impl Lane {
 }
 
 /// Takes its place in the queue with its number; or comes back, refused.
-fn seated(queue: &mut Queue, mut waiting: Waiting, arrived: Arrived) -> Option<(Caller, Refusal)> {
+fn seated(queue: &mut Queue, mut waiting: Waiting<Command>, arrived: Arrived) -> Option<(Caller, Refusal)> {
     let refusal = match arrived {
         Arrived::Number(number) => {
             waiting.command.number = Some(number);

@@ -12,11 +12,11 @@ use rules::outcome::{Outcome, Refusal};
 use rules::stays::{Command, RoomType};
 use rules::subject::{RoomTypeId, Subject};
 use stores::ledger::rooms::{RoomBatch, RoomsCommitted};
-use stores::ledger::{Answered, BATCH_MOST, Fault};
+use stores::ledger::{Answered, Fault};
 use tokio::sync::oneshot;
 
-use super::serve::{GRACE, WATCH, in_time, pause};
-use super::{Caller, Ended, Shared, refusal, show};
+use super::serve::{GRACE, WATCH, in_time, pause, take, take_late};
+use super::{Caller, Ended, Shared, Waiting, refusal, show};
 
 /// The lanes of all room types that somebody asked for.
 pub struct RoomLanes {
@@ -50,11 +50,6 @@ impl RoomLanes {
     }
 }
 
-struct Waiting {
-    command: Command,
-    caller: Caller,
-}
-
 /// A batch that the ledger has.
 struct UnderWay {
     commands: Arc<Vec<Command>>,
@@ -65,7 +60,7 @@ struct UnderWay {
 
 #[derive(Default)]
 struct Queue {
-    pending: VecDeque<Waiting>,
+    pending: VecDeque<Waiting<Command>>,
     running: bool,
     /// Everything that was accepted and is not answered yet.
     depth: usize,
@@ -124,23 +119,13 @@ impl RoomLane {
     /// The next batch, without those whose deadline has passed; they are told. None: nobody waits.
     fn next_batch(&self) -> Option<(Vec<Command>, Vec<Caller>)> {
         let now = Instant::now();
-        let (mut commands, mut callers, mut late) = (Vec::new(), Vec::new(), Vec::new());
-        let locked = {
+        let ((commands, callers, late), locked) = {
             let mut queue = self.lock();
             if queue.pending.is_empty() {
                 queue.running = false;
                 return None;
             }
-            let most = queue.pending.len().min(BATCH_MOST);
-            for Waiting { command, caller } in queue.pending.drain(..most) {
-                if caller.deadline > now {
-                    commands.push(command);
-                    callers.push(caller);
-                } else {
-                    late.push(caller);
-                }
-            }
-            queue.locked
+            (take(&mut queue.pending, now), queue.locked)
         };
         self.give_up(late, if locked { Refusal::Contention } else { Refusal::Overloaded });
         Some((commands, callers))
@@ -203,12 +188,7 @@ impl RoomLane {
         for caller in callers.iter_mut().filter(|caller| caller.deadline + GRACE <= now) {
             caller.tell(Outcome::from(Refusal::LedgerUnreachable).into());
         }
-        let late = {
-            let mut queue = self.lock();
-            let (rest, late) = split(std::mem::take(&mut queue.pending), now);
-            queue.pending = rest;
-            late
-        };
+        let late = take_late(&mut self.lock().pending, |caller| caller.deadline + GRACE <= now);
         self.give_up(late, Refusal::Overloaded);
     }
 
@@ -237,13 +217,4 @@ impl RoomLane {
             caller.tell(Outcome::from(why.clone()).into());
         }
     }
-}
-
-/// Those who may go on waiting, and those whose deadline passed too long ago.
-fn split(waiting: VecDeque<Waiting>, now: Instant) -> (VecDeque<Waiting>, Vec<Caller>) {
-    let (mut in_time, mut late) = (VecDeque::with_capacity(waiting.len()), Vec::new());
-    for one in waiting {
-        if one.caller.deadline + GRACE > now { in_time.push_back(one) } else { late.push(one.caller) }
-    }
-    (in_time, late)
 }

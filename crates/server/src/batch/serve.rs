@@ -1,5 +1,6 @@
 //! From the queue through the ledger to those who wait: batch after batch.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,16 +71,7 @@ impl Lane {
             queue.running -= 1;
             return None;
         }
-        let most = queue.pending.len().min(BATCH_MOST);
-        let (mut commands, mut callers, mut late) = (Vec::with_capacity(most), Vec::with_capacity(most), Vec::new());
-        for Waiting { command, caller } in queue.pending.drain(..most) {
-            if caller.deadline > now {
-                commands.push(command);
-                callers.push(caller);
-            } else {
-                late.push(caller);
-            }
-        }
+        let (commands, callers, late) = take(&mut queue.pending, now);
         drop(queue);
         let batch = (!commands.is_empty()).then(|| self.hand_over(Arc::new(commands), callers));
         Some((batch, late))
@@ -142,19 +134,32 @@ impl Lane {
         for caller in callers.iter_mut().filter(|caller| caller.deadline + GRACE <= now) {
             caller.tell(Outcome::from(Refusal::LedgerUnreachable).into());
         }
-        let mut late = Vec::new();
-        self.lock().pending.retain_mut(|waiting| {
-            let in_time = waiting.caller.deadline > now;
-            if !in_time {
-                let Caller { about_a_hold, mark, number, deadline, reply } = &mut waiting.caller;
-                let (mark, reply) = (mark.take(), reply.take());
-                let (about_a_hold, number, deadline) = (*about_a_hold, *number, *deadline);
-                late.push(Caller { about_a_hold, mark, number, deadline, reply });
-            }
-            in_time
-        });
+        let late = take_late(&mut self.lock().pending, |caller| caller.deadline <= now);
         self.give_up(late, Refusal::Overloaded.into()).await;
     }
+}
+
+/// As many as make a batch: what they ask and who they are, and last those whose deadline has passed.
+pub(super) fn take<C>(pending: &mut VecDeque<Waiting<C>>, now: Instant) -> (Vec<C>, Vec<Caller>, Vec<Caller>) {
+    let most = pending.len().min(BATCH_MOST);
+    let (mut commands, mut callers, mut late) = (Vec::with_capacity(most), Vec::with_capacity(most), Vec::new());
+    for Waiting { command, caller } in pending.drain(..most) {
+        if caller.deadline > now {
+            commands.push(command);
+            callers.push(caller);
+        } else {
+            late.push(caller);
+        }
+    }
+    (commands, callers, late)
+}
+
+/// Those who are late; the others keep their order.
+pub(super) fn take_late<C>(pending: &mut VecDeque<Waiting<C>>, is_late: impl Fn(&Caller) -> bool) -> Vec<Caller> {
+    let (late, rest): (VecDeque<_>, VecDeque<_>) =
+        std::mem::take(pending).into_iter().partition(|waiting| is_late(&waiting.caller));
+    *pending = rest;
+    late.into_iter().map(|waiting| waiting.caller).collect()
 }
 
 /// Without those whose deadline has passed, who come last.

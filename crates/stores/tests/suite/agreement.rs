@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use rules::arrive::{Arrival, Budget};
 use rules::event::State;
 use rules::ids::{Address, EventId, RequestName, User};
-use rules::time::{Clock, Moment};
 use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
 use stores::door::{Door, Left, Release};
 use testing::redis::{Cluster, OwnRedis};
+
+use crate::hand::{Dice, HandClock};
 
 const COMMANDS: usize = 20_000;
 
@@ -24,26 +25,6 @@ const STEP_MS: i64 = 3_600_000;
 /// What is left is told for a second of real time on one side, and by a clock that stands on the
 /// other.
 const FRESH: Duration = Duration::from_millis(900);
-
-#[derive(Default)]
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
-    }
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -16,6 +16,8 @@ use stores::door::{Door, Heard, Left};
 use stores::ledger::LineBegun;
 use testing::redis::{Cluster, OwnRedis};
 
+use crate::hand::{Dice, HandClock};
+
 const COMMANDS: usize = 6_000;
 const EVENT: EventId = EventId(1);
 /// Redis' time moves on while the test runs, so both are moved in steps that are far larger than
@@ -24,25 +26,6 @@ const STEP_MS: i64 = 1_200_000;
 const ROOM: Room = Room { max_concurrent: 4, token_ttl_ms: 2_900_000, token_max_age_ms: 8_900_000, idle_ms: 3_000_000 };
 /// What depends on the running clock is compared to the minute.
 const ROUGH_MS: i64 = 60_000;
-
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
-    }
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Step {

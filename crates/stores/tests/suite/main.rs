@@ -3,6 +3,7 @@
 mod agreement;
 mod doors;
 mod edges;
+mod hand;
 mod line_agreement;
 mod old_formats;
 mod planted;

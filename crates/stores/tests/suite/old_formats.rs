@@ -1,7 +1,7 @@
 //! Ledgers that an earlier version left behind still open, with everything that was in them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::AtomicI64;
 
 use rules::arrive::Budget;
 use rules::ids::{EventId, Seat};
@@ -11,6 +11,8 @@ use stores::conformance::{Stand, expect_refusal, expect_sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in, verify};
 use testing::database::{self, Database};
+
+use crate::hand::HandClock;
 
 /// Five seats: two sold, one given back, of which the next was sold; two never touched.
 const ROWS: &str = "
@@ -34,15 +36,6 @@ async fn goes_on(stand: &Stand) {
     for (user, seat) in [("dave", 2), ("erin", 4)] {
         let reserved = expect_sale(&stand.one(event, stand.reserve(user)).await.unwrap()).unwrap();
         assert_eq!(reserved.seat, Seat(seat));
-    }
-}
-
-#[derive(Default)]
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
     }
 }
 

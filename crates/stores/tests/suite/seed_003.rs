@@ -17,6 +17,8 @@ use stores::door::{Door, DoorFault, Heard, Left, Release};
 use stores::ledger::LineBegun;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
 
+use crate::hand::HandClock;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
     /// `token:count` goes up with every entry and down only when somebody says so: what expires jams
@@ -151,14 +153,6 @@ impl Door for Shared {
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {
         self.0.good.ready()
-    }
-}
-
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rules::arrive::Budget;
 use rules::ids::Seat;
@@ -13,17 +13,8 @@ use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
 
+use crate::hand::HandClock;
 use crate::{complaints, first_complaint};
-
-/// A clock that stands still until it is moved.
-#[derive(Default)]
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::SeqCst))
-    }
-}
 
 fn open(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
     let clock = clock.clone();

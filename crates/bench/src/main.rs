@@ -33,7 +33,7 @@ bench holds FOLDER                       holds beside a transaction per hold, al
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench gateway FOLDER                     two servers with the gateway and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
-bench ledger                             the embedded ledger alone
+bench ledger [SALES]                     the embedded ledger alone
 bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
 
 fn main() -> ExitCode {
@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         ["gateway", folder] => program::gateway_alone(Path::new(folder)),
         ["line-bytes"] => println!("{}", line::bytes()),
         ["line", folder] => program::line_alone(Path::new(folder)),
+        ["ledger", sales] => ledger::run(sales.parse::<u64>().expect("a number") / 256, 256),
         ["ledger"] => {
             for size in [1, 32, 256] {
                 ledger::run(100_000u64.min(500 * size) / size, size);

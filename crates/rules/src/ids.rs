@@ -74,6 +74,15 @@ pub const NUMBERS_PER_GENERATION: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestName(pub u128);
 
+impl RequestName {
+    /// 32 hexadecimal digits. Every request gets them, and `{:032x}` takes a thousand instructions.
+    pub fn hex(self) -> [u8; 32] {
+        let bytes = self.0.to_be_bytes();
+        let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+        std::array::from_fn(|i| digit(if i % 2 == 0 { bytes[i / 2] >> 4 } else { bytes[i / 2] & 15 }))
+    }
+}
+
 /// The address whose budget a request spends: IPv4 whole, IPv6 by /64, because one household owns
 /// a whole /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,6 +140,13 @@ pub fn whole(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_in_hex_is_what_the_formatter_writes() {
+        for name in [0, 1, 0xfedc_ba98_7654_3210_0123_4567_89ab_cdef, u128::MAX] {
+            assert_eq!(RequestName(name).hex(), *format!("{name:032x}").as_bytes());
+        }
+    }
 
     #[test]
     fn reservation_ids_have_one_spelling() {

@@ -180,6 +180,9 @@ impl Listening {
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
         let service = Service::new(routes(&self.app));
         let mut server = Server::new(self.acceptor).fuse_config(FuseConfig::default());
+        // Else hyper looks for the end of the connection while a request waits, and takes a new buffer of
+        // 8 KiB for each. What was accepted is finished whoever left, so there is nothing to notice.
+        server.http1_mut().half_close(true);
         if self.app.settings.gateway_key.is_some() {
             server.http1_mut().max_headers(HEADERS_BEHIND_GATEWAY);
         }

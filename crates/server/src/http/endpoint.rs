@@ -85,13 +85,14 @@ impl Endpoint {
         Endpoint { app: app.clone(), route, allow }
     }
 
-    async fn run(&self, request: &mut Request, trace: &str) -> Reply {
+    async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
         let aside = Aside::of(&self.app, request.headers());
         let (dialect, handled) = match Dialect::asked(request.headers(), self.route.speech) {
             Ok(dialect) => (dialect, self.handle(request, dialect, aside.as_ref()).await),
             Err(refusal) => (Dialect::V1_1, Err(refusal.into())),
         };
-        let reply = handled.unwrap_or_else(|refused| respond::refused(&refused, dialect, trace));
+        let reply =
+            handled.unwrap_or_else(|refused| respond::refused(&refused, dialect, trace.to_str().unwrap_or_default()));
         match aside {
             Some(aside) => aside.write(&self.app, reply),
             None => reply,
@@ -139,17 +140,14 @@ impl Handler for Endpoint {
         let trace = trace_id(&self.app, request);
         let reply = self.run(request, &trace).await;
         reply.write(response);
-        if let Ok(trace) = HeaderValue::from_str(&trace) {
-            response.headers_mut().insert(REQUEST_ID, trace);
-        }
+        response.headers_mut().insert(REQUEST_ID, trace);
     }
 }
 
 /// The caller's own id if it can stand in a header and a log line, else one of ours.
-fn trace_id(app: &App, request: &Request) -> String {
-    let given = request.headers().get(REQUEST_ID).and_then(|value| value.to_str().ok());
-    match given {
-        Some(id) if !id.is_empty() && id.len() <= 128 && id.bytes().all(|b| b.is_ascii_graphic()) => id.to_owned(),
-        _ => format!("{:032x}", app.names.next().0),
+fn trace_id(app: &App, request: &Request) -> HeaderValue {
+    match request.headers().get(REQUEST_ID) {
+        Some(id) if !id.is_empty() && id.len() <= 128 && id.as_bytes().iter().all(u8::is_ascii_graphic) => id.clone(),
+        _ => HeaderValue::from_bytes(&app.names.next().hex()).unwrap_or(HeaderValue::from_static("unknown")),
     }
 }

@@ -9,6 +9,7 @@ mod entries;
 mod flusher;
 mod folder;
 mod folding;
+mod many;
 mod queries;
 mod readers;
 mod rooms;

@@ -83,6 +83,71 @@ async fn a_file_of_the_first_version_opens() {
     assert!(findings.iter().all(|finding| finding.holds()), "{findings:?}");
 }
 
+const V4_SQLITE: [&str; 4] = [
+    include_str!("../../src/ledger/sqlite/migrations/V1__core.sql"),
+    include_str!("../../src/ledger/sqlite/migrations/V2__chosen_seats.sql"),
+    include_str!("../../src/ledger/sqlite/migrations/V3__waiting_room.sql"),
+    include_str!("../../src/ledger/sqlite/migrations/V4__holds.sql"),
+];
+
+/// The fourth version made every row of seats and holds that there is; the fifth copies them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_holds_opens() {
+    let (fresh, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
+    let made = rusqlite::Connection::open(database_in(fresh.path())).unwrap();
+    let db = rusqlite::Connection::open(database_in(old.path())).unwrap();
+    let rows = "
+        INSERT INTO ledger (only_row, id) VALUES (1, 'the-old-one');
+        INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, generation, n, \"cursor\",
+                           sold, held, came_back)
+        VALUES (1, 'Old', 5, 2, 'open', 1000, 2000, 3, 6, 3, 1, 1, 1);
+        INSERT INTO history (event, n, what, seat, owner, number, at, hold) VALUES
+            (1, 1, 'created', NULL, NULL, NULL, 1000, NULL), (1, 2, 'reserved', 1, 'alice', 901, 1001, NULL),
+            (1, 3, 'held', 2, 'bob', NULL, 1002, 3), (1, 4, 'cancelled', 2, 'bob', NULL, 1500, 3),
+            (1, 5, 'held', 3, 'carol', NULL, 1600, 5), (1, 6, 'paused', NULL, NULL, NULL, 2000, NULL);
+        INSERT INTO hold (subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at) VALUES
+            (1, 3, 'bob', 'k1', '2', 1002, 1002, 9000000, 'cancelled', 1500),
+            (1, 5, 'carol', 'k2', '3', 1600, 1600, 9000000, 'held', NULL);
+        INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, number, buyer, phone, hold, ends_at)
+        VALUES (1, 1, 5, 'sold', 'alice', 1, 2, 2, 1001, 901, 'Alice', '+821012345678', NULL, NULL),
+               (1, 2, 5, 'free', NULL, NULL, NULL, NULL, 1500, NULL, NULL, NULL, NULL, NULL),
+               (1, 3, 5, 'held', 'carol', 1, 2, 5, 1600, NULL, NULL, NULL, 5, 9000000);";
+    for part in V4_SQLITE.iter().copied().chain([HISTORY_SQLITE, &as_of(4, &made), rows, HALL]) {
+        db.execute_batch(part).unwrap();
+    }
+    let dump = |db: &rusqlite::Connection| -> Vec<String> {
+        ["SELECT * FROM taken ORDER BY event, seat", "SELECT * FROM hold ORDER BY subject, n", "SELECT * FROM seats"]
+            .into_iter()
+            .flat_map(|sql| {
+                let mut statement = db.prepare(sql).unwrap();
+                let columns = statement.column_count();
+                let line = |row: &rusqlite::Row<'_>| {
+                    let values: Vec<_> =
+                        (0..columns).map(|i| row.get_ref(i).map(|value| format!("{value:?}"))).collect();
+                    values.into_iter().collect::<rusqlite::Result<Vec<_>>>().map(|values| values.join(" "))
+                };
+                statement.query_map([], line).unwrap().collect::<rusqlite::Result<Vec<_>>>().unwrap()
+            })
+            .collect()
+    };
+    let before = dump(&db);
+    drop(db);
+    let ledger = Arc::new(SqliteLedger::open(old.path(), surroundings()).unwrap());
+    assert_eq!(before.len(), 3 + 2 + 5);
+    assert_eq!(
+        dump(&rusqlite::Connection::open(database_in(old.path())).unwrap()),
+        before,
+        "nothing was lost on the way"
+    );
+    let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
+    let stand = Stand::new(ledger, door, Arc::new(|_| {}));
+    stand.ledger.raise_generation(EventId(1)).await.unwrap();
+    expect_refusal(&stand.one(EventId(1), stand.choose("dave", 3)).await.unwrap(), &Refusal::SeatTaken).unwrap();
+    let reserved = expect_sale(&stand.one(EventId(1), stand.reserve("dave")).await.unwrap()).unwrap();
+    assert_eq!(reserved.seat, Seat(2));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_of_the_first_version_opens() {
     let (fresh, old) = (Database::fresh().await, Database::bare().await);

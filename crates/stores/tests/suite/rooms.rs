@@ -150,6 +150,12 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("a hold that comes back", "UPDATE hold SET state = 'held', ended_at = NULL, reserved = NULL WHERE n = 3"),
     ("a hold that ends twice", "UPDATE hold SET state = 'cancelled', reserved = NULL WHERE n = 3"),
     ("confirmed behind its end", "UPDATE hold SET state = 'confirmed', ended_at = ends_at, reserved = '9' WHERE n = 2"),
+    ("confirmed as nothing", "UPDATE hold SET state = 'confirmed', ended_at = ends_at - 1 WHERE n = 2"),
+    ("cancelled and yet sold", "UPDATE hold SET state = 'cancelled', ended_at = at, reserved = '9' WHERE n = 2"),
+    ("expired before its end", "UPDATE hold SET state = 'expired', ended_at = ends_at - 1 WHERE n = 2"),
+    ("ended at no time", "UPDATE hold SET state = 'cancelled' WHERE n = 2"),
+    ("ended while it lasts", "UPDATE hold SET ended_at = at WHERE n = 2"),
+    ("a state that is none", "UPDATE hold SET state = 'gone', ended_at = at WHERE n = 2"),
     ("a live hold deleted", "DELETE FROM hold"),
     (
         "a hold that becomes two stays",

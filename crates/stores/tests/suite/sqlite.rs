@@ -135,6 +135,17 @@ fn constraints_have_the_last_word() {
         ),
         ("a held seat with another hold", db.execute("UPDATE taken SET hold = 8 WHERE seat = 3", [])),
         ("a held seat without an end", db.execute("UPDATE taken SET ends_at = NULL WHERE seat = 3", [])),
+        ("a kind that is none", db.execute("UPDATE taken SET kind = 'gone' WHERE seat = 3", [])),
+        ("a sold seat without a number", db.execute("UPDATE taken SET n = NULL WHERE seat = 1", [])),
+        ("a sold seat with an end", db.execute("UPDATE taken SET ends_at = 9 WHERE seat = 1", [])),
+        ("an owner without a unit", db.execute("UPDATE taken SET unit = NULL WHERE seat = 1", [])),
+        ("an owner without a limit", db.execute("UPDATE taken SET unit_limit = NULL WHERE seat = 1", [])),
+        ("a unit of nobody", db.execute("UPDATE taken SET owner = NULL WHERE seat = 1", [])),
+        ("a unit below 1", db.execute("UPDATE taken SET unit = 0 WHERE seat = 1", [])),
+        (
+            "a free seat with an owner",
+            db.execute("UPDATE taken SET kind = 'free', n = NULL, ends_at = NULL, hold = NULL WHERE seat = 3", []),
+        ),
     ];
     for (what, result) in refused {
         assert!(result.is_err(), "{what} was accepted");

@@ -94,7 +94,7 @@ pub fn line(event: EventId) -> [String; 11] {
 
 /// How a request's name is written in a mark.
 pub fn name(name: RequestName) -> String {
-    format!("{:032x}", name.0)
+    name.hex().map(char::from).iter().collect()
 }
 
 #[cfg(test)]

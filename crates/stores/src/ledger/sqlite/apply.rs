@@ -15,6 +15,7 @@ use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
+use super::many::{self, Parameters};
 use super::rows::{self, Halls};
 use super::{entries, queries, seat_holds, trouble};
 use crate::ledger::{Batch, Committed, Holds};
@@ -93,13 +94,12 @@ fn read(conn: &Connection, found: &Event, batch: &Batch, now: Moment) -> Result<
     let (holds, first_end) = seat_holds::known(conn, found, &needs, now)?;
     let mut known = Known { holds, first_end, holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
     entries::read(conn, batch.event, &needs, &mut known, now)?;
-    let mut holdings = conn.prepare_cached(queries::HOLDINGS)?;
-    for user in needs.users {
-        let mine: Vec<_> = holdings.query_map(params![user.as_str(), event], rows::holding)?.collect::<Result<_>>()?;
-        if !mine.is_empty() {
-            known.holdings.insert(user.clone(), mine);
-        }
-    }
+    let owner = |row: &mut Parameters<'_, '_>, user: &&User| row.give(user.as_str());
+    many::HOLDINGS.find(conn, &needs.users, event, owner, |row| {
+        let user = User::stored(row.get_ref(4)?.as_str()?);
+        known.holdings.entry(user).or_default().push(rows::holding(row)?);
+        Ok(())
+    })?;
     if !needs.keys.is_empty() {
         let mut answer = conn.prepare_cached(queries::ANSWER)?;
         for (user, key) in needs.keys {
@@ -170,32 +170,27 @@ fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writ
     }
     let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
     for sale in &writes.resold {
-        bind_sale(&mut resell, id, sale)?;
+        give_sale(&mut Parameters::of(&mut resell), id, sale)?;
         exactly_one(resell.raw_execute()?)?;
     }
-    let mut sell = conn.prepare_cached(queries::SELL_SEAT)?;
     let hall_seats = before.seat_count();
-    for sale in &writes.sold {
-        bind_sale(&mut sell, id, sale)?;
-        sell.raw_bind_parameter(11, hall_seats)?;
-        sell.raw_execute()?;
-    }
+    many::SELL_SEATS.insert(conn, &writes.sold, |row, sale| {
+        give_sale(row, id, sale)?;
+        row.give(hall_seats)
+    })?;
     seat_holds::write(conn, id, hall_seats, writes)?;
     entries::write(conn, id, writes)?;
-    let mut append = conn.prepare_cached(queries::APPEND_HISTORY)?;
-    for entry in &writes.history {
-        append.execute(params![
-            id.0,
-            entry.n as i64,
-            entry.what.as_str(),
-            entry.seat.map(|s| s.0),
-            entry.owner.as_ref().map(User::as_str),
-            entry.by_admin,
-            entry.number.map(|n| n.0 as i64),
-            entry.at.0,
-            entry.hold.map(|n| n as i64),
-        ])?;
-    }
+    many::APPEND_HISTORY.insert(conn, &writes.history, |row, entry| {
+        row.give(id.0)?;
+        row.give(entry.n as i64)?;
+        row.give(entry.what.as_str())?;
+        row.give(entry.seat.map(|s| s.0))?;
+        row.give(entry.owner.as_ref().map(User::as_str))?;
+        row.give(entry.by_admin)?;
+        row.give(entry.number.map(|n| n.0 as i64))?;
+        row.give(entry.at.0)?;
+        row.give(entry.hold.map(|n| n as i64))
+    })?;
     keep_answers(conn, id.0, &writes.answers)?;
     if before.hold_ttl_ms != after.hold_ttl_ms {
         conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
@@ -245,19 +240,19 @@ pub fn keep_answers(conn: &Connection, subject: i64, answers: &[NewAnswer]) -> R
     Ok(())
 }
 
-/// Parameters 1 to 10 of both statements that sell.
-fn bind_sale(statement: &mut rusqlite::CachedStatement<'_>, id: EventId, sale: &Sale) -> Result<()> {
+/// The first ten parameters of both statements that sell.
+fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<()> {
     let owner = sale.owner.as_ref();
-    statement.raw_bind_parameter(1, id.0)?;
-    statement.raw_bind_parameter(2, sale.seat.0)?;
-    statement.raw_bind_parameter(3, owner.map(|o| o.user.as_str()))?;
-    statement.raw_bind_parameter(4, owner.map(|o| o.unit))?;
-    statement.raw_bind_parameter(5, owner.map(|o| o.limit))?;
-    statement.raw_bind_parameter(6, sale.n as i64)?;
-    statement.raw_bind_parameter(7, sale.at.0)?;
-    statement.raw_bind_parameter(8, sale.number.map(|n| n.0 as i64))?;
-    statement.raw_bind_parameter(9, sale.buyer_name.as_deref())?;
-    statement.raw_bind_parameter(10, sale.phone.as_deref())
+    row.give(id.0)?;
+    row.give(sale.seat.0)?;
+    row.give(owner.map(|o| o.user.as_str()))?;
+    row.give(owner.map(|o| o.unit))?;
+    row.give(owner.map(|o| o.limit))?;
+    row.give(sale.n as i64)?;
+    row.give(sale.at.0)?;
+    row.give(sale.number.map(|n| n.0 as i64))?;
+    row.give(sale.buyer_name.as_deref())?;
+    row.give(sale.phone.as_deref())
 }
 
 /// A guarded write that hit anything but its one row means that the rules and the rows disagree.

@@ -1,2 +1,3 @@
-INSERT INTO history (event, n, what, seat, owner, by_admin, number, at, hold)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+-- FAIL leaves going back to the transaction, as in sell_seat.
+INSERT OR FAIL INTO history (event, n, what, seat, owner, by_admin, number, at, hold)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

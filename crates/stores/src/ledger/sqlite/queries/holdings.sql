@@ -1,2 +1,4 @@
--- What one user has in one event: one probe of taken_owner, at most `limit` rows.
-SELECT seat, n, unit, at FROM taken INDEXED BY taken_owner WHERE owner = ?1 AND event = ?2
+-- What users have in one event: one probe of taken_owner each, at most `limit` rows.
+WITH wanted (owner) AS (VALUES (?))
+SELECT seat, n, unit, at, wanted.owner
+FROM wanted CROSS JOIN taken INDEXED BY taken_owner ON taken.owner = wanted.owner AND event = ?

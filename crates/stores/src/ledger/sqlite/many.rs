@@ -1,0 +1,97 @@
+//! One statement for many rows: to start a statement, open its cursors and end it costs SQLite as much
+//! as a row does.
+
+use std::sync::LazyLock;
+
+use rusqlite::{CachedStatement, Connection, Result, Row, ToSql};
+
+use super::queries;
+
+/// So many rows at once, as often as there are; then the next size for the rest.
+const SIZES: [usize; 3] = [64, 8, 1];
+
+pub static SELL_SEATS: Many = Many(LazyLock::new(|| texts(queries::SELL_SEAT)));
+pub static APPEND_HISTORY: Many = Many(LazyLock::new(|| texts(queries::APPEND_HISTORY)));
+pub static HOLDINGS: Many = Many(LazyLock::new(|| texts(queries::HOLDINGS)));
+
+/// A statement in each size.
+pub struct Many(LazyLock<[String; SIZES.len()]>);
+
+/// Made of the statement for one row, `VALUES (?, ...)`. All its parameters are plain `?`.
+fn texts(single: &str) -> [String; SIZES.len()] {
+    let cut = single.split_once("VALUES (").and_then(|(head, rest)| Some((head, rest.split_once(')')?)));
+    let (head, (row, tail)) = cut.unwrap_or_else(|| panic!("no row of values in {single}"));
+    SIZES.map(|size| format!("{head}VALUES {}{tail}", vec![format!("({row})"); size].join(", ")))
+}
+
+/// The parameters of a statement, given one after the other.
+pub struct Parameters<'s, 'c> {
+    statement: &'s mut CachedStatement<'c>,
+    given: usize,
+}
+
+impl<'s, 'c> Parameters<'s, 'c> {
+    pub fn of(statement: &'s mut CachedStatement<'c>) -> Parameters<'s, 'c> {
+        Parameters { statement, given: 0 }
+    }
+
+    pub fn give(&mut self, value: impl ToSql) -> Result<()> {
+        self.given += 1;
+        self.statement.raw_bind_parameter(self.given, value)
+    }
+}
+
+impl Many {
+    /// Inserts a row for each. On an error some rows are there and others are not: the caller goes back to
+    /// where its transaction or savepoint began.
+    pub fn insert<T>(
+        &self,
+        conn: &Connection,
+        all: &[T],
+        row: impl Fn(&mut Parameters<'_, '_>, &T) -> Result<()>,
+    ) -> Result<()> {
+        self.each(conn, all, row, |statement| statement.raw_execute().map(drop))
+    }
+
+    /// The rows found for all, with `last` as the parameter behind them.
+    pub fn find<T>(
+        &self,
+        conn: &Connection,
+        all: &[T],
+        last: impl ToSql + Copy,
+        row: impl Fn(&mut Parameters<'_, '_>, &T) -> Result<()>,
+        mut found: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.each(conn, all, row, |statement| {
+            let behind = statement.parameter_count();
+            statement.raw_bind_parameter(behind, last)?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                found(row)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn each<T>(
+        &self,
+        conn: &Connection,
+        mut all: &[T],
+        row: impl Fn(&mut Parameters<'_, '_>, &T) -> Result<()>,
+        mut run: impl FnMut(&mut CachedStatement<'_>) -> Result<()>,
+    ) -> Result<()> {
+        for (size, text) in SIZES.into_iter().zip(&*self.0) {
+            if all.len() < size {
+                continue;
+            }
+            let mut statement = conn.prepare_cached(text)?;
+            while let Some((now, rest)) = all.split_at_checked(size) {
+                let mut parameters = Parameters::of(&mut statement);
+                now.iter().try_for_each(|one| row(&mut parameters, one))?;
+                run(&mut statement)?;
+                all = rest;
+            }
+        }
+        Ok(())
+    }
+}

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::{try_join, try_join_all};
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
 use rules::entries::{Moved, Room};
 use rules::event::State;
@@ -192,11 +193,9 @@ impl Door for RedisDoor {
     fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move {
             let (first, rest) = ended.split_at(ended.len().min(CALL_MOST));
-            inner.settle(event, left.as_ref(), first).await?;
-            for some in rest.chunks(CALL_MOST) {
-                inner.settle(event, None, some).await?;
-            }
-            Ok(())
+            // Answers wait for this, so the calls go out together.
+            let others = rest.chunks(CALL_MOST).map(|some| inner.settle(event, None, some));
+            try_join(inner.settle(event, left.as_ref(), first), try_join_all(others)).await.map(drop)
         })
     }
 

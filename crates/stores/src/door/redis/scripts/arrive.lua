@@ -62,26 +62,31 @@ local function spent(key)
     return nil
 end
 
-local function asking(key, name)
-    local mark = redis.call('GET', key)
-    if not mark then return false end
-    local owner, ends = string.match(mark, '^(%S+) (%-?%d+)$')
-    return owner ~= name and tonumber(ends) > now
+-- Marks the user, unless another request of theirs is running. Most users have no mark: that takes one
+-- call. One's own mark is no obstacle, and neither is one that has ended and waits to be collected.
+-- What all marks share is written as text once: a number would be, digit by digit, at every call.
+local call, mark_end, garbage = redis.call, string.format(' %d', now + mark_ms), string.format('%d', mark_ms + GARBAGE_MS)
+local function marked(key, name)
+    if call('SET', key, name .. mark_end, 'NX', 'PX', garbage) then return true end
+    local owner, ends = string.match(call('GET', key), '^(%S+) (%-?%d+)$')
+    if owner ~= name and tonumber(ends) > now then return false end
+    call('SET', key, name .. mark_end, 'PX', garbage)
+    return true
 end
 
-local reply = {}
+local reply, numbers = {}, 0
 for i = 1, count do
     local user_key, address_key, name = KEYS[1 + 2 * i], KEYS[2 + 2 * i], ARGV[6 + i]
     local wait = spent(address_key)
     if wait then
         reply[2 * i - 1], reply[2 * i] = 2, wait
-    elseif name ~= '' and asking(user_key, name) then
+    elseif name ~= '' and not marked(user_key, name) then
         reply[2 * i - 1], reply[2 * i] = 3, 1
     else
-        if name ~= '' then
-            redis.call('SET', user_key, name .. ' ' .. string.format('%d', now + mark_ms), 'PX', mark_ms + GARBAGE_MS)
-        end
-        reply[2 * i - 1], reply[2 * i] = 1, base + redis.call('INCR', KEYS[2])
+        numbers = numbers + 1
+        reply[2 * i - 1], reply[2 * i] = 1, base + given + numbers
     end
 end
+-- Last: if anything above fails, nobody is told a number.
+if numbers > 0 then redis.call('INCRBY', KEYS[2], numbers) end
 return reply

@@ -15,13 +15,15 @@
 
 local DAY_MS = 86400000
 
-local ended = 0
-for i = 2, #KEYS do
-    local mark = redis.call('GET', KEYS[i])
-    if mark and string.match(mark, '^(%S+)') == ARGV[6 + i] then
-        redis.call('DEL', KEYS[i])
-        ended = ended + 1
+local own, sub = {}, string.sub
+if #KEYS > 1 then
+    local marks = redis.call('MGET', unpack(KEYS, 2))
+    for i = 2, #KEYS do
+        local mark, name = marks[i - 1], ARGV[6 + i]
+        -- All names are of one length, so none is the beginning of another.
+        if mark and sub(mark, 1, #name) == name then own[#own + 1] = KEYS[i] end
     end
+    if #own > 0 then redis.call('DEL', unpack(own)) end
 end
 
 if ARGV[2] ~= '' then
@@ -38,4 +40,4 @@ if ARGV[2] ~= '' then
             ARGV[2], ARGV[3], ARGV[4], ARGV[6]))
     end
 end
-return ended
+return #own

@@ -1,6 +1,7 @@
 //! What the door decides: is this user already asking, is the address's budget spent, and which
 //! number does the request get. The Redis script `arrive.lua` says the same in Lua.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use crate::ids::{Address, NUMBERS_PER_GENERATION, Number, RequestName, User};
@@ -93,10 +94,13 @@ impl Arrivals {
         }
         if let Some(user) = arrival.user.as_ref().filter(|_| !arrival.keyed) {
             // One's own mark is no obstacle: a call whose answer was lost is made again.
-            if self.marks.get(user).is_some_and(|mark| mark.end > now && mark.name != arrival.name) {
-                return Arrived::AlreadyAsking { retry_after: ASK_AGAIN_S };
-            }
-            self.marks.insert(user.clone(), Mark { name: arrival.name, end: now.plus_ms(MARK_MS) });
+            let new = Mark { name: arrival.name, end: now.plus_ms(MARK_MS) };
+            match self.marks.entry(user.clone()) {
+                Entry::Occupied(known) if known.get().end > now && known.get().name != arrival.name => {
+                    return Arrived::AlreadyAsking { retry_after: ASK_AGAIN_S };
+                }
+                mark => mark.insert_entry(new),
+            };
         }
         self.counter += 1;
         if self.counter >= NUMBERS_PER_GENERATION {
@@ -107,8 +111,11 @@ impl Arrivals {
 
     /// Takes the mark away if it is still that request's own.
     pub fn release(&mut self, user: &User, name: RequestName) {
-        if self.marks.get(user).is_some_and(|mark| mark.name == name) {
-            self.marks.remove(user);
+        // Nearly always it is; so it is looked for once, and put back if it is not.
+        if let Some((user, mark)) = self.marks.remove_entry(user)
+            && mark.name != name
+        {
+            self.marks.insert(user, mark);
         }
     }
 

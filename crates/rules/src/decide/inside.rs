@@ -28,8 +28,11 @@ impl Session {
 
     /// Whoever has all they may have does not need their entry any more.
     pub(super) fn entry_served(&mut self, user: &User) {
+        if self.event.room.is_none() {
+            return;
+        }
         let mine = self.holdings.get(user).map_or(0, Vec::len);
-        if self.event.room.is_some() && mine >= self.event.max_per_user as usize {
+        if mine >= self.event.max_per_user as usize {
             self.end_entry(user);
         }
     }

@@ -114,6 +114,7 @@ impl SqliteLedger {
         let (flusher, durable) = Flusher::open(&database, fatal.clone())
             .map_err(|e| NotOpened(format!("the database's log cannot be opened: {e}")))?;
         let (folding, folder) = folding::open(&database, fatal.clone())?;
+        let log_pages = folding::measured(&mut conn)?;
         let (written, flushing) = mpsc::channel();
         let writer = Writer {
             conn,
@@ -124,7 +125,8 @@ impl SqliteLedger {
             durable: durable.clone(),
             written,
             folding,
-            unfolded_rows: 1,
+            log_pages,
+            unfolded: true,
         };
         let claimed = Arc::new(claimed);
         let held = (claimed.clone(), claimed.clone(), claimed.clone());

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, Result};
 
 use super::flusher::Fatal;
@@ -39,6 +40,17 @@ pub fn open(database: &Path, fatal: Arc<Fatal>) -> Result<(Folding, LogFolder)> 
     let (sender, wanted) = mpsc::channel();
     let state = Arc::new(AtomicU8::new(IDLE));
     Ok((Folding { state: state.clone(), wanted: sender }, LogFolder { conn, state, wanted, fatal }))
+}
+
+/// Keeps count of the pages of this connection's log: small transactions write more of them than rows.
+pub fn measured(conn: &mut Connection) -> Result<Arc<AtomicUsize>> {
+    let pages = Arc::new(AtomicUsize::new(0));
+    let newest = pages.clone();
+    conn.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+        newest.store(pages.unsigned_abs() as usize, Ordering::Relaxed);
+        Ok(())
+    }))?;
+    Ok(pages)
 }
 
 impl Folding {

@@ -2,6 +2,7 @@
 //! (group commit); the flusher makes it durable while the next one is decided.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -86,8 +87,8 @@ enum Care {
 }
 
 const GROUP_MOST: usize = 64;
-/// The log is folded into the database after so many changed rows, or when nobody asks.
-const CHECKPOINT_ROWS: u64 = 65_536;
+/// The log is folded into the database at so many pages (96 MiB), or when nobody asks.
+const LOG_PAGES: usize = 24_576;
 const IDLE: Duration = Duration::from_secs(1);
 
 pub struct Writer {
@@ -100,7 +101,10 @@ pub struct Writer {
     pub durable: Durable,
     pub written: Sender<Written>,
     pub folding: Folding,
-    pub unfolded_rows: u64,
+    /// How long the log is, as of the newest commit.
+    pub log_pages: Arc<AtomicUsize>,
+    /// Something of the log is not in the database yet.
+    pub unfolded: bool,
 }
 
 impl Writer {
@@ -114,7 +118,7 @@ impl Writer {
                         self.fold_wholly();
                     }
                     self.group(group);
-                    if self.unfolded_rows >= CHECKPOINT_ROWS && self.folding.nearly() {
+                    if self.log_pages.load(Ordering::Relaxed) >= LOG_PAGES && self.folding.nearly() {
                         self.fold();
                     }
                 }
@@ -163,7 +167,7 @@ impl Writer {
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
-        self.unfolded_rows += self.conn.total_changes() - before;
+        self.unfolded |= self.conn.total_changes() != before;
         result
     }
 
@@ -233,12 +237,11 @@ impl Writer {
     /// Folds what is left of the log into the database file. Readers may stop it half way; it goes
     /// on next time.
     fn fold(&mut self) {
-        if self.unfolded_rows == 0 || self.fatal.dead() {
+        if !self.unfolded || self.fatal.dead() {
             return;
         }
         match folding::fold(&self.conn) {
-            Ok(wholly) if wholly => self.unfolded_rows = 0,
-            Ok(_) => {}
+            Ok(wholly) => self.unfolded = !wholly,
             Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
             Err(error) => tracing::warn!(%error, "the log could not be folded"),
         }

@@ -100,8 +100,8 @@ async fn two_poisonous_requests_of_500_fail_alone() {
 }
 
 /// Bob holds seat 3.
-const HELD: &str = "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, hold, ends_at)
-                    VALUES (1, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)";
+const HELD: &str = "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, hold, ends_at)
+                    VALUES (1, 3, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)";
 
 /// The constraints alone forbid it, whatever the code above them does.
 #[tokio::test(flavor = "multi_thread")]
@@ -114,8 +114,8 @@ async fn constraints_have_the_last_word() {
     db.batch_execute(event).await.unwrap();
     let sell = |seat: u32, owner: &str, unit: u32, limit: u32| {
         format!(
-            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
-             VALUES (1, {seat}, 'sold', '{owner}', {unit}, {limit}, 1, 0)"
+            "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, {seat}, 3, 'sold', '{owner}', {unit}, {limit}, 1, 0)"
         )
     };
     db.batch_execute(&sell(1, "alice", 1, 2)).await.unwrap();
@@ -124,6 +124,12 @@ async fn constraints_have_the_last_word() {
         ("the same unit twice", sell(2, "alice", 1, 2)),
         ("a unit beyond the limit", sell(2, "alice", 3, 2)),
         ("a seat outside the hall", sell(4, "carol", 1, 2)),
+        (
+            "a seat of no hall",
+            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, 2, 'sold', 'carol', 1, 2, 1, 0)"
+                .into(),
+        ),
         ("a sold seat given to another", "UPDATE taken SET owner = 'bob' WHERE seat = 1".into()),
         ("a seat's row deleted", "DELETE FROM taken".into()),
         ("every row deleted", "TRUNCATE taken".into()),
@@ -132,7 +138,8 @@ async fn constraints_have_the_last_word() {
         ("a sold seat held", "UPDATE taken SET kind = 'held', hold = 9, ends_at = 9 WHERE seat = 1".into()),
         (
             "a held seat of nobody",
-            "INSERT INTO taken (event, seat, kind, n, at, hold, ends_at) VALUES (1, 2, 'held', 1, 0, 1, 9)".into(),
+            "INSERT INTO taken (event, seat, hall_seats, kind, n, at, hold, ends_at) VALUES (1, 2, 3, 'held', 1, 0, 1, 9)"
+                .into(),
         ),
         (
             "a held seat sold to another",

@@ -254,6 +254,27 @@ async fn refusals_take_no_lock() {
     assert_eq!(again.seat, Seat(1));
 }
 
+/// What another server did to the seats is seen, although this one believes them to be in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn seats_taken_out_of_order_elsewhere_are_seen() {
+    let kept = fresh().await;
+    let elsewhere = stand_on(&kept.database).await;
+    let event = kept.stand.event(6, 1).await.unwrap().id;
+    let reserve = async |user| expect_sale(&kept.stand.one(event, kept.stand.reserve(user)).await.unwrap()).unwrap();
+    assert_eq!(reserve("a").await.seat, Seat(1));
+    let third = elsewhere.one(event, elsewhere.choose("b", 3)).await.unwrap();
+    assert_eq!(expect_sale(&third).unwrap().seat, Seat(3));
+    assert_eq!(reserve("c").await.seat, Seat(2));
+    assert_eq!(reserve("d").await.seat, Seat(4));
+    let mine = kept.stand.ledger.reservations_in(event, None, 10).await.unwrap();
+    elsewhere.one(event, elsewhere.cancel("c", mine[1].sale.n)).await.unwrap();
+    for (user, seat) in [("e", 2), ("f", 5), ("g", 6)] {
+        assert_eq!(reserve(user).await.seat, Seat(seat));
+    }
+    let late = kept.stand.one(event, kept.stand.reserve("h")).await.unwrap();
+    assert_eq!(refusal(&late), Some(&Refusal::SoldOut));
+}
+
 /// A waiter that leaves neither stops its batch nor leaves a transaction open.
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_waiters_leave_nothing_open() {

@@ -5,7 +5,8 @@ use std::pin::Pin;
 
 use futures_util::future::try_join_all;
 use rules::decide::{NewAnswer, Writes};
-use rules::event::Event;
+use rules::entries::Room;
+use rules::event::{Event, State};
 use rules::history::Entry;
 use rules::ids::User;
 use rules::seats::Sale;
@@ -25,6 +26,7 @@ pub struct Writer {
     append_history: Statement,
     keep_answers: Statement,
     forget_answers: Statement,
+    amend_event: Statement,
     move_counts: Statement,
     entries: entries::Writer,
 }
@@ -60,6 +62,7 @@ impl Writer {
             append_history: session.prepared(queries::APPEND_HISTORY).await?,
             keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
             forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
+            amend_event: session.prepared(queries::AMEND_EVENT).await?,
             move_counts: session.prepared(queries::MOVE_COUNTS).await?,
             entries: entries::Writer::prepare(session).await?,
         })
@@ -69,7 +72,7 @@ impl Writer {
     pub async fn write(&self, session: &Session, page: &Page<'_>) -> Result<(), Error> {
         let Page { before, after, writes, now, .. } = page;
         let id = before.id.0;
-        let mut sent: Vec<Sent<'_>> = Vec::with_capacity(7);
+        let mut sent: Vec<Sent<'_>> = Vec::with_capacity(8);
         if !writes.freed.is_empty() {
             let seats: Vec<i32> = writes.freed.iter().map(|f| f.seat.0 as i32).collect();
             let numbers: Vec<i64> = writes.freed.iter().map(|f| f.n as i64).collect();
@@ -99,6 +102,9 @@ impl Writer {
             )));
             let old = now.0 - page.key_ttl_ms;
             sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
+        }
+        if settings(before) != settings(after) {
+            sent.push(Box::pin(self.amend(session, after)));
         }
         sent.push(Box::pin(self.move_counts(session, before, after, *now)));
         try_join_all(sent).await.map(|_| ())
@@ -130,19 +136,10 @@ impl Writer {
         execute(session, &self.append_history, &row).await
     }
 
-    async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
-        let counts = after.counts;
+    async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
         let (most, [ttl, age, idle]) = entries::room(after.room.as_ref());
-        let row: [&(dyn ToSql + Sync); 19] = [
-            &before.id.0,
-            &(before.counts.n as i64),
-            &(counts.n as i64),
-            &(counts.cursor as i32),
-            &(counts.sold as i32),
-            &(counts.held as i32),
-            &(counts.came_back as i32),
-            &(counts.inside as i32),
-            &now.0,
+        let row: [&(dyn ToSql + Sync); 11] = [
+            &after.id.0,
             &&*after.name,
             &(after.max_per_user as i32),
             &after.opens_at.map(|m| m.0),
@@ -154,8 +151,30 @@ impl Writer {
             &idle,
             &after.hold_ttl_ms,
         ];
+        execute(session, &self.amend_event, &row).await
+    }
+
+    async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
+        let counts = after.counts;
+        let row: [&(dyn ToSql + Sync); 9] = [
+            &before.id.0,
+            &(before.counts.n as i64),
+            &(counts.n as i64),
+            &(counts.cursor as i32),
+            &(counts.sold as i32),
+            &(counts.held as i32),
+            &(counts.came_back as i32),
+            &(counts.inside as i32),
+            &now.0,
+        ];
         execute(session, &self.move_counts, &row).await
     }
+}
+
+/// What an operator changes, and a sale does not.
+fn settings(event: &Event) -> (&str, u32, Option<Moment>, State, bool, Option<&Room>, Option<i64>) {
+    let Event { name, max_per_user, opens_at, state, deleted, room, hold_ttl_ms, .. } = event;
+    (name, *max_per_user, *opens_at, *state, *deleted, room.as_ref(), *hold_ttl_ms)
 }
 
 /// Each with its subject.

@@ -275,6 +275,38 @@ async fn seats_taken_out_of_order_elsewhere_are_seen() {
     assert_eq!(refusal(&late), Some(&Refusal::SoldOut));
 }
 
+/// Sales note themselves, the rest of a batch is noted beside them: every number once, and one row of each
+/// batch names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mixed_batch_is_noted_once() {
+    let kept = fresh().await;
+    let stand = &kept.stand;
+    let event = stand.event(5, 1).await.unwrap().id;
+    let first = expect_sale(&stand.one(event, stand.reserve("a")).await.unwrap()).unwrap();
+    let by_admin = stand.operate(stand.choose("nobody", 5).action);
+    let mixed = [stand.reserve("b"), stand.choose("c", 4), by_admin, stand.cancel("a", first.reservation.n)];
+    stand.commit(event, mixed.to_vec()).await.unwrap();
+    let db = kept.database.connect().await;
+    let rows = db.query("SELECT n, what, seat, owner, by_admin, batch IS NOT NULL FROM history ORDER BY n", &[]);
+    let noted: Vec<String> = rows.await.unwrap().iter().map(history_row).collect();
+    let wanted = [
+        "1 created - - true false",
+        "2 reserved 1 a false true",
+        "3 cancelled 1 a false true",
+        "4 reserved 5 - true false",
+        "5 reserved 1 b false false",
+        "6 reserved 4 c false false",
+    ];
+    assert_eq!(noted, wanted);
+}
+
+fn history_row(row: &tokio_postgres::Row) -> String {
+    let (n, what, by_admin, named): (i64, &str, bool, bool) = (row.get(0), row.get(1), row.get(4), row.get(5));
+    let seat = row.get::<_, Option<i32>>(2).map_or("-".to_owned(), |seat| seat.to_string());
+    let owner = row.get::<_, Option<&str>>(3).unwrap_or("-");
+    format!("{n} {what} {seat} {owner} {by_admin} {named}")
+}
+
 /// A waiter that leaves neither stops its batch nor leaves a transaction open.
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_waiters_leave_nothing_open() {

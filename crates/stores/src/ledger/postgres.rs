@@ -69,6 +69,8 @@ struct Hint {
     finished: bool,
     /// Something was on hold: holds are read in the first round trip.
     holds: bool,
+    /// Seats had come back, or were chosen out of order: so are they.
+    stock: bool,
 }
 
 /// What the ledger is given from outside.
@@ -215,7 +217,7 @@ impl Inner {
 
     fn learn(&self, event: &Event) {
         let finished = event.remaining() == 0 || event.shut(self.clock.now()).is_some();
-        let hint = Hint { finished, holds: event.counts.held > 0 };
+        let hint = Hint { finished, holds: event.counts.held > 0, stock: !known::in_order(event) };
         self.hints.lock().unwrap_or_else(|p| p.into_inner()).insert(event.id, hint);
     }
 

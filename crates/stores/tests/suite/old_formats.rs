@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use rules::arrive::Budget;
+use rules::command::{Action, Command};
+use rules::holds::Ask;
 use rules::ids::{EventId, Seat};
 use rules::outcome::Refusal;
+use rules::subject::RoomTypeId;
 use rules::time::{Clock, Moment};
+use stores::conformance::hotel::{Hotel, expect_confirmed};
 use stores::conformance::{Stand, expect_refusal, expect_sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in, verify};
@@ -58,7 +62,7 @@ fn as_of(version: u32, fresh: &rusqlite::Connection) -> String {
     (1..=version).map(row).collect()
 }
 
-const HISTORY_SQLITE: &str = "CREATE TABLE refinery_schema_history
+const MIGRATIONS: &str = "CREATE TABLE refinery_schema_history
     (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255));";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,7 +75,7 @@ async fn a_file_of_the_first_version_opens() {
     let taken = "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, number) VALUES
         (1, 1, 5, 'sold', 'alice', 1, 1, 2, 1001, 901), (1, 2, 5, 'free', NULL, NULL, NULL, NULL, 2000, NULL),
         (1, 3, 5, 'sold', 'carol', 1, 1, 4, 1003, 903);";
-    for part in [tables, HISTORY_SQLITE, &list, ROWS, taken, HALL] {
+    for part in [tables, MIGRATIONS, &list, ROWS, taken, HALL] {
         db.execute_batch(part).unwrap();
     }
     drop(db);
@@ -113,7 +117,7 @@ async fn a_file_with_holds_opens() {
         VALUES (1, 1, 5, 'sold', 'alice', 1, 2, 2, 1001, 901, 'Alice', '+821012345678', NULL, NULL),
                (1, 2, 5, 'free', NULL, NULL, NULL, NULL, 1500, NULL, NULL, NULL, NULL, NULL),
                (1, 3, 5, 'held', 'carol', 1, 2, 5, 1600, NULL, NULL, NULL, 5, 9000000);";
-    for part in V4_SQLITE.iter().copied().chain([HISTORY_SQLITE, &as_of(4, &made), rows, HALL]) {
+    for part in V4_SQLITE.iter().copied().chain([MIGRATIONS, &as_of(4, &made), rows, HALL]) {
         db.execute_batch(part).unwrap();
     }
     let dump = |db: &rusqlite::Connection| -> Vec<String> {
@@ -148,25 +152,96 @@ async fn a_file_with_holds_opens() {
     assert_eq!(reserved.seat, Seat(2));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_the_first_version_opens() {
+/// The same for a database.
+async fn database_as_of(version: i32) -> Database {
+    const TABLES: [&str; 4] = [
+        include_str!("../../src/ledger/postgres/migrations/V1__core.sql"),
+        include_str!("../../src/ledger/postgres/migrations/V2__chosen_seats.sql"),
+        include_str!("../../src/ledger/postgres/migrations/V3__waiting_room.sql"),
+        include_str!("../../src/ledger/postgres/migrations/V4__holds.sql"),
+    ];
     let (fresh, old) = (Database::fresh().await, Database::bare().await);
-    let sql = "SELECT name, applied_on, checksum FROM refinery_schema_history WHERE version = 1";
-    let first = fresh.connect().await.query_one(sql, &[]).await.unwrap();
-    let (name, on, sum): (String, String, String) = (first.get(0), first.get(1), first.get(2));
-    let list = format!("{HISTORY_SQLITE} INSERT INTO refinery_schema_history VALUES (1, '{name}', '{on}', '{sum}')");
     let db = old.connect().await;
-    let tables = include_str!("../../src/ledger/postgres/migrations/V1__core.sql");
-    let taken = "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, number) VALUES
-        (1, 1, 'sold', 'alice', 1, 1, 2, 1001, 901), (1, 2, 'free', NULL, NULL, NULL, NULL, 2000, NULL),
-        (1, 3, 'sold', 'carol', 1, 1, 4, 1003, 903)";
-    for part in [tables, &list, ROWS, taken, HALL] {
-        db.batch_execute(part).await.unwrap();
+    db.batch_execute(MIGRATIONS).await.unwrap();
+    let sql = "SELECT name, applied_on, checksum FROM refinery_schema_history WHERE version = $1";
+    let known = fresh.connect().await;
+    for (v, tables) in (1..=version).zip(TABLES) {
+        db.batch_execute(tables).await.unwrap();
+        let row = known.query_one(sql, &[&v]).await.unwrap();
+        let (name, on, sum): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+        let row = format!("INSERT INTO refinery_schema_history VALUES ({v}, '{name}', '{on}', '{sum}')");
+        db.batch_execute(&row).await.unwrap();
     }
+    old
+}
+
+/// Opened by this version.
+async fn opened(old: &Database) -> Stand {
     let ledger = database::ledger(&old.url, Default::default());
     ledger.prepare().await.unwrap();
     let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
-    goes_on(&Stand::new(Arc::new(ledger), door, Arc::new(|_| {}))).await;
-    let (_, findings) = stores::ledger::postgres::verify(&old.url).await.unwrap();
+    Stand::new(Arc::new(ledger), door, Arc::new(|_| {}))
+}
+
+async fn sound(database: &Database) {
+    let (_, findings) = stores::ledger::postgres::verify(&database.url).await.unwrap();
     assert!(findings.iter().all(|finding| finding.holds()), "{findings:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_the_first_version_opens() {
+    let old = database_as_of(1).await;
+    for part in [ROWS, TAKEN, HALL] {
+        old.connect().await.batch_execute(part).await.unwrap();
+    }
+    goes_on(&opened(&old).await).await;
+    sound(&old).await;
+}
+
+const TAKEN: &str = "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, number) VALUES
+    (1, 1, 'sold', 'alice', 1, 1, 2, 1001, 901), (1, 2, 'free', NULL, NULL, NULL, NULL, 2000, NULL),
+    (1, 3, 'sold', 'carol', 1, 1, 4, 1003, 903)";
+
+/// Dave holds seat 4 behind the cursor; Erin two nights of a room type with two rooms.
+const HOLDS: &str = "
+    INSERT INTO history (event, n, what, seat, owner, at, hold) VALUES (1, 6, 'held', 4, 'dave', 3000, 6);
+    INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, hold, ends_at)
+    VALUES (1, 4, 'held', 'dave', 1, 1, 6, 3000, 6, 9000000000000);
+    UPDATE event SET n = 6, held = 1;
+    INSERT INTO room_type (id, name, time_zone, total, created_at, changed_at, n)
+    VALUES (1, 'Double', 'Asia/Seoul', 2, 1000, 2000, 2);
+    INSERT INTO history (event, n, what, owner, at, hold, check_in, check_out) VALUES
+        (-1, 1, 'created', NULL, 1000, NULL, NULL, NULL), (-1, 2, 'held', 'erin', 2000, 2, 20811, 20813);
+    INSERT INTO night (room_type, day, total, held) VALUES (1, 20811, 2, 1), (1, 20812, 2, 1);
+    INSERT INTO hold (subject, n, owner, key, stock, check_in, check_out, first_at, at, ends_at, state) VALUES
+        (1, 6, 'dave', 'k-dave', '4', NULL, NULL, 3000, 3000, 9000000000000, 'held'),
+        (-1, 2, 'erin', 'k-erin', '2026-12-24/2026-12-26', 20811, 20813, 2000, 2000, 9000000000000, 'held');
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_the_fourth_version_opens_with_its_holds() {
+    let old = database_as_of(4).await;
+    let db = old.connect().await;
+    // Seats that came back are counted since the second version.
+    let rows = ROWS.replace("sold)", "sold, came_back)").replace("5, 3, 2)", "5, 3, 2, 1)");
+    for part in [&rows, TAKEN, HALL, HOLDS] {
+        db.batch_execute(part).await.unwrap();
+    }
+    let stand = opened(&old).await;
+    let halls = db.query("SELECT DISTINCT hall_seats FROM taken", &[]).await.unwrap();
+    assert_eq!(halls.iter().map(|row| row.get(0)).collect::<Vec<i32>>(), [5]);
+    sound(&old).await;
+    let (event, hotel) = (EventId(1), Hotel { stand: stand.clone(), id: RoomTypeId(1), terms: Default::default() });
+    let pay = Action::OnHold { n: 6, ask: Ask::Confirm };
+    let paid = Command { number: None, action: pay, ..stand.reserve("dave") };
+    expect_confirmed(&stand.one(event, paid).await.unwrap()).unwrap();
+    expect_confirmed(&hotel.ask("erin", 2, Ask::Confirm).await.unwrap()).unwrap();
+    for (user, seat) in [("frank", 2), ("grace", 5)] {
+        let reserved = expect_sale(&stand.one(event, stand.reserve(user)).await.unwrap()).unwrap();
+        assert_eq!(reserved.seat, Seat(seat));
+    }
+    expect_refusal(&stand.one(event, stand.reserve("heidi")).await.unwrap(), &Refusal::SoldOut).unwrap();
+    let sixth = "INSERT INTO taken (event, seat, hall_seats, kind, n, at) VALUES (1, 6, 5, 'sold', 9, 0)";
+    assert_eq!(db.batch_execute(sixth).await.unwrap_err().code().unwrap().code(), "23514");
+    sound(&old).await;
 }

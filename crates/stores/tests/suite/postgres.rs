@@ -100,8 +100,8 @@ async fn two_poisonous_requests_of_500_fail_alone() {
 }
 
 /// Bob holds seat 3.
-const HELD: &str = "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at, hold, ends_at)
-                    VALUES (1, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)";
+const HELD: &str = "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, hold, ends_at)
+                    VALUES (1, 3, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)";
 
 /// The constraints alone forbid it, whatever the code above them does.
 #[tokio::test(flavor = "multi_thread")]
@@ -114,8 +114,8 @@ async fn constraints_have_the_last_word() {
     db.batch_execute(event).await.unwrap();
     let sell = |seat: u32, owner: &str, unit: u32, limit: u32| {
         format!(
-            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
-             VALUES (1, {seat}, 'sold', '{owner}', {unit}, {limit}, 1, 0)"
+            "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, {seat}, 3, 'sold', '{owner}', {unit}, {limit}, 1, 0)"
         )
     };
     db.batch_execute(&sell(1, "alice", 1, 2)).await.unwrap();
@@ -124,6 +124,12 @@ async fn constraints_have_the_last_word() {
         ("the same unit twice", sell(2, "alice", 1, 2)),
         ("a unit beyond the limit", sell(2, "alice", 3, 2)),
         ("a seat outside the hall", sell(4, "carol", 1, 2)),
+        (
+            "a seat of no hall",
+            "INSERT INTO taken (event, seat, kind, owner, unit, unit_limit, n, at)
+             VALUES (1, 2, 'sold', 'carol', 1, 2, 1, 0)"
+                .into(),
+        ),
         ("a sold seat given to another", "UPDATE taken SET owner = 'bob' WHERE seat = 1".into()),
         ("a seat's row deleted", "DELETE FROM taken".into()),
         ("every row deleted", "TRUNCATE taken".into()),
@@ -132,7 +138,8 @@ async fn constraints_have_the_last_word() {
         ("a sold seat held", "UPDATE taken SET kind = 'held', hold = 9, ends_at = 9 WHERE seat = 1".into()),
         (
             "a held seat of nobody",
-            "INSERT INTO taken (event, seat, kind, n, at, hold, ends_at) VALUES (1, 2, 'held', 1, 0, 1, 9)".into(),
+            "INSERT INTO taken (event, seat, hall_seats, kind, n, at, hold, ends_at) VALUES (1, 2, 3, 'held', 1, 0, 1, 9)"
+                .into(),
         ),
         (
             "a held seat sold to another",
@@ -245,6 +252,59 @@ async fn refusals_take_no_lock() {
     elsewhere.one(full, elsewhere.cancel("a", mine[0].sale.n)).await.unwrap();
     let again = expect_sale(&kept.stand.one(full, kept.stand.reserve("e")).await.unwrap()).unwrap();
     assert_eq!(again.seat, Seat(1));
+}
+
+/// What another server did to the seats is seen, although this one believes them to be in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn seats_taken_out_of_order_elsewhere_are_seen() {
+    let kept = fresh().await;
+    let elsewhere = stand_on(&kept.database).await;
+    let event = kept.stand.event(6, 1).await.unwrap().id;
+    let reserve = async |user| expect_sale(&kept.stand.one(event, kept.stand.reserve(user)).await.unwrap()).unwrap();
+    assert_eq!(reserve("a").await.seat, Seat(1));
+    let third = elsewhere.one(event, elsewhere.choose("b", 3)).await.unwrap();
+    assert_eq!(expect_sale(&third).unwrap().seat, Seat(3));
+    assert_eq!(reserve("c").await.seat, Seat(2));
+    assert_eq!(reserve("d").await.seat, Seat(4));
+    let mine = kept.stand.ledger.reservations_in(event, None, 10).await.unwrap();
+    elsewhere.one(event, elsewhere.cancel("c", mine[1].sale.n)).await.unwrap();
+    for (user, seat) in [("e", 2), ("f", 5), ("g", 6)] {
+        assert_eq!(reserve(user).await.seat, Seat(seat));
+    }
+    let late = kept.stand.one(event, kept.stand.reserve("h")).await.unwrap();
+    assert_eq!(refusal(&late), Some(&Refusal::SoldOut));
+}
+
+/// Sales note themselves, the rest of a batch is noted beside them: every number once, and one row of each
+/// batch names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mixed_batch_is_noted_once() {
+    let kept = fresh().await;
+    let stand = &kept.stand;
+    let event = stand.event(5, 1).await.unwrap().id;
+    let first = expect_sale(&stand.one(event, stand.reserve("a")).await.unwrap()).unwrap();
+    let by_admin = stand.operate(stand.choose("nobody", 5).action);
+    let mixed = [stand.reserve("b"), stand.choose("c", 4), by_admin, stand.cancel("a", first.reservation.n)];
+    stand.commit(event, mixed.to_vec()).await.unwrap();
+    let db = kept.database.connect().await;
+    let rows = db.query("SELECT n, what, seat, owner, by_admin, batch IS NOT NULL FROM history ORDER BY n", &[]);
+    let noted: Vec<String> = rows.await.unwrap().iter().map(history_row).collect();
+    let wanted = [
+        "1 created - - true false",
+        "2 reserved 1 a false true",
+        "3 cancelled 1 a false true",
+        "4 reserved 5 - true false",
+        "5 reserved 1 b false false",
+        "6 reserved 4 c false false",
+    ];
+    assert_eq!(noted, wanted);
+}
+
+fn history_row(row: &tokio_postgres::Row) -> String {
+    let (n, what, by_admin, named): (i64, &str, bool, bool) = (row.get(0), row.get(1), row.get(4), row.get(5));
+    let seat = row.get::<_, Option<i32>>(2).map_or("-".to_owned(), |seat| seat.to_string());
+    let owner = row.get::<_, Option<&str>>(3).unwrap_or("-");
+    format!("{n} {what} {seat} {owner} {by_admin} {named}")
 }
 
 /// A waiter that leaves neither stops its batch nor leaves a transaction open.

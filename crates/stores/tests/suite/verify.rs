@@ -31,12 +31,13 @@ async fn sold(database: &Database) {
 /// The rows without what guards them.
 const UNGUARDED: &str = "
     ALTER TABLE taken DISABLE TRIGGER USER; ALTER TABLE history DISABLE TRIGGER USER;
-    ALTER TABLE taken DROP CONSTRAINT taken_pkey; DROP INDEX taken_owner;
+    ALTER TABLE taken DROP CONSTRAINT taken_pkey, DROP CONSTRAINT taken_seat_in_hall; DROP INDEX taken_owner;
     ALTER TABLE entry DISABLE TRIGGER USER; ALTER TABLE entry DROP CONSTRAINT entry_pkey; DROP INDEX entry_user";
 
 const LIES: &[(&str, &str)] = &[
     (
-        "INSERT INTO taken SELECT event, seat, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone, hold, ends_at
+        "INSERT INTO taken SELECT event, seat, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone, hold, ends_at,
+                hall_seats
          FROM taken WHERE seat = 5",
         "every seat has one owner",
     ),

@@ -14,7 +14,7 @@ use rules::subject::Subject;
 use rules::time::Moment;
 use tokio_postgres::Row;
 
-use super::known::Reads;
+use super::known::{Reads, in_order};
 use super::resolve::{self, Unknown};
 use super::seat_holds::{HoldReads, HoldWrites};
 use super::session::{Session, within};
@@ -61,11 +61,12 @@ pub async fn commit(ledger: &Inner, batch: &Batch) -> Result<Committed, Fault> {
 async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Option<Committed>, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
-    let holds = HoldReads::where_wanted(&session, batch, ledger.hint(batch.event).holds).await?;
+    let hint = ledger.hint(batch.event);
+    let holds = HoldReads::where_wanted(&session, batch, hint.holds).await?;
     session.dirty();
     let begin = session.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     let event = async { session.query_opt(&reads.event, &[&batch.event.0]).await };
-    let known = reads.known(&session, batch.event, &batch.commands, holds.as_ref());
+    let known = reads.known(&session, batch.event, &batch.commands, hint.stock, holds.as_ref());
     let end = session.batch_execute("COMMIT");
     let ((), event, raw, ()) = within(try_join4(begin, event, known, end)).await??;
     session.clean();
@@ -73,10 +74,10 @@ async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Optio
     let (event, newest) = rows::event(&row, hall.clone())?;
     let now = Moment(row.try_get("ledger_now")?).max(newest);
     ledger.learn(&event);
-    if event.counts.held > 0 && raw.holds.is_none() {
+    if (event.counts.held > 0 && raw.holds.is_none()) || (!in_order(&event) && raw.stock.is_none()) {
         return Ok(None);
     }
-    let decision = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    let decision = decided(&event, raw.understand(&event)?, &batch.commands, batch, now)?;
     Ok(decision.writes.is_empty().then(|| committed(decision).0))
 }
 
@@ -84,14 +85,15 @@ async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tri
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
     let writer = Writer::prepare(&session).await?;
-    let holds = HoldReads::where_wanted(&session, batch, ledger.hint(batch.event).holds).await?;
+    let hint = ledger.hint(batch.event);
+    let holds = HoldReads::where_wanted(&session, batch, hint.holds).await?;
     session.dirty();
     let (row, now, mut raw) = {
         let lock_statement = planted::lock(ledger, &session, &reads).await?;
         let begin = session.batch_execute("BEGIN");
         let lock = async { session.query_opt(&lock_statement, &[&batch.event.0]).await };
         let now = session.query_one(&reads.now, &[]);
-        let known = reads.known(&session, batch.event, &batch.commands, holds.as_ref());
+        let known = reads.known(&session, batch.event, &batch.commands, hint.stock, holds.as_ref());
         let ((), row, now, raw) = within(try_join4(begin, lock, now, known)).await??;
         (row, now, raw)
     };
@@ -103,7 +105,12 @@ async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tri
         let holds = HoldReads::prepare(&session).await?;
         raw.holds = Some(within(holds.read(&session, batch.event, &needs)).await??);
     }
-    let decision = decided(&event, raw.understand()?, &batch.commands, batch, now)?;
+    if !in_order(&event) && raw.stock.is_none() {
+        // What came back or was chosen elsewhere, likewise.
+        let needs = decide::needs(&batch.commands);
+        raw.stock = Some(within(reads.stock(&session, batch.event, &needs)).await??);
+    }
+    let decision = decided(&event, raw.understand(&event)?, &batch.commands, batch, now)?;
     let id = uuid::Uuid::new_v4().to_string();
     let Decision { writes, after, .. } = &decision;
     let holds = HoldWrites::where_needed(&session, writes).await?;
@@ -238,8 +245,8 @@ async fn alone(
     id: &str,
 ) -> Result<Decision, Trouble> {
     let holds = HoldReads::where_wanted(session, batch, event.counts.held > 0).await?;
-    let raw = within(reads.known(session, batch.event, command, holds.as_ref())).await??;
-    let decision = decided(event, raw.understand()?, command, batch, now)?;
+    let raw = within(reads.known(session, batch.event, command, !in_order(event), holds.as_ref())).await??;
+    let decision = decided(event, raw.understand(event)?, command, batch, now)?;
     if !decision.writes.is_empty() {
         let Decision { writes, after, .. } = &decision;
         let holds = HoldWrites::where_needed(session, writes).await?;

@@ -1,9 +1,11 @@
 //! What must be read to decide a batch, sent together and awaited together.
 
-use futures_util::future::{OptionFuture, try_join3, try_join4};
+use futures_util::future::{OptionFuture, try_join, try_join3, try_join4};
 use rules::command::Command;
-use rules::decide::{Known, needs};
-use rules::ids::{EventId, User};
+use rules::decide::{Known, Needs, needs};
+use rules::event::Event;
+use rules::ids::{EventId, Seat, User};
+use rules::stock::Gap;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::seat_holds::{HoldReads, RawHolds};
@@ -43,12 +45,14 @@ impl Reads {
     }
 
     /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
-    /// `holds`: where something is on hold, as far as is known, or is asked for.
+    /// `stock`: where rows must be looked for, as far as is known. `holds`: where something is on hold, as
+    /// far as is known, or is asked for.
     pub async fn known(
         &self,
         session: &Session,
         event: EventId,
         commands: &[Command],
+        stock: bool,
         holds: Option<&HoldReads>,
     ) -> Result<Raw, Error> {
         let needs = needs(commands);
@@ -57,26 +61,32 @@ impl Reads {
             needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
         let key_events = vec![event.0; keys.len()];
         let numbers: Vec<i64> = needs.sales.iter().map(|n| *n as i64).collect();
-        let wanted = needs.free_seats as i64;
         let holdings =
             (!users.is_empty()).then_some(async { session.query(&self.holdings, &[&event.0, &users]).await });
         let answers = (!keys.is_empty())
             .then_some(async { session.query(&self.answers, &[&key_events, &key_users, &keys]).await });
         let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
-        let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
         let chosen =
             (!seats.is_empty()).then_some(async { session.query(&self.rows_of_seats, &[&event.0, &seats]).await });
-        let most = needs.gaps as i64;
-        let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
         let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
-        let stock = try_join3(rows_of(free), rows_of(chosen), rows_of(gaps));
+        let stock = OptionFuture::from(stock.then(|| self.stock(session, event, &needs)));
+        let seats = try_join(async { stock.await.transpose() }, rows_of(chosen));
         let inside = self.entries.known(session, event, &needs);
         let holds = OptionFuture::from(holds.map(|holds| holds.read(session, event, &needs)));
         let holds = async { holds.await.transpose() };
-        let ((holdings, answers, sales), (free, chosen, gaps), inside, holds) =
-            try_join4(people, stock, inside, holds).await?;
-        Ok(Raw { inside, holdings, answers, sales, free, chosen, gaps, gaps_wanted: needs.gaps, holds })
+        let ((holdings, answers, sales), (stock, chosen), inside, holds) =
+            try_join4(people, seats, inside, holds).await?;
+        Ok(Raw { inside, holdings, answers, sales, stock, chosen, gaps_wanted: needs.gaps, holds })
+    }
+
+    /// Seats that came back, and gaps behind the cursor.
+    pub async fn stock(&self, session: &Session, event: EventId, needs: &Needs<'_>) -> Result<RawStock, Error> {
+        let (wanted, most) = (needs.free_seats as i64, needs.gaps as i64);
+        let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
+        let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
+        let (free, gaps) = try_join(rows_of(free), rows_of(gaps)).await?;
+        Ok(RawStock { free, gaps })
     }
 }
 
@@ -90,22 +100,45 @@ pub struct Raw {
     holdings: Vec<Row>,
     answers: Vec<Row>,
     sales: Vec<Row>,
-    free: Vec<Row>,
+    /// None: nobody looked.
+    pub stock: Option<RawStock>,
     chosen: Vec<Row>,
-    gaps: Vec<Row>,
     gaps_wanted: usize,
     /// None: nobody looked.
     pub holds: Option<RawHolds>,
 }
 
+pub struct RawStock {
+    free: Vec<Row>,
+    gaps: Vec<Row>,
+}
+
+/// Nothing came back and nobody chose a seat behind the cursor: its row says all there is to know of an
+/// event's seats, and no others are looked for.
+pub fn in_order(event: &Event) -> bool {
+    let counts = event.counts;
+    counts.came_back == 0 && counts.sold + counts.held == counts.cursor
+}
+
+/// All that is left of such an event.
+fn behind_the_cursor(event: &Event) -> Vec<Gap> {
+    let (first, last) = (event.counts.cursor + 1, event.seat_count());
+    if first <= last { vec![Gap { first: Seat(first), last: Seat(last) }] } else { Vec::new() }
+}
+
 impl Raw {
-    pub fn understand(&self) -> Result<Known, Trouble> {
+    /// Where nobody looked for its seats, the event is in order.
+    pub fn understand(&self, event: &Event) -> Result<Known, Trouble> {
+        let (free, gaps) = match &self.stock {
+            Some(stock) => (rows::seats(&stock.free)?, rows::gaps(&stock.gaps, self.gaps_wanted)?),
+            None => (Vec::new(), behind_the_cursor(event)),
+        };
         let mut known = Known {
             holdings: rows::holdings(&self.holdings)?,
             answers: self.answers.iter().map(rows::answer).collect::<Result<_, _>>()?,
-            free: rows::seats(&self.free)?,
+            free,
             rows: rows::seat_rows(&self.chosen)?,
-            gaps: (self.gaps_wanted > 0).then(|| rows::gaps(&self.gaps, self.gaps_wanted)).transpose()?,
+            gaps: (self.gaps_wanted > 0).then_some(gaps),
             ..Known::default()
         };
         self.inside.understand(&mut known)?;

@@ -7,6 +7,7 @@ macro_rules! queries {
 }
 
 queries! {
+    AMEND_EVENT = "amend_event",
     AMEND_NIGHTS = "amend_nights",
     ANSWERS = "answers",
     APPEND_HISTORY = "append_history",

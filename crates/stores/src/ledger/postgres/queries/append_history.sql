@@ -1,5 +1,9 @@
--- What happened, in order; the first row names the batch.
+-- What happened, in order; the first row of a batch names it. Sales for the first time are noted by sell.
+-- Arrays side by side in the list of columns: see sell.
 INSERT INTO history (event, n, what, seat, owner, by_admin, number, at, hold, batch)
 SELECT $1, h.n, h.what, h.seat, h.owner, h.by_admin, h.number, h.at, h.hold, CASE WHEN h.n = $10 THEN $11 END
-FROM unnest($2::bigint[], $3::text[], $4::integer[], $5::text[], $6::boolean[], $7::bigint[], $8::bigint[], $9::bigint[])
-     AS h (n, what, seat, owner, by_admin, number, at, hold)
+FROM (
+    SELECT unnest($2::bigint[]) AS n, unnest($3::text[]) AS what, unnest($4::integer[]) AS seat,
+           unnest($5::text[]) AS owner, unnest($6::boolean[]) AS by_admin, unnest($7::bigint[]) AS number,
+           unnest($8::bigint[]) AS at, unnest($9::bigint[]) AS hold
+) AS h

@@ -1,4 +1,5 @@
+-- Arrays side by side in the list of columns: see sell.
 INSERT INTO hold (subject, n, owner, key, stock, check_in, check_out, first_at, at, ends_at, state, ended_at, reserved)
-SELECT h.*
-FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::integer[], $8::bigint[],
-            $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::text[]) AS h
+SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
+       unnest($6::integer[]), unnest($7::integer[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
+       unnest($11::text[]), unnest($12::bigint[]), unnest($13::text[])

@@ -1,4 +1,6 @@
--- Puts seats on hold for the first time. The primary key refuses a second owner.
-INSERT INTO taken (event, kind, seat, owner, unit, unit_limit, n, at, hold, ends_at)
-SELECT $1, 'held', s.*
-FROM unnest($2::integer[], $3::text[], $4::integer[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[]) AS s
+-- Puts seats on hold for the first time. The primary key refuses a second owner. The hall's seats and the
+-- arrays: see sell.
+INSERT INTO taken (event, kind, hall_seats, seat, owner, unit, unit_limit, n, at, hold, ends_at)
+SELECT $1, 'held', (SELECT seat_count FROM event WHERE id = $1),
+       unnest($2::integer[]), unnest($3::text[]), unnest($4::integer[]), unnest($5::integer[]), unnest($6::bigint[]),
+       unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[])

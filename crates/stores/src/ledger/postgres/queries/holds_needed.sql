@@ -4,7 +4,7 @@
 -- Written as probes, because for arrays the planner may prefer to read all holds of the room type; `+ 0`
 -- leaves only the index of the owner, or of the key, to probe, whatever is believed of a new table. Now
 -- comes from a subquery, because an index is not asked about a volatile function. It is at least the now
--- of each room type; the rules ask again.
+-- of each room type; the rules ask again. Users and keys come side by side in the list of columns: see sell.
 WITH now AS MATERIALIZED (
     SELECT greatest(ledger_now(), (
         SELECT max(known.changed_at) FROM unnest($1::bigint[]) AS asked (subject)
@@ -16,13 +16,13 @@ FROM unnest($2::bigint[], $3::bigint[]) AS asked (subject, n)
 CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.subject = asked.subject AND hold.n = asked.n OFFSET 0) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
-FROM unnest($4::bigint[], $5::text[]) AS asked (subject, owner)
+FROM (SELECT unnest($4::bigint[]) AS subject, unnest($5::text[]) AS owner) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold WHERE hold.owner = asked.owner AND hold.subject + 0 = asked.subject AND state = 'held' OFFSET 0
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
-FROM unnest($6::bigint[], $7::text[]) AS asked (subject, key)
+FROM (SELECT unnest($6::bigint[]) AS subject, unnest($7::text[]) AS key) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold WHERE hold.key = asked.key AND hold.subject + 0 = asked.subject AND state = 'held' OFFSET 0
 ) AS f

@@ -1,12 +1,10 @@
--- The last write of a batch, one row per room type. The old number is the guard against a second writer.
-WITH moved AS (
-    UPDATE room_type t
-    SET n = m.n, changed_at = greatest(t.changed_at, m.now), name = m.name, description = m.description,
-        price = m.price, time_zone = m.time_zone, total = m.total
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-                $9::integer[]) AS m (id, before, n, now, name, description, price, time_zone, total)
-    CROSS JOIN LATERAL (SELECT ctid FROM room_type WHERE room_type.id = m.id OFFSET 0) AS place
-    WHERE t.ctid = place.ctid AND t.n = m.before
-    RETURNING 1
-)
-SELECT exactly((SELECT count(*) FROM moved), cardinality($1))
+-- The last write of a batch, one row per room type. The old number is the guard against a second writer:
+-- with another one the new number would be null, which its column refuses. The rows are there, because
+-- this transaction locked them.
+UPDATE room_type t
+SET n = CASE WHEN t.n = m.before THEN m.n END, changed_at = greatest(t.changed_at, m.now), name = m.name,
+    description = m.description, price = m.price, time_zone = m.time_zone, total = m.total
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
+            $9::integer[]) AS m (id, before, n, now, name, description, price, time_zone, total)
+CROSS JOIN LATERAL (SELECT ctid FROM room_type WHERE room_type.id = m.id OFFSET 0) AS place
+WHERE t.ctid = place.ctid

@@ -1,4 +1,19 @@
--- Sells seats for the first time. The primary key refuses a second owner.
-INSERT INTO taken (event, kind, seat, owner, unit, unit_limit, n, at, number, buyer, phone)
-SELECT $1, 'sold', s.*
-FROM unnest($2::integer[], $3::text[], $4::integer[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[]) AS s
+-- Sells seats for the first time, and notes each sale in the history; the batch's first row of history
+-- names the batch. One statement, because both tables get the same columns, which are read once here.
+-- The primary key refuses a second owner. How many seats the hall has is asked of the event and not of the
+-- caller. Arrays are unnested side by side in the list of columns: as a table in FROM, PostgreSQL would
+-- first write each array into a store of its own.
+WITH sale AS MATERIALIZED (
+    SELECT unnest($2::integer[]) AS seat, unnest($3::text[]) AS owner, unnest($4::integer[]) AS unit,
+           unnest($5::integer[]) AS unit_limit, unnest($6::bigint[]) AS n, unnest($7::bigint[]) AS at,
+           unnest($8::bigint[]) AS number, unnest($9::text[]) AS buyer, unnest($10::text[]) AS phone,
+           unnest($11::boolean[]) AS by_admin
+), sold AS (
+    INSERT INTO taken (event, kind, hall_seats, seat, owner, unit, unit_limit, n, at, number, buyer, phone)
+    SELECT $1, 'sold', (SELECT seat_count FROM event WHERE id = $1),
+           seat, owner, unit, unit_limit, n, at, number, buyer, phone
+    FROM sale
+)
+INSERT INTO history (event, n, what, seat, owner, by_admin, number, at, batch)
+SELECT $1, n, 'reserved', seat, owner, by_admin, number, at, CASE WHEN n = $12 THEN $13 END
+FROM sale

@@ -1,10 +1,12 @@
 -- By differences: each row itself refuses to go below nothing or beyond its total, which is a new one
--- where one is given. Found by a probe of the key each.
+-- where one is given. Found by a probe of the key each. The arrays: see sell.
 WITH shifted AS (
     UPDATE night t
     SET reserved = t.reserved + s.reserved, held = t.held + s.held, total = coalesce(s.total, t.total)
-    FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::integer[], $5::integer[])
-         AS s (room_type, day, reserved, held, total)
+    FROM (
+        SELECT unnest($1::bigint[]) AS room_type, unnest($2::integer[]) AS day, unnest($3::integer[]) AS reserved,
+               unnest($4::integer[]) AS held, unnest($5::integer[]) AS total
+    ) AS s
     CROSS JOIN LATERAL (
         SELECT ctid FROM night WHERE night.room_type = s.room_type AND night.day = s.day OFFSET 0
     ) AS place

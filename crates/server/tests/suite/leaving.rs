@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::client::BUYER;
@@ -30,6 +30,32 @@ async fn heavy_five_thousand_hang_up_at_scale() {
     assert!((1..=8).contains(&connections), "{connections} connections in a pool of 8");
 }
 
+/// A connection over which somebody has asked for a seat.
+async fn asking(stand: &Stand, event: u64, user: &str) -> TcpStream {
+    let request = format!(
+        "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: t\r\nX-User-Id: {user}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{BUYER}",
+        BUYER.len()
+    );
+    let mut stream = TcpStream::connect(stand.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Closing one's own side says only that nothing more is sent: whoever still listens is answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_closes_only_their_own_side_is_answered() {
+    let stand = Stand::embedded(&[]).await;
+    let event = stand.event(50, 1).await;
+    for i in 0..50 {
+        let mut stream = asking(&stand, event, &format!("half-{i}")).await;
+        stream.shutdown().await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{i}: {answer:?}");
+    }
+}
+
 async fn five_thousand_hang_up(stand: Stand) -> Arc<Stand> {
     let stand = Arc::new(stand);
     let event = stand.event(5_000, 1).await;
@@ -40,13 +66,7 @@ async fn five_thousand_hang_up(stand: Stand) -> Arc<Stand> {
         let pauses: Vec<u64> = (0..100).map(|_| dice.below(51)).collect();
         running.push(tokio::spawn(async move {
             for (i, pause) in pauses.into_iter().enumerate() {
-                let request = format!(
-                    "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: t\r\nX-User-Id: u{lane}-{i}\r\n\
-                     Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{BUYER}",
-                    BUYER.len()
-                );
-                let mut stream = TcpStream::connect(stand.address).await.unwrap();
-                stream.write_all(request.as_bytes()).await.unwrap();
+                let stream = asking(&stand, event, &format!("u{lane}-{i}")).await;
                 tokio::time::sleep(Duration::from_millis(pause)).await;
                 drop(stream);
             }

@@ -86,8 +86,9 @@ pub async fn half_sell(ledger: &dyn Ledger, seats: u32) {
 }
 
 fn command(i: u64) -> Command {
-    // Spread like the ids of real users, not in the order of arrival.
-    let user = format!("early-{:016x}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    // Spread like the ids of real users, not in the order of arrival, and among those who come later:
+    // with a beginning of their own, these would leave a part of the index to itself.
+    let user = format!("user-{:016x}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     Command {
         actor: Actor::User(User::stored(&user)),
         number: Some(Number(i + 1)),

@@ -6,7 +6,7 @@ use crate::entries::Room;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
-use crate::stock::Extent;
+use crate::stock::{Extent, Gap};
 use crate::time::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,9 +98,20 @@ impl Counts {
     pub fn chosen_ahead(&self) -> bool {
         self.rows() > self.cursor
     }
+
+    /// Nothing came back and nobody chose ahead: the cursor says all there is to know of the seats.
+    pub fn in_order(&self) -> bool {
+        self.came_back == 0 && !self.chosen_ahead()
+    }
 }
 
 impl Event {
+    /// Every seat behind this one, as one gap.
+    pub fn behind(&self, seat: u32) -> Option<Gap> {
+        let last = self.seat_count();
+        (seat < last).then(|| Gap { first: Seat(seat + 1), last: Seat(last) })
+    }
+
     pub fn seat_count(&self) -> u32 {
         self.hall.seat_count()
     }

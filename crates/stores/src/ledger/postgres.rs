@@ -217,7 +217,7 @@ impl Inner {
 
     fn learn(&self, event: &Event) {
         let finished = event.remaining() == 0 || event.shut(self.clock.now()).is_some();
-        let hint = Hint { finished, holds: event.counts.held > 0, stock: !known::in_order(event) };
+        let hint = Hint { finished, holds: event.counts.held > 0, stock: !event.counts.in_order() };
         self.hints.lock().unwrap_or_else(|p| p.into_inner()).insert(event.id, hint);
     }
 

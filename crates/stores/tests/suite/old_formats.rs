@@ -71,11 +71,10 @@ async fn a_file_of_the_first_version_opens() {
     drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
     let list = as_of(1, &rusqlite::Connection::open(database_in(fresh.path())).unwrap());
     let db = rusqlite::Connection::open(database_in(old.path())).unwrap();
-    let tables = include_str!("../../src/ledger/sqlite/migrations/V1__core.sql");
     let taken = "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, number) VALUES
         (1, 1, 5, 'sold', 'alice', 1, 1, 2, 1001, 901), (1, 2, 5, 'free', NULL, NULL, NULL, NULL, 2000, NULL),
         (1, 3, 5, 'sold', 'carol', 1, 1, 4, 1003, 903);";
-    for part in [tables, MIGRATIONS, &list, ROWS, taken, HALL] {
+    for part in [V4_SQLITE[0], MIGRATIONS, &list, ROWS, taken, HALL] {
         db.execute_batch(part).unwrap();
     }
     drop(db);

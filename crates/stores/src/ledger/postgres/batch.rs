@@ -14,7 +14,7 @@ use rules::subject::Subject;
 use rules::time::Moment;
 use tokio_postgres::Row;
 
-use super::known::{Reads, in_order};
+use super::known::Reads;
 use super::resolve::{self, Unknown};
 use super::seat_holds::{HoldReads, HoldWrites};
 use super::session::{Session, within};
@@ -74,7 +74,7 @@ async fn refuse(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Optio
     let (event, newest) = rows::event(&row, hall.clone())?;
     let now = Moment(row.try_get("ledger_now")?).max(newest);
     ledger.learn(&event);
-    if (event.counts.held > 0 && raw.holds.is_none()) || (!in_order(&event) && raw.stock.is_none()) {
+    if (event.counts.held > 0 && raw.holds.is_none()) || (!event.counts.in_order() && raw.stock.is_none()) {
         return Ok(None);
     }
     let decision = decided(&event, raw.understand(&event)?, &batch.commands, batch, now)?;
@@ -105,7 +105,7 @@ async fn together(ledger: &Inner, batch: &Batch, hall: &Arc<Hall>) -> Result<Tri
         let holds = HoldReads::prepare(&session).await?;
         raw.holds = Some(within(holds.read(&session, batch.event, &needs)).await??);
     }
-    if !in_order(&event) && raw.stock.is_none() {
+    if !event.counts.in_order() && raw.stock.is_none() {
         // What came back or was chosen elsewhere, likewise.
         let needs = decide::needs(&batch.commands);
         raw.stock = Some(within(reads.stock(&session, batch.event, &needs)).await??);
@@ -245,7 +245,7 @@ async fn alone(
     id: &str,
 ) -> Result<Decision, Trouble> {
     let holds = HoldReads::where_wanted(session, batch, event.counts.held > 0).await?;
-    let raw = within(reads.known(session, batch.event, command, !in_order(event), holds.as_ref())).await??;
+    let raw = within(reads.known(session, batch.event, command, !event.counts.in_order(), holds.as_ref())).await??;
     let decision = decided(event, raw.understand(event)?, command, batch, now)?;
     if !decision.writes.is_empty() {
         let Decision { writes, after, .. } = &decision;

@@ -4,8 +4,7 @@ use futures_util::future::{OptionFuture, try_join, try_join3, try_join4};
 use rules::command::Command;
 use rules::decide::{Known, Needs, needs};
 use rules::event::Event;
-use rules::ids::{EventId, Seat, User};
-use rules::stock::Gap;
+use rules::ids::{EventId, User};
 use tokio_postgres::{Error, Row, Statement};
 
 use super::seat_holds::{HoldReads, RawHolds};
@@ -113,25 +112,12 @@ pub struct RawStock {
     gaps: Vec<Row>,
 }
 
-/// Nothing came back and nobody chose a seat behind the cursor: its row says all there is to know of an
-/// event's seats, and no others are looked for.
-pub fn in_order(event: &Event) -> bool {
-    let counts = event.counts;
-    counts.came_back == 0 && counts.sold + counts.held == counts.cursor
-}
-
-/// All that is left of such an event.
-fn behind_the_cursor(event: &Event) -> Vec<Gap> {
-    let (first, last) = (event.counts.cursor + 1, event.seat_count());
-    if first <= last { vec![Gap { first: Seat(first), last: Seat(last) }] } else { Vec::new() }
-}
-
 impl Raw {
     /// Where nobody looked for its seats, the event is in order.
     pub fn understand(&self, event: &Event) -> Result<Known, Trouble> {
         let (free, gaps) = match &self.stock {
             Some(stock) => (rows::seats(&stock.free)?, rows::gaps(&stock.gaps, self.gaps_wanted)?),
-            None => (Vec::new(), behind_the_cursor(event)),
+            None => (Vec::new(), event.behind(event.counts.cursor).into_iter().collect()),
         };
         let mut known = Known {
             holdings: rows::holdings(&self.holdings)?,

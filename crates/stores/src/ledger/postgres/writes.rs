@@ -5,8 +5,7 @@ use std::pin::Pin;
 
 use futures_util::future::try_join_all;
 use rules::decide::{NewAnswer, Writes};
-use rules::entries::Room;
-use rules::event::{Event, State};
+use rules::event::Event;
 use rules::history::Entry;
 use rules::ids::User;
 use rules::seats::Sale;
@@ -103,7 +102,7 @@ impl Writer {
             let old = now.0 - page.key_ttl_ms;
             sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
         }
-        if settings(before) != settings(after) {
+        if writes.event_changed {
             sent.push(Box::pin(self.amend(session, after)));
         }
         sent.push(Box::pin(self.move_counts(session, before, after, *now)));
@@ -169,12 +168,6 @@ impl Writer {
         ];
         execute(session, &self.move_counts, &row).await
     }
-}
-
-/// What an operator changes, and a sale does not.
-fn settings(event: &Event) -> (&str, u32, Option<Moment>, State, bool, Option<&Room>, Option<i64>) {
-    let Event { name, max_per_user, opens_at, state, deleted, room, hold_ttl_ms, .. } = event;
-    (name, *max_per_user, *opens_at, *state, *deleted, room.as_ref(), *hold_ttl_ms)
 }
 
 /// Each with its subject.

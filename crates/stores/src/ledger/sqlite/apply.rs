@@ -147,9 +147,7 @@ fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
             before = seat;
         }
     }
-    if before < event.seat_count() {
-        gaps.push(Gap { first: Seat(before + 1), last: Seat(event.seat_count()) });
-    }
+    gaps.extend(event.behind(before));
     Ok(gaps)
 }
 

@@ -12,6 +12,8 @@ const SIZES: [usize; 3] = [64, 8, 1];
 
 pub static SELL_SEATS: Many = Many(LazyLock::new(|| texts(queries::SELL_SEAT)));
 pub static APPEND_HISTORY: Many = Many(LazyLock::new(|| texts(queries::APPEND_HISTORY)));
+pub static APPEND_ROOM_HISTORY: Many = Many(LazyLock::new(|| texts(queries::APPEND_ROOM_HISTORY)));
+pub static BEGIN_HOLDS: Many = Many(LazyLock::new(|| texts(queries::BEGIN_HOLD)));
 pub static HOLDINGS: Many = Many(LazyLock::new(|| texts(queries::HOLDINGS)));
 
 /// A statement in each size.

@@ -20,7 +20,7 @@ use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
 
 use super::apply::{exactly_one, keep_answers, kept_answer, within_savepoint};
 use super::rows::unknown;
-use super::{queries, trouble};
+use super::{many, queries, trouble};
 use crate::ledger::rooms::{
     Availability, RoomBatch, RoomsCommitted, read_numbers, read_stock, write_numbers, write_stock,
 };
@@ -169,29 +169,25 @@ pub fn change_holds(conn: &Connection, subject: i64, changed: &[Hold]) -> Result
 }
 
 pub fn begin_holds(conn: &Connection, subject: i64, begun: &[Hold]) -> Result<()> {
-    let mut begin = conn.prepare_cached(queries::BEGIN_HOLD)?;
-    for hold in begun {
+    many::BEGIN_HOLDS.insert(conn, begun, |row, hold| {
         let dates = match &hold.on {
             On::Nights(dates) => Some(*dates),
             On::Seats(_) => None,
         };
-        begin.execute(params![
-            subject,
-            hold.id.n as i64,
-            hold.owner.as_str(),
-            &*hold.key,
-            write_stock(&hold.on),
-            dates.map(|d| d.check_in.0),
-            dates.map(|d| d.check_out.0),
-            hold.first_at.0,
-            hold.at.0,
-            hold.ends_at.0,
-            hold.state.as_str(),
-            hold.ended_at.map(|at| at.0),
-            reserved(hold),
-        ])?;
-    }
-    Ok(())
+        row.give(subject)?;
+        row.give(hold.id.n as i64)?;
+        row.give(hold.owner.as_str())?;
+        row.give(&*hold.key)?;
+        row.give(write_stock(&hold.on))?;
+        row.give(dates.map(|d| d.check_in.0))?;
+        row.give(dates.map(|d| d.check_out.0))?;
+        row.give(hold.first_at.0)?;
+        row.give(hold.at.0)?;
+        row.give(hold.ends_at.0)?;
+        row.give(hold.state.as_str())?;
+        row.give(hold.ended_at.map(|at| at.0))?;
+        row.give(reserved(hold))
+    })
 }
 
 fn reserved(hold: &Hold) -> Option<String> {
@@ -199,21 +195,17 @@ fn reserved(hold: &Hold) -> Option<String> {
 }
 
 fn append(conn: &Connection, subject: i64, history: &[Entry]) -> Result<()> {
-    let mut append = conn.prepare_cached(queries::APPEND_ROOM_HISTORY)?;
-    for entry in history {
-        append.execute(params![
-            subject,
-            entry.n as i64,
-            entry.what.as_str(),
-            entry.owner.as_ref().map(User::as_str),
-            entry.by_admin,
-            entry.at.0,
-            entry.hold.map(|n| n as i64),
-            entry.dates.map(|d| d.check_in.0),
-            entry.dates.map(|d| d.check_out.0),
-        ])?;
-    }
-    Ok(())
+    many::APPEND_ROOM_HISTORY.insert(conn, history, |row, entry| {
+        row.give(subject)?;
+        row.give(entry.n as i64)?;
+        row.give(entry.what.as_str())?;
+        row.give(entry.owner.as_ref().map(User::as_str))?;
+        row.give(entry.by_admin)?;
+        row.give(entry.at.0)?;
+        row.give(entry.hold.map(|n| n as i64))?;
+        row.give(entry.dates.map(|d| d.check_in.0))?;
+        row.give(entry.dates.map(|d| d.check_out.0))
+    })
 }
 
 /// Makes a room type with its history row number 1.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rules::command::{Action, Buyer, Command, Terms};
+use rules::command::{Buyer, Command, EventAction, Terms};
 use rules::event::NewEvent;
 use rules::history::Actor;
 use rules::ids::{EventId, FIRST_EVENT, Number, RequestName, User};
@@ -34,7 +34,7 @@ async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
         max_per_user: 1,
         opens_at: None,
         hold_ttl_ms: None,
-        room: None,
+        waiting_room: None,
     };
     ledger.create_event(new, Some(FIRST_EVENT)).await.expect("an event");
     ledger.raise_generation(FIRST_EVENT).await.expect("a generation");
@@ -47,7 +47,7 @@ async fn sell(ledger: &dyn Ledger, event: EventId, batches: u64, size: u64) -> V
     for batch in 0..batches {
         let commands = (0..size).map(|i| command(batch * size + i)).collect();
         let began = Instant::now();
-        let batch = Batch { event, commands: Arc::new(commands), terms: Terms::default() };
+        let batch = Batch { subject: event, commands: Arc::new(commands), terms: Terms::default() };
         let committed = ledger.commit(batch).await.expect("a commit");
         times.push(began.elapsed().as_micros() as u64);
         assert_eq!(committed.answers.len() as u64, size);
@@ -95,6 +95,6 @@ fn command(i: u64) -> Command {
         name: RequestName(i.into()),
         key: None,
         entry: None,
-        action: Action::Reserve(Buyer { name: Some("Alice".into()), phone: Some("+821012345678".into()) }),
+        action: EventAction::Reserve(Buyer { name: Some("Alice".into()), phone: Some("+821012345678".into()) }),
     }
 }

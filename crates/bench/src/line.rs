@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rules::arrive::Budget;
-use rules::entries::Room;
+use rules::entries::WaitingRoom;
 use rules::event::State;
 use rules::ids::{EventId, User};
 use rules::queue::{Asking, What};
@@ -15,10 +15,10 @@ use rules::time::Moment;
 use server::clock::EmbeddedClock;
 use server::load::connection::Connection;
 use stores::door::local::LocalDoor;
-use stores::door::{Door, Left};
+use stores::door::{Door, Remaining};
 use stores::ledger::LineBegun;
 
-use crate::product::{ADMIN_TOKEN, Place};
+use crate::product::{ADMIN_TOKEN, Backing};
 use crate::rounds::Spread;
 use crate::running::Running;
 
@@ -119,7 +119,7 @@ impl Line {
 
 /// A million waiting, of a thousand waiting, at one server. With Redis the long line is written there
 /// as its scripts would have, so that a million need no million calls.
-pub fn ratio(place: &Place, redis: Option<&str>, rounds: usize, time: Duration) -> Spread {
+pub fn ratio(place: &Backing, redis: Option<&str>, rounds: usize, time: Duration) -> Spread {
     let server = place.serve(9).0;
     let line = |waiting| Line {
         address: server.address,
@@ -167,7 +167,7 @@ async fn write(url: &str, line: &Line) {
 /// `bench line-bytes`: what a million who wait cost this process, each.
 pub fn bytes() -> f64 {
     const EVENT: EventId = EventId(1);
-    let room = Room { idle_ms: 3_600_000, ..Room::default() };
+    let room = WaitingRoom { idle_ms: 3_600_000, ..WaitingRoom::default() };
     let before = resident();
     let door = LocalDoor::new(Arc::new(EmbeddedClock::starting(Moment(0))), Budget::default());
     runtime().block_on(async {
@@ -176,7 +176,7 @@ pub fn bytes() -> f64 {
         door.begin_line(EVENT, room, begun).await.expect("a line");
         for i in 0..LONG {
             if i % 10_000 == 0 {
-                let left = Left { n: 1, free: 9, held: 0, first_end: None, state: State::Open };
+                let left = Remaining { n: 1, free: 9, held: 0, first_end: None, state: State::Open };
                 door.settle(EVENT, Some(left), Vec::new()).await.expect("a door");
             }
             let asking = Asking { user: User::stored(&user(i)), what: What::Join, proven: None };

@@ -13,7 +13,7 @@ use crate::figures::Figures;
 use crate::gateway::{self, Gateway};
 use crate::generator::{Load, Sale, Then};
 use crate::ledger;
-use crate::product::{FIRST_DAY, Place, make_events, make_room_types};
+use crate::product::{Backing, FIRST_DAY, make_events, make_room_types};
 use crate::running::Running;
 use crate::services::Services;
 
@@ -154,15 +154,15 @@ impl Bench {
             }
             Who::Embedded => {
                 let folder = self.empty();
-                self.product(&Place::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
+                self.product(&Backing::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
             }
             Who::Million => {
                 let folder = self.with_half_sold();
-                self.product(&Place::embedded(folder.path()), MILLION, |server| load(server, path()))
+                self.product(&Backing::embedded(folder.path()), MILLION, |server| load(server, path()))
             }
             Who::Thousand => {
                 let folder = self.empty();
-                self.product(&Place::embedded(folder.path()), 9, |server| {
+                self.product(&Backing::embedded(folder.path()), 9, |server| {
                     let count = (MOST_PER_SECOND * (self.warm + self.time).as_secs_f64()) as u64 / 1_000;
                     let first = make_events(server, count, 1_000);
                     load(server, Sale::Events { first, seats: 1_000 })
@@ -197,7 +197,7 @@ impl Bench {
             }
             Who::HoldsEmbedded(types) => {
                 let folder = self.empty();
-                self.rooms(&Place::embedded(folder.path()), types, 201, connections, |first| Sale::Holds {
+                self.rooms(&Backing::embedded(folder.path()), types, 201, connections, |first| Sale::Holds {
                     first,
                     types,
                 })
@@ -240,7 +240,7 @@ impl Bench {
     /// A server with so many room types, loaded, killed and looked at.
     fn rooms(
         &self,
-        place: &Place,
+        place: &Backing,
         types: u64,
         good: u16,
         connections: usize,
@@ -269,18 +269,18 @@ impl Bench {
     }
 
     /// Empty services for the product.
-    pub fn scaled(&self) -> (Place, TempDir) {
+    pub fn scaled(&self) -> (Backing, TempDir) {
         let folder = self.empty();
         let services = vec![
             ("DATABASE_URL", self.services.fresh()),
             ("REDIS_URL", self.services.redis_url()),
             ("GATEWAY_KEY", gateway::KEY.to_owned()),
         ];
-        (Place { data: folder.path().to_owned(), services }, folder)
+        (Backing { data: folder.path().to_owned(), services }, folder)
     }
 
     /// Killed after the load: what was acknowledged must be whole in the file.
-    fn product(&self, place: &Place, seats: u32, load: impl FnOnce(&Running) -> Figures) -> Figures {
+    fn product(&self, place: &Backing, seats: u32, load: impl FnOnce(&Running) -> Figures) -> Figures {
         let (server, _) = place.serve(seats);
         let figures = load(&server);
         drop(server);
@@ -289,7 +289,7 @@ impl Bench {
     }
 
     /// Sells for a moment and is killed, so that the next start finds a log to go through.
-    pub fn sell_and_kill(&self, place: &Place) {
+    pub fn sell_and_kill(&self, place: &Backing) {
         let (server, _) = place.serve(MILLION);
         let load = self.plan(vec![server.address], 64, None, Sale::Path(FCFS.into()));
         generate(&Load { time: Duration::from_millis(500), ..load });

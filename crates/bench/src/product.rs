@@ -29,16 +29,16 @@ fn binary() -> Command {
 
 /// Where a server keeps what it knows.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Backing {
     /// Also of a scaled server, which keeps nothing in it.
     pub data: PathBuf,
     /// `DATABASE_URL`, `REDIS_URL`.
     pub services: Vec<(&'static str, String)>,
 }
 
-impl Place {
-    pub fn embedded(data: &Path) -> Place {
-        Place { data: data.to_owned(), services: Vec::new() }
+impl Backing {
+    pub fn embedded(data: &Path) -> Backing {
+        Backing { data: data.to_owned(), services: Vec::new() }
     }
 
     fn on(&self, mut command: Command) -> Command {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::line;
 use crate::machine::Machine;
 use crate::measure::{Bench, MANY_SEATS, MILLION, Who};
-use crate::product::Place;
+use crate::product::Backing;
 use crate::rounds::{Series, Spread, alternate};
 use crate::table::{Goal, Report};
 
@@ -144,13 +144,13 @@ fn starts(bench: &Bench, pace: &Pace) -> Vec<Goal> {
     let empty: Vec<f64> = (0..2 * pace.rounds)
         .map(|_| {
             let folder = bench.empty();
-            ms(Place::embedded(folder.path()).serve(9).1)
+            ms(Backing::embedded(folder.path()).serve(9).1)
         })
         .collect();
     let million: Vec<f64> = (0..pace.rounds)
         .map(|_| {
             let folder = bench.with_half_sold();
-            let place = Place::embedded(folder.path());
+            let place = Backing::embedded(folder.path());
             bench.sell_and_kill(&place);
             let (server, ready) = place.serve(MILLION);
             drop(server);
@@ -171,12 +171,12 @@ fn starts(bench: &Bench, pace: &Pace) -> Vec<Goal> {
 
 fn memory(bench: &Bench) -> Vec<Goal> {
     let folder = bench.empty();
-    let (idle, _) = Place::embedded(folder.path()).serve(MANY_SEATS);
+    let (idle, _) = Backing::embedded(folder.path()).serve(MANY_SEATS);
     std::thread::sleep(Duration::from_secs(1));
     let idle_mib = idle.memory_mib().0;
     drop(idle);
     let folder = bench.with_half_sold();
-    let (server, _) = Place::embedded(folder.path()).serve(MILLION);
+    let (server, _) = Backing::embedded(folder.path()).serve(MILLION);
     for headers in ["", "Accept-Encoding: gzip\r\n"] {
         let (status, list) = server.ask("GET", "/api/v1/events/1/seats", headers, "").expect("a list");
         assert!(status == 200 && list.len() > 100_000, "{status}, {} bytes", list.len());
@@ -203,7 +203,7 @@ pub fn line_alone(under: &Path) {
 /// The waiting room: what a long line costs.
 fn waiting(bench: &Bench, pace: &Pace) -> Vec<Goal> {
     let folder = bench.empty();
-    let here = line::ratio(&Place::embedded(folder.path()), None, pace.rounds, pace.time);
+    let here = line::ratio(&Backing::embedded(folder.path()), None, pace.rounds, pace.time);
     let (place, _folder) = bench.scaled();
     let there = line::ratio(&place, Some(&bench.redis_url()), pace.rounds, pace.time);
     let what = "join + poll with 1,000,000 waiting, of 1,000";

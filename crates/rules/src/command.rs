@@ -2,13 +2,14 @@
 //! parsed or awaited between the queue and the decision.
 
 use crate::entries::EntryToken;
-use crate::event::{Amendment, Turn};
+use crate::event::{Event, EventAmendment, Turn};
 use crate::history::Actor;
 use crate::holds::{Ask, HoldTerms};
 use crate::ids::{Number, RequestName, Seat};
+use crate::subject::Subject;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command<A = Action> {
+pub struct Command<S: Subject = Event> {
     pub actor: Actor,
     /// Order of arrival; none for what is ordered by the server's queue alone.
     pub number: Option<Number>,
@@ -16,7 +17,7 @@ pub struct Command<A = Action> {
     pub key: Option<Key>,
     /// Shown by whoever books in an event with a waiting room.
     pub entry: Option<EntryToken>,
-    pub action: A,
+    pub action: S::Action,
 }
 
 /// A caller's `Idempotency-Key`, with a digest of what was asked.
@@ -27,7 +28,7 @@ pub struct Key {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum EventAction {
     /// The lowest free seat, first come, first served.
     Reserve(Buyer),
     /// This seat and no other, by the same rules.
@@ -58,28 +59,28 @@ pub enum Action {
     /// The entry lives on, as long as it may.
     Renew,
     Turn(Turn),
-    Amend(Amendment),
+    Amend(EventAmendment),
     Delete,
 }
 
-impl Action {
+impl EventAction {
     /// In a batch, what gives back comes first: those behind it may have the seat.
     pub fn gives_back(&self) -> bool {
-        matches!(self, Action::Cancel { .. } | Action::Leave | Action::OnHold { ask: Ask::Cancel, .. })
+        matches!(self, EventAction::Cancel { .. } | EventAction::Leave | EventAction::OnHold { ask: Ask::Cancel, .. })
     }
 
     pub fn is_about_entries(&self) -> bool {
-        matches!(self, Action::Enter { .. } | Action::Leave | Action::Renew)
+        matches!(self, EventAction::Enter { .. } | EventAction::Leave | EventAction::Renew)
     }
 
     /// Holds are waited for at most a second.
     pub fn about_a_hold(&self) -> bool {
-        matches!(self, Action::Hold { .. } | Action::OnHold { .. })
+        matches!(self, EventAction::Hold { .. } | EventAction::OnHold { .. })
     }
 
     /// It asks for a seat: it comes through the door and gets a number.
     pub fn wants_a_seat(&self) -> bool {
-        matches!(self, Action::Reserve(_) | Action::ReserveSeat { .. })
+        matches!(self, EventAction::Reserve(_) | EventAction::ReserveSeat { .. })
     }
 }
 

@@ -8,27 +8,28 @@ mod inside;
 mod needs;
 mod operate;
 
-pub use self::needs::{Needs, needs};
+pub use self::needs::{EventNeeds, needs};
 
 use std::collections::{HashMap, HashSet};
 
 pub use self::holds::Confirmed;
 
-use crate::command::{Action, Buyer, Command, Terms};
+use crate::command::{Buyer, Command, EventAction, Terms};
 use crate::entries::{self, Moved};
 use crate::event::Event;
-use crate::history::{Actor, Entry, Happened};
+use crate::history::{Actor, EventRecord, Happened};
 use crate::holds::Hold;
-use crate::ids::{Number, ReservationId, Seat, User};
+use crate::ids::{EventId, Number, ReservationId, Seat, User};
 use crate::once::Once;
 use crate::outcome::{Done, Forbidden, Kept, Outcome, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
 use crate::stock::{Gap, Row, Stock, Was};
+use crate::subject::{Subject, SubjectId, Writes};
 use crate::time::Moment;
 
 /// What the ledger found.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct EventKnown {
     /// Every seat each of those users has in this event.
     pub holdings: HashMap<User, Vec<Holding>>,
     pub answers: HashMap<(User, Box<str>), KeptAnswer>,
@@ -70,12 +71,18 @@ pub struct KeptAnswer {
 }
 
 #[derive(Debug)]
-pub struct Decision {
+pub struct Decision<S: Subject> {
     /// One answer per command, in the order in which the commands were given.
     pub answers: Vec<Answer>,
-    pub writes: Writes,
-    /// The event as the batch leaves it.
-    pub after: Event,
+    pub writes: S::Writes,
+    /// The subject as the batch leaves it.
+    pub after: S,
+    pub effects: S::Effects,
+}
+
+/// What a batch of an event changed beside its rows.
+#[derive(Debug, Default)]
+pub struct EventEffects {
     /// When the first hold ends.
     pub first_end: Option<Moment>,
     /// Who is inside changed: for the door.
@@ -98,8 +105,8 @@ impl From<Outcome> for Answer {
 /// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time;
 /// then holds that changed, holds that began, seats on hold, seats that their hold sells; then
 /// entries made, renewed, over.
-#[derive(Debug, Default)]
-pub struct Writes {
+#[derive(Clone, Debug, Default)]
+pub struct EventWrites {
     pub freed: Vec<Freed>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
@@ -111,7 +118,7 @@ pub struct Writes {
     pub entered: Vec<NewEntry>,
     pub renewed: Vec<Renewal>,
     pub over: Vec<Over>,
-    pub history: Vec<Entry>,
+    pub history: Vec<EventRecord>,
     pub answers: Vec<NewAnswer>,
     /// Name, limit, opening or state differ: more of the event's row is written than its counts.
     pub event_changed: bool,
@@ -123,10 +130,46 @@ pub struct Writes {
 /// again.
 const CURSOR_FAR: u32 = 1_000;
 
-impl Writes {
-    /// Nothing to write: the batch was refused, and needs neither lock nor flush.
-    pub fn is_empty(&self) -> bool {
+impl Writes for EventWrites {
+    fn is_empty(&self) -> bool {
         self.history.is_empty() && self.renewed.is_empty() && self.over.is_empty() && self.cursor_moved < CURSOR_FAR
+    }
+
+    fn first_n(&self) -> Option<u64> {
+        self.history.first().map(|record| record.n)
+    }
+
+    fn holds(self) -> Vec<Hold> {
+        self.holds_changed.into_iter().chain(self.holds_begun).collect()
+    }
+}
+
+impl Subject for Event {
+    type Id = EventId;
+    type Action = EventAction;
+    type Known = EventKnown;
+    type Writes = EventWrites;
+    type Effects = EventEffects;
+
+    fn subject(id: EventId) -> SubjectId {
+        SubjectId::Event(id)
+    }
+
+    fn gives_back(action: &EventAction) -> bool {
+        action.gives_back()
+    }
+
+    fn about_a_hold(action: &EventAction) -> bool {
+        action.about_a_hold()
+    }
+
+    fn then(effects: &mut EventEffects, later: EventEffects) {
+        effects.first_end = later.first_end;
+        effects.moved.extend(later.moved);
+    }
+
+    fn decide(&self, known: EventKnown, commands: &[Command], terms: &Terms, now: Moment) -> Decision<Event> {
+        decide(self, known, commands, terms, now)
     }
 }
 
@@ -179,7 +222,7 @@ pub struct NewAnswer {
 }
 
 /// Decides a batch. `commands` may come in any order; the answers come in the same.
-pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, now: Moment) -> Decision {
+pub fn decide(event: &Event, known: EventKnown, commands: &[Command], terms: &Terms, now: Moment) -> Decision<Event> {
     let mut known = known;
     let lapsed = std::mem::take(&mut known.lapsed);
     let mut session = Session::new(event.clone(), known, *terms, now);
@@ -193,9 +236,9 @@ pub fn decide(event: &Event, known: Known, commands: &[Command], terms: &Terms, 
 }
 
 /// The order in which a batch is served: what gives back, then by number.
-pub fn order(commands: &[Command]) -> Vec<usize> {
+pub fn order<S: Subject>(commands: &[Command<S>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..commands.len()).collect();
-    order.sort_by_key(|&i| (!commands[i].action.gives_back(), commands[i].number));
+    order.sort_by_key(|&i| (!S::gives_back(&commands[i].action), commands[i].number));
     order
 }
 
@@ -217,11 +260,11 @@ struct Session {
     first_end: Option<Moment>,
     terms: Terms,
     now: Moment,
-    writes: Writes,
+    writes: EventWrites,
 }
 
 impl Session {
-    fn new(event: Event, known: Known, terms: Terms, now: Moment) -> Session {
+    fn new(event: Event, known: EventKnown, terms: Terms, now: Moment) -> Session {
         let stock = Stock::new(event.extent(), known.free, known.gaps, known.rows);
         Session {
             event,
@@ -239,7 +282,7 @@ impl Session {
             first_end: known.first_end,
             terms,
             now,
-            writes: Writes::default(),
+            writes: EventWrites::default(),
         }
     }
 
@@ -262,17 +305,17 @@ impl Session {
             return Err(Refusal::NotFound);
         }
         match &command.action {
-            Action::Reserve(buyer) => self.reserve(command, None, buyer),
-            Action::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
-            Action::Hold { seats, key } => self.hold_seats(command, seats, key),
-            Action::OnHold { n, ask } => self.on_hold(command, *n, *ask),
-            Action::Cancel { n } => self.cancel(command, *n),
-            Action::Enter { number, token } => self.enter(command, *number, *token),
-            Action::Leave => self.leave(command),
-            Action::Renew => self.renew(command),
-            Action::Turn(turn) => self.turn(*turn),
-            Action::Amend(amendment) => self.amend(amendment),
-            Action::Delete => self.delete(),
+            EventAction::Reserve(buyer) => self.reserve(command, None, buyer),
+            EventAction::ReserveSeat { seat, buyer } => self.reserve(command, Some(*seat), buyer),
+            EventAction::Hold { seats, key } => self.hold_seats(command, seats, key),
+            EventAction::OnHold { n, ask } => self.on_hold(command, *n, *ask),
+            EventAction::Cancel { n } => self.cancel(command, *n),
+            EventAction::Enter { number, token } => self.enter(command, *number, *token),
+            EventAction::Leave => self.leave(command),
+            EventAction::Renew => self.renew(command),
+            EventAction::Turn(turn) => self.turn(*turn),
+            EventAction::Amend(amendment) => self.amend(amendment),
+            EventAction::Delete => self.delete(),
         }
     }
 
@@ -398,11 +441,11 @@ impl Session {
         let n = self.event.counts.n;
         let by_admin = command.actor == Actor::Admin;
         let (number, at) = (command.number, self.now);
-        self.writes.history.push(Entry { n, what, seat, owner, by_admin, number, at, hold: None });
+        self.writes.history.push(EventRecord { n, what, seat, owner, by_admin, number, at, hold: None });
         n
     }
 
-    fn finish(mut self, cursor: u32, answers: Vec<Answer>) -> Decision {
+    fn finish(mut self, cursor: u32, answers: Vec<Answer>) -> Decision<Event> {
         let mut seen = HashSet::new();
         for n in self.touched.into_iter().filter(|n| seen.insert(*n)) {
             let Some(hold) = self.holds.remove(&n) else { continue };
@@ -414,6 +457,11 @@ impl Session {
         self.writes.cursor_moved = self.stock.cursor().saturating_sub(cursor);
         self.writes.answers = self.once.new;
         let first_end = self.first_end.filter(|_| self.event.counts.held > 0);
-        Decision { answers, writes: self.writes, after: self.event, moved: self.moved, first_end }
+        Decision {
+            answers,
+            writes: self.writes,
+            after: self.event,
+            effects: EventEffects { first_end, moved: self.moved },
+        }
     }
 }

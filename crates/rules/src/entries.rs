@@ -12,7 +12,7 @@ pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
 
 /// The settings of a waiting room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct WaitingRoom {
     /// So many are inside at most.
     pub max_concurrent: u32,
     pub token_ttl_ms: i64,
@@ -22,13 +22,13 @@ pub struct Room {
     pub idle_ms: i64,
 }
 
-impl Default for Room {
+impl Default for WaitingRoom {
     fn default() -> Self {
-        Room { max_concurrent: 800, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 }
+        WaitingRoom { max_concurrent: 800, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 }
     }
 }
 
-impl Room {
+impl WaitingRoom {
     /// After the door lost its memory nobody new is admitted for so long, so that everybody can
     /// show their ticket first.
     pub fn pause_ms(&self) -> i64 {
@@ -110,14 +110,14 @@ impl Entry {
     }
 
     /// The end it gets from being asked about now.
-    pub fn renewed(&self, room: &Room, now: Moment) -> Moment {
+    pub fn renewed(&self, room: &WaitingRoom, now: Moment) -> Moment {
         now.plus_ms(room.token_ttl_ms).min(self.cap).max(self.ends)
     }
 }
 
 /// Whether asking about an entry is worth a write, with so much time left to its end and to its
 /// cap: a quarter of its time has passed, and there is something to gain.
-pub fn renewal_due(room: &Room, left_ms: i64, cap_left_ms: i64) -> bool {
+pub fn renewal_due(room: &WaitingRoom, left_ms: i64, cap_left_ms: i64) -> bool {
     room.token_ttl_ms.min(cap_left_ms) - left_ms >= room.renewal_ms().max(1)
 }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn renewals_are_worth_a_write_once_a_quarter_has_passed() {
-        let room = Room::default();
+        let room = WaitingRoom::default();
         let due = |ends: i64, cap: i64, now: i64| renewal_due(&room, ends - now, cap - now);
         assert!(!due(300_000, 1_800_000, 0));
         assert!(!due(300_000, 1_800_000, 74_999));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::entries::Room;
+use crate::entries::WaitingRoom;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
@@ -47,7 +47,7 @@ pub struct NewEvent {
     pub hall: Hall,
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
-    pub room: Option<Room>,
+    pub waiting_room: Option<WaitingRoom>,
     /// How long its holds last; none: as everywhere.
     pub hold_ttl_ms: Option<i64>,
 }
@@ -60,7 +60,7 @@ pub struct Event {
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
     /// Its waiting room, if it has one.
-    pub room: Option<Room>,
+    pub waiting_room: Option<WaitingRoom>,
     /// Tickets of older keys do not count here.
     pub oldest_key: u32,
     pub hold_ttl_ms: Option<i64>,
@@ -167,13 +167,13 @@ pub enum Turn {
 
 /// What may change while an event lives. Seats may not: people have bought them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Amendment {
+pub struct EventAmendment {
     pub name: Option<Box<str>>,
     pub max_per_user: Option<u32>,
     /// `Some(None)` takes the opening time away.
     pub opens_at: Option<Option<Moment>>,
     /// `Some(None)` takes the waiting room away.
-    pub room: Option<Option<Room>>,
+    pub waiting_room: Option<Option<WaitingRoom>>,
     /// `Some(None)`: as everywhere.
     pub hold_ttl_ms: Option<Option<i64>>,
 }

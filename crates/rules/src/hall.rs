@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::SEATS_PER_EVENT;
 use crate::ids::{Seat, printable};
-use crate::outcome::{Fault, Problem, Refusal};
+use crate::outcome::{FieldError, Problem, Refusal};
 
 pub const SECTIONS_MOST: usize = 1_000;
 /// Over all sections together.
@@ -91,14 +91,17 @@ impl Hall {
             let at = format!("seats.sections[{s}]");
             place_name(&format!("{at}.name"), &section.name)?;
             if !names.insert(&section.name) {
-                return Err(Fault::refused(format!("{at}.name"), Problem::Repeated));
+                return Err(FieldError::refused(format!("{at}.name"), Problem::Repeated));
             }
             rows += section.rows.len();
             within(&format!("{at}.rows"), section.rows.len(), ROWS_MOST)?;
             within("seats.sections", rows, ROWS_MOST)?;
             seats += check_rows(&at, &section.rows)?;
             if seats > u64::from(SEATS_PER_EVENT) {
-                return Err(Fault::refused("seats", Problem::OutOfRange { least: 0, most: SEATS_PER_EVENT.into() }));
+                return Err(FieldError::refused(
+                    "seats",
+                    Problem::OutOfRange { least: 0, most: SEATS_PER_EVENT.into() },
+                ));
             }
         }
         Ok(Hall::Sections(sections.into()))
@@ -149,10 +152,13 @@ fn check_rows(at: &str, rows: &[Row]) -> Result<u64, Refusal> {
         let field = |name: &str| format!("{at}.rows[{r}].{name}");
         place_name(&field("name"), &row.name)?;
         if !names.insert(&row.name) {
-            return Err(Fault::refused(field("name"), Problem::Repeated));
+            return Err(FieldError::refused(field("name"), Problem::Repeated));
         }
         if !(1..=SEATS_PER_ROW).contains(&row.seats) {
-            return Err(Fault::refused(field("seats"), Problem::OutOfRange { least: 1, most: SEATS_PER_ROW.into() }));
+            return Err(FieldError::refused(
+                field("seats"),
+                Problem::OutOfRange { least: 1, most: SEATS_PER_ROW.into() },
+            ));
         }
         seats += u64::from(row.seats);
     }
@@ -163,18 +169,21 @@ fn within(field: &str, count: usize, most: usize) -> Result<(), Refusal> {
     if (1..=most).contains(&count) {
         return Ok(());
     }
-    Err(Fault::refused(field, Problem::Count { least: 1, most }))
+    Err(FieldError::refused(field, Problem::Count { least: 1, most }))
 }
 
 fn place_name(field: &str, name: &str) -> Result<(), Refusal> {
     if name.is_empty() {
-        return Err(Fault::refused(field, Problem::Missing));
+        return Err(FieldError::refused(field, Problem::Missing));
     }
     if printable(name, PLACE_NAME_CHARS) {
         return Ok(());
     }
     let long = name.chars().count() > PLACE_NAME_CHARS;
-    Err(Fault::refused(field, if long { Problem::Length { most: PLACE_NAME_CHARS } } else { Problem::Unprintable }))
+    Err(FieldError::refused(
+        field,
+        if long { Problem::Length { most: PLACE_NAME_CHARS } } else { Problem::Unprintable },
+    ))
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl Actor {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct EventRecord {
     pub n: u64,
     pub what: Happened,
     pub seat: Option<Seat>,

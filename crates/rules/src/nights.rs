@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Fault, Problem, Refusal};
+use crate::outcome::{FieldError, Problem, Refusal};
 
 /// A night, or a morning of departure, by its date: days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ impl Dates {
     pub fn new(check_in: Night, check_out: Night) -> Result<Dates, Refusal> {
         let (least, most) = (check_in.plus(1), check_in.plus(NIGHTS_MOST));
         if check_out < least || check_out > most {
-            return Err(Fault::refused("checkOut", Problem::Dates { least, most }));
+            return Err(FieldError::refused("checkOut", Problem::Dates { least, most }));
         }
         Ok(Dates { check_in, check_out })
     }
@@ -113,11 +113,11 @@ impl Dates {
     pub fn sold_on(self, today: Night, days_ahead: u32) -> Result<Dates, Refusal> {
         let furthest = today.plus(days_ahead);
         if self.check_in < today || self.check_in > furthest {
-            return Err(Fault::refused("checkIn", Problem::Dates { least: today, most: furthest }));
+            return Err(FieldError::refused("checkIn", Problem::Dates { least: today, most: furthest }));
         }
         if self.check_out > furthest.plus(1) {
             let (least, most) = (self.check_in.plus(1), furthest.plus(1));
-            return Err(Fault::refused("checkOut", Problem::Dates { least, most }));
+            return Err(FieldError::refused("checkOut", Problem::Dates { least, most }));
         }
         Ok(self)
     }

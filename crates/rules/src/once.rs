@@ -6,6 +6,7 @@ use crate::command::Command;
 use crate::decide::{Answer, KeptAnswer, NewAnswer};
 use crate::ids::User;
 use crate::outcome::{Done, Kept, Outcome, Refusal};
+use crate::subject::Subject;
 use crate::time::Moment;
 
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl Once {
     }
 
     /// The same key again: the first answer, or a refusal if something else was asked.
-    pub fn before<A>(&self, command: &Command<A>) -> Option<Answer> {
+    pub fn before<S: Subject>(&self, command: &Command<S>) -> Option<Answer> {
         let (user, key) = (command.actor.user()?, command.key.as_ref()?);
         let before = self.known.get(&(user.clone(), key.text.clone()))?;
         if before.at.plus_ms(self.key_ttl_ms) <= self.now {
@@ -36,7 +37,7 @@ impl Once {
     }
 
     /// Only what changed something is kept.
-    pub fn keep<A>(&mut self, command: &Command<A>, done: &Done) {
+    pub fn keep<S: Subject>(&mut self, command: &Command<S>, done: &Done) {
         let (Some(user), Some(key), Some(kept)) = (command.actor.user(), &command.key, Kept::of(done)) else { return };
         let answer = KeptAnswer { content: key.content, at: self.now, kept };
         self.known.insert((user.clone(), key.text.clone()), answer.clone());

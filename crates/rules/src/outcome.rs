@@ -137,7 +137,7 @@ pub enum Refusal {
     },
     NotJsonType,
     TooSlow,
-    Invalid(Fault),
+    Invalid(FieldError),
     // who asks
     MissingUser,
     Unauthorized,
@@ -225,15 +225,15 @@ pub enum Refusal {
 
 /// What is wrong with one field. Whoever answers puts it into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct FieldError {
     pub field: String,
     pub problem: Problem,
 }
 
-impl Fault {
+impl FieldError {
     /// The refusal that names this fault.
     pub fn refused(field: impl Into<String>, problem: Problem) -> Refusal {
-        Refusal::Invalid(Fault { field: field.into(), problem })
+        Refusal::Invalid(FieldError { field: field.into(), problem })
     }
 }
 

@@ -11,7 +11,7 @@ mod ranks;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::entries::{Entry, Moved, Room};
+use crate::entries::{Entry, Moved, WaitingRoom};
 use crate::event::State;
 use crate::ids::{NUMBERS_PER_GENERATION, Number, User};
 use crate::time::Moment;
@@ -90,7 +90,7 @@ pub struct Place {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum QueueReply {
     Place(Place),
     /// They are inside, for so long yet, and renewed for so long at most.
     Inside {
@@ -270,25 +270,25 @@ impl Line {
         }
     }
 
-    pub fn ask(&mut self, room: &Room, supply: Supply, asking: &Asking, now: Moment) -> Told {
+    pub fn ask(&mut self, room: &WaitingRoom, supply: Supply, asking: &Asking, now: Moment) -> QueueReply {
         self.touch(&asking.user, now);
         self.pass_over(room, now);
         if let Some(insider) = self.inside.get(&asking.user).filter(|insider| insider.ends > now) {
-            return Told::Inside { left_ms: now.ms_until(insider.ends), cap_left_ms: now.ms_until(insider.cap) };
+            return QueueReply::Inside { left_ms: now.ms_until(insider.ends), cap_left_ms: now.ms_until(insider.cap) };
         }
         if asking.what == What::Leave {
             self.forget(&asking.user);
-            return Told::Gone;
+            return QueueReply::Gone;
         }
         if let Some(proven) = asking.proven {
             self.prove(&asking.user, proven, now);
         }
         if !self.people.contains_key(&asking.user) {
             if asking.what != What::Join {
-                return Told::NotQueued;
+                return QueueReply::NotQueued;
             }
             if self.counter + 1 >= NUMBERS_PER_GENERATION {
-                return Told::NoNumber;
+                return QueueReply::NoNumber;
             }
             self.counter += 1;
             self.stand(&asking.user, Number(self.generation * NUMBERS_PER_GENERATION + self.counter), now);
@@ -297,8 +297,8 @@ impl Line {
         self.answer(room, supply, asking, now)
     }
 
-    fn answer(&mut self, room: &Room, supply: Supply, asking: &Asking, now: Moment) -> Told {
-        let Some(person) = self.people.get(&asking.user).copied() else { return Told::NotQueued };
+    fn answer(&mut self, room: &WaitingRoom, supply: Supply, asking: &Asking, now: Moment) -> QueueReply {
+        let Some(person) = self.people.get(&asking.user).copied() else { return QueueReply::NotQueued };
         let rank = self.present.below(person.number);
         let places = self.places(room);
         let turn = self.admits(supply, now) && rank < places;
@@ -306,10 +306,10 @@ impl Line {
         let poll_after = poll_after(room, ahead);
         if asking.what == What::Enter {
             if turn {
-                return Told::MayEnter { number: person.number };
+                return QueueReply::MayEnter { number: person.number };
             }
             let retry_after = if self.from > now { now.seconds_until(self.from).max(1) } else { poll_after };
-            return Told::NotReady { retry_after };
+            return QueueReply::NotReady { retry_after };
         }
         self.set_ready(&asking.user, person, turn, now.plus_ms(room.idle_ms));
         let status = match (supply.sold_out(), turn) {
@@ -317,10 +317,10 @@ impl Line {
             (false, true) => Status::Ready,
             (false, false) => Status::Waiting,
         };
-        Told::Place(Place { number: person.number, rank, ahead, status, poll_after })
+        QueueReply::Place(Place { number: person.number, rank, ahead, status, poll_after })
     }
 
-    pub fn serving(&mut self, room: &Room, supply: Supply, now: Moment) -> Serving {
+    pub fn serving(&mut self, room: &WaitingRoom, supply: Supply, now: Moment) -> Serving {
         self.pass_over(room, now);
         let (waiting, places) = (self.present.count(), self.places(room));
         let given = self.generation * NUMBERS_PER_GENERATION + self.counter;
@@ -342,7 +342,7 @@ impl Line {
     }
 
     /// Free places inside. Those whose end has passed were put out before.
-    fn places(&self, room: &Room) -> u64 {
+    fn places(&self, room: &WaitingRoom) -> u64 {
         u64::from(room.max_concurrent).saturating_sub(self.ends.len() as u64)
     }
 
@@ -438,7 +438,7 @@ impl Line {
     }
 
     /// Entries that have ended are out; the silent and those who let their turn lapse stand aside.
-    fn pass_over(&mut self, room: &Room, now: Moment) {
+    fn pass_over(&mut self, room: &WaitingRoom, now: Moment) {
         while let Some((ends, user)) = self.ends.first().cloned().filter(|(ends, _)| *ends <= now) {
             self.ends.remove(&(ends, user.clone()));
             self.inside.remove(&user);
@@ -477,7 +477,7 @@ impl Line {
 
 /// Grows with the distance: at least a second, at most a third of the time in which one must be
 /// seen.
-fn poll_after(room: &Room, ahead: u64) -> u64 {
+fn poll_after(room: &WaitingRoom, ahead: u64) -> u64 {
     let most = (room.idle_ms / 3_000).max(1) as u64;
     (1 + ahead / AHEAD_PER_SECOND).min(most)
 }

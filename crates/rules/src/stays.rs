@@ -42,7 +42,7 @@ pub struct RoomType {
 
 /// What an operator may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Amendment {
+pub struct RoomTypeAmendment {
     pub name: Option<Box<str>>,
     /// `Some(None)` takes it away.
     pub description: Option<Option<Box<str>>>,
@@ -83,7 +83,7 @@ pub struct Stay {
 
 /// What can be asked of a room type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum RoomAction {
     /// A room on each of these nights, or none.
     Hold {
         dates: Dates,
@@ -99,28 +99,28 @@ pub enum Action {
     },
     /// Nights before `today` are as they were.
     Amend {
-        amendment: Amendment,
+        amendment: RoomTypeAmendment,
         today: Night,
     },
 }
 
-impl Action {
+impl RoomAction {
     /// In a batch, what gives back comes first: those behind it may have the room.
     pub fn gives_back(&self) -> bool {
-        matches!(self, Action::Cancel { .. } | Action::OnHold { ask: Ask::Cancel, .. })
+        matches!(self, RoomAction::Cancel { .. } | RoomAction::OnHold { ask: Ask::Cancel, .. })
     }
 
     /// Holds are waited for at most a second.
     pub fn about_a_hold(&self) -> bool {
-        matches!(self, Action::Hold { .. } | Action::OnHold { .. })
+        matches!(self, RoomAction::Hold { .. } | RoomAction::OnHold { .. })
     }
 }
 
-pub type Command = crate::command::Command<Action>;
+pub type RoomCommand = crate::command::Command<RoomType>;
 
 /// What happened to a room type, one row per change, numbered without gaps in commit order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct RoomRecord {
     pub n: u64,
     pub what: Happened,
     /// The hold it is about, by the number it began with.
@@ -131,7 +131,7 @@ pub struct Entry {
     pub at: Moment,
 }
 
-impl Entry {
+impl RoomRecord {
     fn by(actor: &Actor) -> bool {
         *actor == Actor::Admin
     }

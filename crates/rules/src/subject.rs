@@ -1,12 +1,57 @@
 //! What a batch changes, an event or a room type, and the ids that carry it: any id finds its
 //! subject without being looked up first.
 
-use std::fmt;
+use std::fmt::{self, Debug, Display};
+use std::hash::Hash;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::{Command, Terms};
+use crate::decide::Decision;
+use crate::holds::Hold;
 use crate::ids::{EventId, NotAnId, ReservationId, whole};
+use crate::time::Moment;
+
+/// A kind of thing that is sold: an event, or a room type. The value itself is the row that every
+/// batch of it locks. One engine serves every kind; a kind says only what differs.
+pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
+    type Id: Copy + Debug + Display + Eq + Ord + Hash + Send + Sync + 'static;
+    /// What can be asked of it.
+    type Action: Clone + Debug + PartialEq + Eq + Send + Sync + 'static;
+    /// What the ledger found when it read what a batch needs.
+    type Known: Debug + Default + Send;
+    /// What a batch writes.
+    type Writes: Writes;
+    /// What a batch changed beside its rows, for whoever publishes it.
+    type Effects: Debug + Default + Send + 'static;
+
+    fn subject(id: Self::Id) -> SubjectId;
+
+    /// In a batch, what gives back comes first: those behind it may have what it gives.
+    fn gives_back(action: &Self::Action) -> bool;
+
+    /// It asks for a hold, or of one: such requests wait at most a second.
+    fn about_a_hold(action: &Self::Action) -> bool;
+
+    /// What two batches changed, one after the other.
+    fn then(effects: &mut Self::Effects, later: Self::Effects);
+
+    /// Decides a batch. `commands` may come in any order; the answers come in the same.
+    fn decide(&self, known: Self::Known, commands: &[Command<Self>], terms: &Terms, now: Moment) -> Decision<Self>;
+}
+
+/// What a batch of any subject writes.
+pub trait Writes: Debug + Default + Send + 'static {
+    /// Nothing to write: the batch was refused, and needs neither lock nor flush.
+    fn is_empty(&self) -> bool;
+
+    /// The number of its first history row.
+    fn first_n(&self) -> Option<u64>;
+
+    /// Holds that began or changed, as they are now.
+    fn holds(self) -> Vec<Hold>;
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -14,7 +59,7 @@ pub struct RoomTypeId(pub i64);
 
 impl fmt::Display for RoomTypeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        Display::fmt(&self.0, f)
     }
 }
 
@@ -29,32 +74,32 @@ impl FromStr for RoomTypeId {
 
 /// The unit of order: all that changes it goes through it, in batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Subject {
+pub enum SubjectId {
     Event(EventId),
     RoomType(RoomTypeId),
 }
 
-impl Subject {
+impl SubjectId {
     /// How the tables that both share name it: events count up, room types down, so that one
     /// column is a key for either.
     pub fn row(self) -> i64 {
         match self {
-            Subject::Event(event) => event.0,
-            Subject::RoomType(room_type) => -room_type.0,
+            SubjectId::Event(event) => event.0,
+            SubjectId::RoomType(room_type) => -room_type.0,
         }
     }
 
-    pub fn of_row(row: i64) -> Subject {
-        if row < 0 { Subject::RoomType(RoomTypeId(-row)) } else { Subject::Event(EventId(row)) }
+    pub fn of_row(row: i64) -> SubjectId {
+        if row < 0 { SubjectId::RoomType(RoomTypeId(-row)) } else { SubjectId::Event(EventId(row)) }
     }
 }
 
 /// `e1`, `r7`: also the hash tag of its keys.
-impl fmt::Display for Subject {
+impl fmt::Display for SubjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Subject::Event(event) => write!(f, "e{event}"),
-            Subject::RoomType(room_type) => write!(f, "r{room_type}"),
+            SubjectId::Event(event) => write!(f, "e{event}"),
+            SubjectId::RoomType(room_type) => write!(f, "r{room_type}"),
         }
     }
 }
@@ -62,7 +107,7 @@ impl fmt::Display for Subject {
 /// A hold by its subject and the history number it began with: `hr7-12`, `he2-31`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HoldId {
-    pub subject: Subject,
+    pub subject: SubjectId,
     pub n: u64,
 }
 
@@ -121,8 +166,8 @@ impl FromStr for HoldId {
         let (kind, rest) = rest.split_at_checked(1).ok_or(NotAnId)?;
         let (id, n) = numbers(rest).ok_or(NotAnId)?;
         let subject = match kind {
-            "e" => Subject::Event(EventId(id)),
-            "r" => Subject::RoomType(RoomTypeId(id)),
+            "e" => SubjectId::Event(EventId(id)),
+            "r" => SubjectId::RoomType(RoomTypeId(id)),
             _ => return Err(NotAnId),
         };
         Ok(HoldId { subject, n })
@@ -135,8 +180,8 @@ mod tests {
 
     #[test]
     fn ids_have_one_spelling() {
-        let on_room = HoldId { subject: Subject::RoomType(RoomTypeId(7)), n: 12 };
-        let on_event = HoldId { subject: Subject::Event(EventId(2)), n: 31 };
+        let on_room = HoldId { subject: SubjectId::RoomType(RoomTypeId(7)), n: 12 };
+        let on_event = HoldId { subject: SubjectId::Event(EventId(2)), n: 31 };
         assert_eq!((on_room.to_string(), on_event.to_string()), ("hr7-12".into(), "he2-31".into()));
         assert_eq!((on_room.to_string().parse(), on_event.to_string().parse()), (Ok(on_room), Ok(on_event)));
         for bad in ["", "h", "hr", "hr7", "hr7-", "h7-1", "hx7-1", "hr07-1", "hr7-01", "r7-1", "hr7-1 ", "hé7-1"] {
@@ -151,8 +196,8 @@ mod tests {
 
     #[test]
     fn one_column_names_either_kind() {
-        for subject in [Subject::Event(EventId(7)), Subject::RoomType(RoomTypeId(7))] {
-            assert_eq!(Subject::of_row(subject.row()), subject);
+        for subject in [SubjectId::Event(EventId(7)), SubjectId::RoomType(RoomTypeId(7))] {
+            assert_eq!(SubjectId::of_row(subject.row()), subject);
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use rules::ids::User;
-use rules::outcome::{Fault, Forbidden, Problem, Refusal};
+use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 use salvo::http::header::{AUTHORIZATION, FORWARDED};
 use salvo::http::{HeaderMap, HeaderName};
 use subtle::ConstantTimeEq;
@@ -20,17 +20,17 @@ pub fn named_user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Res
     let Some(value) = named.next() else { return Ok(None) };
     let field = || header_field(&settings.user_header);
     if named.next().is_some() {
-        return Err(Fault::refused(field(), Problem::Repeated));
+        return Err(FieldError::refused(field(), Problem::Repeated));
     }
     if !believed(settings, headers, peer) {
         return Err(Refusal::Unauthorized);
     }
-    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| Fault::refused(field(), Problem::NotUtf8))?;
+    let text = std::str::from_utf8(value.as_bytes()).map_err(|_| FieldError::refused(field(), Problem::NotUtf8))?;
     if text.is_empty() {
         return Ok(None);
     }
     let user = User::new(text);
-    user.map(Some).ok_or_else(|| Fault::refused(field(), problem_with(text, rules::ids::USER_CHARS)))
+    user.map(Some).ok_or_else(|| FieldError::refused(field(), problem_with(text, rules::ids::USER_CHARS)))
 }
 
 pub fn problem_with(text: &str, most: usize) -> Problem {

@@ -23,10 +23,10 @@ use rules::holds::Hold;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
-use rules::subject::Subject;
+use rules::subject::SubjectId;
 use rules::time::Moment;
-use stores::door::{Door, Left, Release};
-use stores::ledger::{Fault, Ledger};
+use stores::door::{Door, Release, Remaining};
+use stores::ledger::{Ledger, LedgerFault};
 use tokio::sync::oneshot;
 
 use self::rooms::RoomLanes;
@@ -256,14 +256,14 @@ impl Lane {
         }
     }
 
-    fn left(&self, event: &Event, first_end: Option<Moment>) -> Left {
+    fn left(&self, event: &Event, first_end: Option<Moment>) -> Remaining {
         self.shared.metrics.remaining(event);
         left(event, first_end, self.shared.ledger.now())
     }
 }
 
 /// Holds that began or changed, for onlookers. Nobody waits long for it, and nothing reads it.
-async fn show(shared: &Shared, subject: Subject, holds: Vec<Hold>) {
+async fn show(shared: &Shared, subject: SubjectId, holds: Vec<Hold>) {
     if holds.is_empty() {
         return;
     }
@@ -278,20 +278,20 @@ async fn show(shared: &Shared, subject: Subject, holds: Vec<Hold>) {
 }
 
 /// What an event has left, for the door.
-pub fn left(event: &Event, first_end: Option<Moment>, now: Moment) -> Left {
+pub fn left(event: &Event, first_end: Option<Moment>, now: Moment) -> Remaining {
     let state = event.state_at(now);
     // Scheduled, it opens by the clock alone: nothing said before says anything after.
     let opens = event.opens_at.filter(|_| state == State::Scheduled);
     let first_end = first_end.into_iter().chain(opens).min();
-    Left { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
+    Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
 }
 
 /// What broken machinery means for a caller.
-pub fn refusal(fault: &Fault) -> Refusal {
+pub fn refusal(fault: &LedgerFault) -> Refusal {
     match fault {
-        Fault::Locked => Refusal::Contention,
-        Fault::Passing(_) | Fault::Unreachable(_) => Refusal::LedgerUnreachable,
-        Fault::NoSuchEvent => Refusal::NotFound,
-        Fault::Broken(_) => Refusal::Internal,
+        LedgerFault::Locked => Refusal::Contention,
+        LedgerFault::Passing(_) | LedgerFault::Unreachable(_) => Refusal::LedgerUnreachable,
+        LedgerFault::NoSuchSubject => Refusal::NotFound,
+        LedgerFault::Broken(_) => Refusal::Internal,
     }
 }

@@ -14,7 +14,7 @@ use rules::outcome::Refusal;
 use rules::seats::Hall;
 use rules::time::Moment;
 use stores::ledger::Ledger;
-use stores::ledger::rooms::At;
+use stores::ledger::holds::At;
 use tokio::sync::OwnedMutexGuard;
 
 pub use self::page::{SeatState, Writing};
@@ -138,7 +138,7 @@ impl Board {
         let mut changes = Vec::new();
         for _ in 0..CHANGES_READS {
             let read_at = Instant::now();
-            let after = changes.last().map_or(known.n, |change: &rules::history::Entry| change.n);
+            let after = changes.last().map_or(known.n, |change: &rules::history::EventRecord| change.n);
             let more = self.ledger.history(self.event, after, CHANGES_MOST).await.map_err(|f| refusal(&f))?;
             let all = more.len() < CHANGES_MOST;
             changes.extend(more);

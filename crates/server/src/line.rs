@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use rules::command::Action;
-use rules::entries::{Entry, EntryToken, Moved, Room, renewal_due};
+use rules::command::EventAction;
+use rules::entries::{Entry, EntryToken, Moved, WaitingRoom, renewal_due};
 use rules::event::{Event, State};
 use rules::history::Actor;
 use rules::ids::{EventId, Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
-use rules::queue::{Asking, Place, Serving, Told, What};
+use rules::queue::{Asking, Place, QueueReply, Serving, What};
 use rules::time::Moment;
 use stores::door::{DoorFault, Heard};
-use stores::ledger::Fault;
+use stores::ledger::LedgerFault;
 
 use crate::app::App;
 use crate::batch::{closed, left, refusal};
@@ -66,10 +66,12 @@ impl Lines {
     }
 
     /// Events with a waiting room that somebody asked about.
-    pub fn known(&self) -> Vec<(EventId, Room)> {
+    pub fn known(&self) -> Vec<(EventId, WaitingRoom)> {
         let kept: Vec<_> = locked(&self.0).values().cloned().collect();
         kept.iter()
-            .filter_map(|kept| locked(&kept.event).as_ref().and_then(|(event, _)| Some((event.id, event.room?))))
+            .filter_map(|kept| {
+                locked(&kept.event).as_ref().and_then(|(event, _)| Some((event.id, event.waiting_room?)))
+            })
             .collect()
     }
 }
@@ -99,9 +101,9 @@ pub async fn event(app: &App, id: EventId) -> Result<Arc<Event>, Refusal> {
 }
 
 /// An event with a waiting room that is not closed.
-pub async fn open_event(app: &App, id: EventId) -> Result<(Arc<Event>, Room), Refusal> {
+pub async fn open_event(app: &App, id: EventId) -> Result<(Arc<Event>, WaitingRoom), Refusal> {
     let event = event(app, id).await?;
-    let room = event.room.ok_or(Refusal::NoWaitingRoom)?;
+    let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
     if event.state_at(app.ledger.now()) == State::Closed {
         return Err(Refusal::Closed);
     }
@@ -119,14 +121,14 @@ pub enum Stands {
 pub async fn join(
     app: &App,
     event: &Event,
-    room: Room,
+    room: WaitingRoom,
     user: &User,
     ticket: Option<&Ticket>,
 ) -> Result<Stands, Refusal> {
     let told = match ticket {
         None => ask(app, event.id, room, user, What::Join, None).await?,
         Some(_) => match find(app, event.id, room, user, What::Poll, ticket).await? {
-            Told::NotQueued => ask(app, event.id, room, user, What::Join, None).await?,
+            QueueReply::NotQueued => ask(app, event.id, room, user, What::Join, None).await?,
             told => told,
         },
     };
@@ -136,7 +138,7 @@ pub async fn join(
 pub async fn poll(
     app: &App,
     event: &Event,
-    room: Room,
+    room: WaitingRoom,
     user: &User,
     ticket: Option<&Ticket>,
 ) -> Result<Stands, Refusal> {
@@ -144,16 +146,16 @@ pub async fn poll(
     stands(app, event, room, user, told).await
 }
 
-async fn stands(app: &App, event: &Event, room: Room, user: &User, told: Told) -> Result<Stands, Refusal> {
+async fn stands(app: &App, event: &Event, room: WaitingRoom, user: &User, told: QueueReply) -> Result<Stands, Refusal> {
     match told {
-        Told::Place(place) => Ok(Stands::InLine(place)),
-        Told::Inside { left_ms, cap_left_ms } if renewal_due(&room, left_ms, cap_left_ms) => {
+        QueueReply::Place(place) => Ok(Stands::InLine(place)),
+        QueueReply::Inside { left_ms, cap_left_ms } if renewal_due(&room, left_ms, cap_left_ms) => {
             let ends = renew(app, event.id, user).await?;
             Ok(Stands::Inside { left_ms: app.ledger.now().ms_until(ends) })
         }
-        Told::Inside { left_ms, .. } => Ok(Stands::Inside { left_ms }),
+        QueueReply::Inside { left_ms, .. } => Ok(Stands::Inside { left_ms }),
         // The door may not have heard that they came in.
-        Told::NotQueued => match live_entry(app, event.id, user).await? {
+        QueueReply::NotQueued => match live_entry(app, event.id, user).await? {
             Some(entry) => {
                 let left_ms = app.ledger.now().ms_until(entry.ends);
                 tell(app, event.id, vec![Moved::In(entry)]).await;
@@ -161,13 +163,13 @@ async fn stands(app: &App, event: &Event, room: Room, user: &User, told: Told) -
             }
             None => Err(Refusal::NotQueued),
         },
-        Told::NoNumber => Err(Refusal::NoNumber),
-        Told::MayEnter { .. } | Told::NotReady { .. } | Told::Gone => Err(Refusal::Internal),
+        QueueReply::NoNumber => Err(Refusal::NoNumber),
+        QueueReply::MayEnter { .. } | QueueReply::NotReady { .. } | QueueReply::Gone => Err(Refusal::Internal),
     }
 }
 
 async fn renew(app: &App, event: EventId, user: &User) -> Result<Moment, Refusal> {
-    let told = change(app, event, Actor::User(user.clone()), None, Action::Renew).await?;
+    let told = change(app, event, Actor::User(user.clone()), None, EventAction::Renew).await?;
     match told.answer.outcome {
         Outcome::Done(Done::Renewed { ends }) => Ok(ends),
         Outcome::Refused(refusal) => Err(refusal),
@@ -184,21 +186,21 @@ async fn live_entry(app: &App, event: EventId, user: &User) -> Result<Option<Ent
 pub async fn enter(
     app: &App,
     event: &Event,
-    room: Room,
+    room: WaitingRoom,
     user: &User,
     ticket: Option<&Ticket>,
 ) -> Result<Entry, Refusal> {
     let number = match find(app, event.id, room, user, What::Enter, ticket).await? {
-        Told::MayEnter { number } => Some(number),
-        Told::Inside { .. } => None,
-        Told::NotReady { retry_after } => return Err(Refusal::NotReady { retry_after }),
-        Told::NotQueued if live_entry(app, event.id, user).await?.is_some() => None,
-        Told::NotQueued => return Err(Refusal::NotQueued),
-        Told::NoNumber => return Err(Refusal::NoNumber),
-        Told::Place(_) | Told::Gone => return Err(Refusal::Internal),
+        QueueReply::MayEnter { number } => Some(number),
+        QueueReply::Inside { .. } => None,
+        QueueReply::NotReady { retry_after } => return Err(Refusal::NotReady { retry_after }),
+        QueueReply::NotQueued if live_entry(app, event.id, user).await?.is_some() => None,
+        QueueReply::NotQueued => return Err(Refusal::NotQueued),
+        QueueReply::NoNumber => return Err(Refusal::NoNumber),
+        QueueReply::Place(_) | QueueReply::Gone => return Err(Refusal::Internal),
     };
     let token = EntryToken(random()?);
-    let told = change(app, event.id, Actor::User(user.clone()), None, Action::Enter { number, token }).await?;
+    let told = change(app, event.id, Actor::User(user.clone()), None, EventAction::Enter { number, token }).await?;
     match told.answer.outcome {
         Outcome::Done(Done::Entered(entry)) => {
             if entry.token == token {
@@ -218,7 +220,14 @@ pub async fn enter(
 }
 
 /// The ledger did not agree with the door: the door is told what it did not know.
-async fn disagree(app: &App, event: EventId, room: Room, user: &User, number: Option<Number>, refusal: &Refusal) {
+async fn disagree(
+    app: &App,
+    event: EventId,
+    room: WaitingRoom,
+    user: &User,
+    number: Option<Number>,
+    refusal: &Refusal,
+) {
     match (refusal, number) {
         // The number was used before the door forgot.
         (Refusal::NotQueued, Some(_)) => drop(ask(app, event, room, user, What::Leave, None).await),
@@ -237,10 +246,10 @@ async fn disagree(app: &App, event: EventId, room: Room, user: &User, number: Op
 }
 
 /// Gives the place or the entry back.
-pub async fn leave(app: &App, event: &Event, room: Room, user: &User) -> Result<(), Refusal> {
+pub async fn leave(app: &App, event: &Event, room: WaitingRoom, user: &User) -> Result<(), Refusal> {
     let told = ask(app, event.id, room, user, What::Leave, None).await?;
-    if matches!(told, Told::Inside { .. }) || live_entry(app, event.id, user).await?.is_some() {
-        let told = change(app, event.id, Actor::User(user.clone()), None, Action::Leave).await?;
+    if matches!(told, QueueReply::Inside { .. }) || live_entry(app, event.id, user).await?.is_some() {
+        let told = change(app, event.id, Actor::User(user.clone()), None, EventAction::Leave).await?;
         if let Outcome::Refused(refusal) = told.answer.outcome {
             return Err(refusal);
         }
@@ -253,19 +262,19 @@ pub async fn leave(app: &App, event: &Event, room: Room, user: &User) -> Result<
 async fn find(
     app: &App,
     event: EventId,
-    room: Room,
+    room: WaitingRoom,
     user: &User,
     what: What,
     ticket: Option<&Ticket>,
-) -> Result<Told, Refusal> {
+) -> Result<QueueReply, Refusal> {
     let Some(proven) = ticket.map(|ticket| ticket.number) else {
         return ask(app, event, room, user, what, None).await;
     };
     // Asked about first, so that nobody enters from a place that is worse than theirs.
     let told = ask(app, event, room, user, What::Poll, None).await?;
     let better = match &told {
-        Told::Place(place) => proven < place.number,
-        Told::NotQueued => true,
+        QueueReply::Place(place) => proven < place.number,
+        QueueReply::NotQueued => true,
         _ => false,
     };
     let counts = better && !app.ledger.number_spent(event, proven).await.map_err(|f| refusal(&f))?;
@@ -277,7 +286,7 @@ async fn find(
 }
 
 /// The number that everybody may follow.
-pub async fn serving(app: &App, event: EventId, room: Room) -> Result<Serving, Refusal> {
+pub async fn serving(app: &App, event: EventId, room: WaitingRoom) -> Result<Serving, Refusal> {
     let (kept, now) = (app.lines.of(event), app.ledger.now());
     let shared = *locked(&kept.serving);
     if let Some((serving, at)) = shared
@@ -293,17 +302,17 @@ pub async fn serving(app: &App, event: EventId, room: Room) -> Result<Serving, R
 async fn ask(
     app: &App,
     event: EventId,
-    room: Room,
+    room: WaitingRoom,
     user: &User,
     what: What,
     proven: Option<Number>,
-) -> Result<Told, Refusal> {
+) -> Result<QueueReply, Refusal> {
     let asking = Asking { user: user.clone(), what, proven };
     heard(app, event, room, || app.door.ask(event, room, asking.clone())).await
 }
 
 /// Asks the door until it has something to say; what it does not know it is told first.
-async fn heard<T, W>(app: &App, event: EventId, room: Room, ask: impl Fn() -> W) -> Result<T, Refusal>
+async fn heard<T, W>(app: &App, event: EventId, room: WaitingRoom, ask: impl Fn() -> W) -> Result<T, Refusal>
 where
     W: Future<Output = Result<Heard<T>, DoorFault>>,
 {
@@ -314,7 +323,7 @@ where
             Heard::Said(said) => return Ok(said),
             Heard::NotOpen => Missing::Generation,
             Heard::NotBegun => Missing::Line,
-            Heard::NoLeft => Missing::Left,
+            Heard::NoRemaining => Missing::Left,
         };
         let _one = kept.mending.lock().await;
         if kept.mended.load(Ordering::Acquire) == seen {
@@ -331,8 +340,8 @@ enum Missing {
     Left,
 }
 
-async fn mend(app: &App, event: EventId, room: Room, missing: Missing) -> Result<(), Refusal> {
-    let fault = |fault: Fault| refusal(&fault);
+async fn mend(app: &App, event: EventId, room: WaitingRoom, missing: Missing) -> Result<(), Refusal> {
+    let fault = |fault: LedgerFault| refusal(&fault);
     match missing {
         Missing::Generation => {
             let generation = app.ledger.raise_generation(event).await.map_err(fault)?;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rules::arrive::Arrival;
-use rules::command::{Action, Command, Key};
+use rules::command::{Command, EventAction, Key};
 use rules::decide::Answer;
 use rules::entries::EntryToken;
 use rules::history::Actor;
@@ -69,10 +69,10 @@ pub async fn reserve(
     came: Came,
     key: Option<Key>,
     entry: Option<EntryToken>,
-    action: Action,
+    action: EventAction,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
-    if let Action::ReserveSeat { seat, .. } = &action
+    if let EventAction::ReserveSeat { seat, .. } = &action
         && !lane.hall().has_seat(*seat)
     {
         return Err(Refusal::NotFound);
@@ -90,7 +90,7 @@ pub async fn change(
     event: EventId,
     actor: Actor,
     key: Option<Key>,
-    action: Action,
+    action: EventAction,
 ) -> Result<Told, Refusal> {
     change_with(app, event, actor, key, None, action).await
 }
@@ -102,7 +102,7 @@ pub async fn change_with(
     actor: Actor,
     key: Option<Key>,
     entry: Option<EntryToken>,
-    action: Action,
+    action: EventAction,
 ) -> Result<Told, Refusal> {
     let lane = app.lanes.find(event).await?;
     let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };
@@ -126,7 +126,7 @@ pub async fn change_rooms(
     id: RoomTypeId,
     actor: Actor,
     key: Option<Key>,
-    action: stays::Action,
+    action: stays::RoomAction,
 ) -> Result<Answer, Refusal> {
     let lane = app.lanes.rooms.find(id).await?;
     let limit = if action.about_a_hold() { HOLD_DEADLINE } else { DEADLINE };

@@ -19,7 +19,7 @@ use salvo::{Server, Service};
 use stores::door::Door;
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
-use stores::ledger::{Fault, Ledger};
+use stores::ledger::{Ledger, LedgerFault};
 use tokio::net::TcpSocket;
 
 use crate::app::App;
@@ -91,16 +91,23 @@ pub async fn assemble(settings: Settings, parts: Parts) -> Result<Arc<App>, Stri
 }
 
 /// Event 1 is there from the first start on.
-pub async fn first_event(app: &App) -> Result<(), Fault> {
+pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
     if app.ledger.event(FIRST_EVENT).await?.is_some() {
         app.begin();
         return Ok(());
     }
     let hall = Hall::Count(app.settings.seats);
-    let new = NewEvent { name: "Event 1".into(), hall, max_per_user: 1, opens_at: None, hold_ttl_ms: None, room: None };
+    let new = NewEvent {
+        name: "Event 1".into(),
+        hall,
+        max_per_user: 1,
+        opens_at: None,
+        hold_ttl_ms: None,
+        waiting_room: None,
+    };
     match app.ledger.create_event(new, Some(FIRST_EVENT)).await {
         // Another server was quicker.
-        Ok(_) | Err(Fault::NoSuchEvent) => {
+        Ok(_) | Err(LedgerFault::NoSuchSubject) => {
             app.begin();
             Ok(())
         }

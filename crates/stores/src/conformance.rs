@@ -26,7 +26,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rules::command::{Action, Buyer, Command, Key, Terms};
+use rules::command::{Buyer, Command, EventAction, Key, Terms};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
 use rules::history::Actor;
@@ -95,7 +95,7 @@ impl Stand {
             max_per_user,
             opens_at: None,
             hold_ttl_ms: None,
-            room: None,
+            waiting_room: None,
         };
         self.ledger.create_event(new, None).await.map_err(|f| f.to_string())
     }
@@ -114,21 +114,21 @@ impl Stand {
             name: RequestName(n.into()),
             key: None,
             entry: None,
-            action: Action::Reserve(Buyer { name: Some("Tester".into()), phone }),
+            action: EventAction::Reserve(Buyer { name: Some("Tester".into()), phone }),
         }
     }
 
     pub fn choose(&self, user: &str, seat: u32) -> Command {
         let command = self.reserve(user);
-        let Action::Reserve(buyer) = command.action else { return command };
-        Command { action: Action::ReserveSeat { seat: Seat(seat), buyer }, ..command }
+        let EventAction::Reserve(buyer) = command.action else { return command };
+        Command { action: EventAction::ReserveSeat { seat: Seat(seat), buyer }, ..command }
     }
 
     pub fn cancel(&self, user: &str, n: u64) -> Command {
-        Command { number: None, action: Action::Cancel { n }, ..self.reserve(user) }
+        Command { number: None, action: EventAction::Cancel { n }, ..self.reserve(user) }
     }
 
-    pub fn operate(&self, action: Action) -> Command {
+    pub fn operate(&self, action: EventAction) -> Command {
         Command { actor: Actor::Admin, number: None, action, ..self.reserve("admin") }
     }
 
@@ -138,7 +138,7 @@ impl Stand {
 
     pub async fn commit_on(&self, event: EventId, commands: Vec<Command>, terms: Terms) -> Result<Vec<Answer>, String> {
         let asked = commands.len();
-        let batch = Batch { event, commands: Arc::new(commands), terms };
+        let batch = Batch { subject: event, commands: Arc::new(commands), terms };
         let answers = self.ledger.commit(batch).await.map_err(|f| f.to_string())?.answers;
         ensure!(answers.len() == asked, "{} answers to {asked} commands", answers.len());
         Ok(answers)
@@ -180,7 +180,7 @@ pub fn expect_refusal(answer: &Answer, wanted: &Refusal) -> Verdict {
 /// What is stored agrees with what was told: every acknowledged sale stands or was cancelled,
 /// nothing stands that nobody was told of, nobody is beyond the limit, the history has no gap.
 pub async fn audit(stand: &Stand, event: EventId, told: &[(String, Reserved)], cancelled: &[u64]) -> Verdict {
-    let fault = |f: crate::ledger::Fault| f.to_string();
+    let fault = |f: crate::ledger::LedgerFault| f.to_string();
     let row = stand.ledger.event(event).await.map_err(fault)?.ok_or("the event is gone")?;
     let standing = stand.ledger.reservations_in(event, None, usize::MAX >> 1).await.map_err(fault)?;
     let mut by_seat = std::collections::HashMap::new();

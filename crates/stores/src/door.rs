@@ -7,12 +7,12 @@ pub mod redis;
 use std::fmt;
 
 use rules::arrive::{Arrival, Arrived};
-use rules::entries::{Moved, Room};
+use rules::entries::{Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
 use rules::ids::{EventId, RequestName, User};
-use rules::queue::{Asking, Serving, Supply, Told};
-use rules::subject::Subject;
+use rules::queue::{Asking, QueueReply, Serving, Supply};
+use rules::subject::SubjectId;
 use rules::time::Moment;
 
 use crate::Working;
@@ -55,7 +55,7 @@ impl Release {
 
 /// What the last batch left: a hint for the gateway and the line, never the truth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct Remaining {
     /// Number of the newest history row. A lower one never overwrites a higher.
     pub n: u64,
     pub free: u32,
@@ -65,14 +65,14 @@ pub struct Left {
     pub state: State,
 }
 
-impl Left {
+impl Remaining {
     pub fn supply(&self) -> Supply {
         Supply { free: self.free, held: self.held, state: self.state }
     }
 }
 
 /// How long that says something.
-pub const LEFT_FRESH_MS: i64 = 1_000;
+pub const REMAINING_FRESH_MS: i64 = 1_000;
 
 /// What a line says, or what it must be told first; then nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub enum Heard<T> {
     /// The line does not know who is inside: `begin_line`.
     NotBegun,
     /// What is left is not known: `settle`.
-    NoLeft,
+    NoRemaining,
 }
 
 pub trait Door: Send + Sync + 'static {
@@ -102,7 +102,7 @@ pub trait Door: Send + Sync + 'static {
 
     /// After a batch: this is left, and these requests have ended, so their users may ask again.
     /// Whoever watches the event is told of the change.
-    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>>;
+    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>>;
 
     /// These requests have ended.
     fn release(&self, event: EventId, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
@@ -110,17 +110,17 @@ pub trait Door: Send + Sync + 'static {
     }
 
     /// What the last batch left, if that still says something.
-    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>>;
+    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>>;
 
     /// Somebody in front of the line.
-    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>>;
+    fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>>;
 
     /// The number that everybody may follow.
-    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>>;
+    fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>>;
 
     /// The line begins, or begins anew after the door forgot: who is inside comes from the ledger,
     /// and if somebody may stand in line already nobody new is admitted for a while.
-    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>>;
+    fn begin_line(&self, event: EventId, room: WaitingRoom, begun: LineBegun) -> Working<Result<(), DoorFault>>;
 
     /// Who is inside changed in the ledger, whose clock says `at`: ends are told as what is left of
     /// them, because the door has a clock of its own.
@@ -128,7 +128,7 @@ pub trait Door: Send + Sync + 'static {
 
     /// Holds that began or changed, as they are now, for whoever looks at the door's keys. Nothing of
     /// ours reads them.
-    fn show_holds(&self, _subject: Subject, _holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
+    fn show_holds(&self, _subject: SubjectId, _holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -1,6 +1,7 @@
 //! The ledger port: the only truth. Its one verb for change is `commit`, because that is where
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
+pub mod holds;
 pub mod postgres;
 pub mod rooms;
 pub mod sqlite;
@@ -9,15 +10,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use rules::command::{Command, Terms};
-use rules::decide::Answer;
-use rules::entries::{self as inside, Moved};
+use rules::decide::{Answer, Decision};
+use rules::entries::Entry;
 use rules::event::{Event, NewEvent};
-use rules::history::Entry;
+use rules::history::EventRecord;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::Sale;
+use rules::stays::RoomType;
+use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
+use self::holds::Holds;
 use self::rooms::Rooms;
 use crate::Working;
 
@@ -25,60 +29,59 @@ use crate::Working;
 pub const BATCH_MOST: usize = 512;
 
 #[derive(Clone, Debug)]
-pub struct Batch {
-    pub event: EventId,
+pub struct Batch<S: Subject> {
+    pub subject: S::Id,
     /// Shared, so that a batch can be tried again without copying it.
-    pub commands: Arc<Vec<Command>>,
+    pub commands: Arc<Vec<Command<S>>>,
     pub terms: Terms,
 }
 
 #[derive(Debug)]
-pub struct Committed {
+pub struct Committed<S: Subject> {
     /// One per command, in the order of the commands; durable.
     pub answers: Vec<Answer>,
-    pub event: Event,
-    /// Who is inside changed: for the door.
-    pub moved: Vec<Moved>,
-    pub holds: Holds,
+    /// The subject as the batch left it.
+    pub after: S,
+    /// Holds that began or changed, as they are now: for onlookers.
+    pub holds: Vec<Hold>,
+    pub effects: S::Effects,
 }
 
-/// What is on hold after a batch.
-#[derive(Debug, Default)]
-pub struct Holds {
-    pub first_end: Option<Moment>,
-    /// Those that began or changed, as they are now: for onlookers.
-    pub changed: Vec<Hold>,
+impl<S: Subject> From<Decision<S>> for Committed<S> {
+    fn from(Decision { answers, writes, after, effects }: Decision<S>) -> Self {
+        Committed { answers, after, holds: writes.holds(), effects }
+    }
 }
 
 /// Broken machinery. A refusal is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum LedgerFault {
     /// The subject's lock could not be had in time; nothing was done.
     Locked,
     /// It did not work this time; nothing was done, and trying again may help.
     Passing(String),
     /// The ledger cannot be reached or cannot write; nothing is known to be done.
     Unreachable(String),
-    NoSuchEvent,
+    NoSuchSubject,
     /// What is stored contradicts itself, or a request cannot be stored. Never a success.
     Broken(String),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for LedgerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Locked => f.write_str("the subject's lock could not be had"),
-            Fault::Passing(why) => write!(f, "the ledger was disturbed: {why}"),
-            Fault::Unreachable(why) => write!(f, "the ledger cannot be used: {why}"),
-            Fault::NoSuchEvent => f.write_str("no such event"),
-            Fault::Broken(why) => write!(f, "the ledger is damaged or refuses: {why}"),
+            LedgerFault::Locked => f.write_str("the subject's lock could not be had"),
+            LedgerFault::Passing(why) => write!(f, "the ledger was disturbed: {why}"),
+            LedgerFault::Unreachable(why) => write!(f, "the ledger cannot be used: {why}"),
+            LedgerFault::NoSuchSubject => f.write_str("no such event"),
+            LedgerFault::Broken(why) => write!(f, "the ledger is damaged or refuses: {why}"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for LedgerFault {}
 
-pub type Answered<T> = Working<Result<T, Fault>>;
+pub type Answered<T> = Working<Result<T, LedgerFault>>;
 
 /// A sale with the event it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,13 +120,16 @@ pub struct LineBegun {
     /// The history number and the moment at which these were inside.
     pub n: u64,
     pub at: Moment,
-    pub inside: Vec<inside::Entry>,
+    pub inside: Vec<Entry>,
 }
 
-pub trait Ledger: Rooms + Send + Sync + 'static {
+/// Changes one kind of subject.
+pub trait Commit<S: Subject> {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
-    fn commit(&self, batch: Batch) -> Answered<Committed>;
+    fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>>;
+}
 
+pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync + 'static {
     /// How many batches of one event may be under way at once: such a ledger decides them in the
     /// order in which `commit` was called, and one while it makes the other durable.
     fn overlap(&self) -> usize {
@@ -149,7 +155,7 @@ pub trait Ledger: Rooms + Send + Sync + 'static {
     fn snapshot(&self, event: EventId) -> Answered<Snapshot>;
 
     /// What happened behind `after`, in order.
-    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<Entry>>;
+    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<EventRecord>>;
 
     /// One reservation, while it stands.
     fn reservation(&self, id: ReservationId) -> Answered<Option<Reservation>>;
@@ -161,7 +167,7 @@ pub trait Ledger: Rooms + Send + Sync + 'static {
     fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>>;
 
     /// A user's entry that is not over, live or not.
-    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<inside::Entry>>;
+    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<Entry>>;
 
     /// Somebody has entered by this number.
     fn number_spent(&self, event: EventId, number: Number) -> Answered<bool>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rules::time::{Clock, Moment};
-use stores::ledger::postgres::{Bug, Place, PostgresLedger};
+use stores::ledger::postgres::{Bug, PostgresConfig, PostgresLedger};
 use tokio_postgres::{Client, NoTls};
 
 use crate::assert_loopback;
@@ -126,6 +126,7 @@ impl Clock for Still {
 
 /// A ledger that was not prepared yet.
 pub fn ledger(url: &str, planted: Bug) -> PostgresLedger {
-    let place = Place { url: url.to_owned(), pool: 8, key_ttl_ms: 86_400_000, clock: Arc::new(Still), planted };
+    let place =
+        PostgresConfig { url: url.to_owned(), pool: 8, key_ttl_ms: 86_400_000, clock: Arc::new(Still), planted };
     PostgresLedger::new(&place).expect("a sound address")
 }

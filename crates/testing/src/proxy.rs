@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 /// What happens to what passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum WireFault {
     None,
     /// Connections are closed, and new ones too.
     Reset,
@@ -38,7 +38,7 @@ pub struct Proxy {
 
 struct Shared {
     to: Mutex<SocketAddr>,
-    fault: watch::Sender<Fault>,
+    fault: watch::Sender<WireFault>,
     cut: Mutex<Option<Cut>>,
     seen: AtomicU64,
     fired: AtomicU64,
@@ -50,7 +50,7 @@ impl Proxy {
         let address = listener.local_addr().expect("its address");
         let shared = Arc::new(Shared {
             to: Mutex::new(([127, 0, 0, 1], port).into()),
-            fault: watch::Sender::new(Fault::None),
+            fault: watch::Sender::new(WireFault::None),
             cut: Mutex::default(),
             seen: AtomicU64::new(0),
             fired: AtomicU64::new(0),
@@ -63,7 +63,7 @@ impl Proxy {
         self.address.port()
     }
 
-    pub fn set(&self, fault: Fault) {
+    pub fn set(&self, fault: WireFault) {
         self.shared.fault.send_replace(fault);
     }
 
@@ -84,7 +84,7 @@ impl Proxy {
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((caller, _)) = listener.accept().await {
-        if *shared.fault.borrow() == Fault::Reset {
+        if *shared.fault.borrow() == WireFault::Reset {
             shared.fired.fetch_add(1, SeqCst);
             continue;
         }
@@ -104,7 +104,7 @@ async fn carry(caller: TcpStream, shared: Arc<Shared>) {
     tokio::select! {
         _ = forth => {}
         _ = back => {}
-        _ = fault.wait_for(|fault| *fault == Fault::Reset) => { shared.fired.fetch_add(1, SeqCst); }
+        _ = fault.wait_for(|fault| *fault == WireFault::Reset) => { shared.fired.fetch_add(1, SeqCst); }
     }
 }
 
@@ -113,15 +113,15 @@ async fn pass(shared: &Shared) {
     let mut fault = shared.fault.subscribe();
     let now = *fault.borrow_and_update();
     match now {
-        Fault::Silence => {
+        WireFault::Silence => {
             shared.fired.fetch_add(1, SeqCst);
-            let _ = fault.wait_for(|fault| *fault != Fault::Silence).await;
+            let _ = fault.wait_for(|fault| *fault != WireFault::Silence).await;
         }
-        Fault::Delay(time) => {
+        WireFault::Delay(time) => {
             shared.fired.fetch_add(1, SeqCst);
             tokio::time::sleep(time).await;
         }
-        Fault::None | Fault::Reset => {}
+        WireFault::None | WireFault::Reset => {}
     }
 }
 

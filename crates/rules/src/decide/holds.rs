@@ -3,13 +3,13 @@
 
 use super::{Freed, HeldSeat, Holding, Session};
 use crate::command::Command;
-use crate::history::{Actor, Entry, Happened};
+use crate::history::{Actor, EventRecord, Happened};
 use crate::holds::{Ask, Hold, HoldState, HoldTerms, On, Repeat};
 use crate::ids::{Seat, User};
 use crate::outcome::{Done, Refusal};
 use crate::seats::Unit;
 use crate::stock::{Row, Was};
-use crate::subject::{HoldId, Subject};
+use crate::subject::{HoldId, SubjectId};
 use crate::time::Moment;
 
 /// A seat that its hold sells to its holder.
@@ -88,7 +88,7 @@ impl Session {
         let n = self.event.counts.n + 1;
         let first_at = replaced.as_ref().map_or(self.now, |old| old.first_at);
         let mut hold = Hold {
-            id: HoldId { subject: Subject::Event(self.event.id), n },
+            id: HoldId { subject: SubjectId::Event(self.event.id), n },
             owner: user.clone(),
             key: key.into(),
             on,
@@ -264,7 +264,7 @@ impl Session {
     fn seat_happened(&mut self, what: Happened, hold: &Hold, seat: Seat, actor: Option<&Actor>) -> u64 {
         self.event.counts.n += 1;
         let n = self.event.counts.n;
-        self.writes.history.push(Entry {
+        self.writes.history.push(EventRecord {
             n,
             what,
             seat: Some(seat),

@@ -2,7 +2,7 @@
 
 use super::{NewEntry, Over, Renewal, Session};
 use crate::command::Command;
-use crate::entries::{Entry, EntryToken, Moved, Room};
+use crate::entries::{Entry, EntryToken, Moved, WaitingRoom};
 use crate::event::State;
 use crate::history::Happened;
 use crate::ids::{Number, User};
@@ -16,7 +16,7 @@ impl Session {
     /// Reserving and holding in an event with a waiting room need a live entry of that user, shown
     /// by its token. Anything else of the event does not.
     pub(super) fn needs_entry(&self, command: &Command) -> Result<(), Refusal> {
-        if self.event.room.is_none() {
+        if self.event.waiting_room.is_none() {
             return Ok(());
         }
         let shown = command.entry.as_ref().zip(command.actor.user());
@@ -28,7 +28,7 @@ impl Session {
 
     /// Whoever has all they may have does not need their entry any more.
     pub(super) fn entry_served(&mut self, user: &User) {
-        if self.event.room.is_none() {
+        if self.event.waiting_room.is_none() {
             return;
         }
         let mine = self.holdings.get(user).map_or(0, Vec::len);
@@ -53,7 +53,7 @@ impl Session {
         number: Option<Number>,
         token: EntryToken,
     ) -> Result<Done, Refusal> {
-        let room = self.event.room.ok_or(Refusal::NoWaitingRoom)?;
+        let room = self.event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         match self.event.state_at(self.now) {
             State::Closed => return Err(Refusal::Closed),
@@ -75,7 +75,14 @@ impl Session {
         Ok(Done::Entered(Box::new(self.admit(command, user, &room, number, token))))
     }
 
-    fn admit(&mut self, command: &Command, user: &User, room: &Room, number: Number, token: EntryToken) -> Entry {
+    fn admit(
+        &mut self,
+        command: &Command,
+        user: &User,
+        room: &WaitingRoom,
+        number: Number,
+        token: EntryToken,
+    ) -> Entry {
         self.event.counts.inside += 1;
         let n = self.happened(Happened::Entered, command, None, Some(user.clone()));
         let cap = self.now.plus_ms(room.token_max_age_ms);
@@ -90,7 +97,7 @@ impl Session {
     }
 
     /// Nobody is admitted before the opening or in a pause.
-    fn not_yet(&self, room: &Room) -> Refusal {
+    fn not_yet(&self, room: &WaitingRoom) -> Refusal {
         let opens = self.event.opens_at.map_or(ASK_AGAIN_S, |opens| self.now.seconds_until(opens));
         let most = (room.idle_ms / 3_000).max(1) as u64;
         Refusal::NotReady { retry_after: opens.clamp(1, most) }
@@ -107,7 +114,7 @@ impl Session {
     }
 
     pub(super) fn renew(&mut self, command: &Command) -> Result<Done, Refusal> {
-        let room = self.event.room.ok_or(Refusal::NoWaitingRoom)?;
+        let room = self.event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         let now = self.now;
         let entry = self.entries.get_mut(user).filter(|entry| entry.live(now)).ok_or(Refusal::NotQueued)?;

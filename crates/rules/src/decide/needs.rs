@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use crate::command::{Action, Command};
+use crate::command::{Command, EventAction};
 use crate::holds::Ask;
 use crate::ids::{Number, Seat, User};
 
 /// What must be read, after the lock was taken, to decide a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Needs<'a> {
+pub struct EventNeeds<'a> {
     /// Whose seats: each user once.
     pub users: Vec<&'a User>,
     /// Answers kept for these keys: each pair once.
@@ -36,8 +36,8 @@ pub struct Needs<'a> {
 /// Of others' entries that have lapsed at most so many are turned in one batch.
 const LAPSED_MOST: usize = 1_000;
 
-pub fn needs(commands: &[Command]) -> Needs<'_> {
-    let mut needs = Needs::default();
+pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
+    let mut needs = EventNeeds::default();
     let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
     let (mut seats, mut lowest, mut inside) = (HashSet::new(), 0, HashSet::new());
     for command in commands {
@@ -46,7 +46,7 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
         {
             needs.keys.push((user, &key.text));
         }
-        let confirms = matches!(command.action, Action::OnHold { ask: Ask::Confirm, .. });
+        let confirms = matches!(command.action, EventAction::OnHold { ask: Ask::Confirm, .. });
         let entry_matters = command.entry.is_some() || confirms || command.action.is_about_entries();
         if let Some(user) = command.actor.user().filter(|_| entry_matters)
             && inside.insert(user)
@@ -54,10 +54,10 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
             needs.entries.push(user);
         }
         match &command.action {
-            Action::Reserve(_) | Action::ReserveSeat { .. } => {
+            EventAction::Reserve(_) | EventAction::ReserveSeat { .. } => {
                 match command.action {
-                    Action::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
-                    Action::ReserveSeat { .. } => {}
+                    EventAction::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
+                    EventAction::ReserveSeat { .. } => {}
                     _ => lowest += 1,
                 }
                 if let Some(user) = command.actor.user()
@@ -66,7 +66,7 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
                     needs.users.push(user);
                 }
             }
-            Action::Hold { seats: wanted, key } => {
+            EventAction::Hold { seats: wanted, key } => {
                 needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
                 needs.hold_keys.push(key);
                 if let Some(user) = command.actor.user()
@@ -75,7 +75,7 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
                     needs.users.push(user);
                 }
             }
-            Action::OnHold { n, ask } => {
+            EventAction::OnHold { n, ask } => {
                 needs.holds.push(*n);
                 // A confirmation may be the booking that ends an entry.
                 if let Some(user) = command.actor.user().filter(|_| *ask == Ask::Confirm)
@@ -84,12 +84,16 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
                     needs.users.push(user);
                 }
             }
-            Action::Cancel { n } => needs.sales.push(*n),
-            Action::Enter { number, .. } => {
+            EventAction::Cancel { n } => needs.sales.push(*n),
+            EventAction::Enter { number, .. } => {
                 needs.numbers.extend(number);
                 needs.lapsed_entries = LAPSED_MOST;
             }
-            Action::Leave | Action::Renew | Action::Turn(_) | Action::Amend(_) | Action::Delete => {}
+            EventAction::Leave
+            | EventAction::Renew
+            | EventAction::Turn(_)
+            | EventAction::Amend(_)
+            | EventAction::Delete => {}
         }
     }
     // Those who choose may take what those behind them would have been given.

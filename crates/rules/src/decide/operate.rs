@@ -1,9 +1,9 @@
 //! What an operator does to an event.
 
 use super::Session;
-use crate::event::{Amendment, State, Turn};
-use crate::history::{Entry, Happened};
-use crate::outcome::{Done, Fault, Problem, Refusal};
+use crate::event::{EventAmendment, State, Turn};
+use crate::history::{EventRecord, Happened};
+use crate::outcome::{Done, FieldError, Problem, Refusal};
 
 impl Session {
     pub(super) fn turn(&mut self, turn: Turn) -> Result<Done, Refusal> {
@@ -14,16 +14,16 @@ impl Session {
             Turn::Close => (State::Closed, Happened::Closed),
         };
         if turn == Turn::Resume && self.event.state != State::Paused {
-            return Err(Fault::refused("state", Problem::Expected("a paused event")));
+            return Err(FieldError::refused("state", Problem::Expected("a paused event")));
         }
         if turn == Turn::Pause && self.event.state_at(self.now) != State::Open {
-            return Err(Fault::refused("state", Problem::Expected("an open event")));
+            return Err(FieldError::refused("state", Problem::Expected("an open event")));
         }
         self.event.state = state;
         Ok(self.changed(what))
     }
 
-    pub(super) fn amend(&mut self, amendment: &Amendment) -> Result<Done, Refusal> {
+    pub(super) fn amend(&mut self, amendment: &EventAmendment) -> Result<Done, Refusal> {
         if let Some(name) = &amendment.name {
             self.event.name = name.clone();
         }
@@ -42,8 +42,8 @@ impl Session {
                     if opens_at.is_some_and(|opens| opens > self.now) { State::Scheduled } else { State::Open };
             }
         }
-        if let Some(room) = amendment.room {
-            self.event.room = room;
+        if let Some(room) = amendment.waiting_room {
+            self.event.waiting_room = room;
         }
         Ok(self.changed(Happened::Amended))
     }
@@ -59,7 +59,7 @@ impl Session {
     fn changed(&mut self, what: Happened) -> Done {
         self.writes.event_changed = true;
         self.event.counts.n += 1;
-        let entry = Entry {
+        let entry = EventRecord {
             n: self.event.counts.n,
             what,
             seat: None,

@@ -1,10 +1,10 @@
 //! One refusal of every kind, in order of precedence: what documents and snapshots are made from.
 
-use super::{Fault, Forbidden, Problem, Refusal};
+use super::{FieldError, Forbidden, Problem, Refusal};
 use crate::holds::{Hold, HoldState, On};
 use crate::ids::{Seat, User};
 use crate::nights::{Dates, Night};
-use crate::subject::{HoldId, RoomTypeId, Subject};
+use crate::subject::{HoldId, RoomTypeId, SubjectId};
 use crate::time::Moment;
 
 impl Refusal {
@@ -17,7 +17,7 @@ impl Refusal {
             Refusal::TooLarge { limit_bytes: 16_384 },
             Refusal::NotJsonType,
             Refusal::TooSlow,
-            Fault::refused("phone", Problem::NotAPhone),
+            FieldError::refused("phone", Problem::NotAPhone),
             Refusal::MissingUser,
             Refusal::Unauthorized,
             Refusal::Forbidden(Forbidden::Anothers),
@@ -68,7 +68,7 @@ impl Refusal {
 /// Two nights that somebody paid for.
 fn confirmed(at: Moment) -> Hold {
     Hold {
-        id: HoldId { subject: Subject::RoomType(RoomTypeId(7)), n: 12 },
+        id: HoldId { subject: SubjectId::RoomType(RoomTypeId(7)), n: 12 },
         owner: User::stored("alice"),
         key: "01ARZ3NDEKTSV4RRFFQ69G5FAV".into(),
         on: On::Nights(Dates { check_in: Night(20_811), check_out: Night(20_813) }),

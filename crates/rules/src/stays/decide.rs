@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Action, Amendment, Command, Entry, NightRow, RoomType, Stay};
+use super::{NightRow, RoomAction, RoomCommand, RoomRecord, RoomType, RoomTypeAmendment, Stay};
 use crate::command::Terms;
-use crate::decide::{Answer, KeptAnswer, NewAnswer};
+use crate::decide::{Answer, Decision, KeptAnswer, NewAnswer, order};
 use crate::history::{Actor, Happened};
 use crate::holds::{Ask, Hold, HoldState, On, Repeat};
 use crate::ids::User;
 use crate::nights::{Dates, Night};
 use crate::once::Once;
 use crate::outcome::{Done, Forbidden, Outcome, Refusal};
-use crate::subject::{HoldId, StayId, Subject};
+use crate::subject::{HoldId, RoomTypeId, StayId, Subject, SubjectId, Writes};
 use crate::time::Moment;
 
 /// Lapsed holds of others that a batch turns at most, oldest first.
@@ -22,7 +22,7 @@ pub const LAPSED_MOST: usize = 1_000;
 
 /// What must be read, after the lock was taken, to decide a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Needs<'a> {
+pub struct RoomTypeNeeds<'a> {
     /// Everything these users hold here: each once.
     pub users: Vec<&'a User>,
     /// What is held under these keys of clients: each once.
@@ -38,8 +38,8 @@ pub struct Needs<'a> {
     pub hull: Option<Dates>,
 }
 
-pub fn needs(commands: &[Command]) -> Needs<'_> {
-    let mut needs = Needs::default();
+pub fn needs(commands: &[RoomCommand]) -> RoomTypeNeeds<'_> {
+    let mut needs = RoomTypeNeeds::default();
     let (mut users, mut hold_keys, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
     for command in commands {
         if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
@@ -48,7 +48,7 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
             needs.keys.push((user, &key.text));
         }
         match &command.action {
-            Action::Hold { dates, key } => {
+            RoomAction::Hold { dates, key } => {
                 if let Some(user) = command.actor.user()
                     && users.insert(user)
                 {
@@ -59,13 +59,13 @@ pub fn needs(commands: &[Command]) -> Needs<'_> {
                 }
                 widen(&mut needs.hull, *dates);
             }
-            Action::OnHold { n, .. } => needs.holds.push(*n),
-            Action::Cancel { n } => needs.stays.push(*n),
+            RoomAction::OnHold { n, .. } => needs.holds.push(*n),
+            RoomAction::Cancel { n } => needs.stays.push(*n),
             // Every night from today on: none of them may be beyond the new total.
-            Action::Amend { amendment, today } if amendment.total.is_some() => {
+            RoomAction::Amend { amendment, today } if amendment.total.is_some() => {
                 widen(&mut needs.hull, Dates { check_in: *today, check_out: Night(i32::MAX) });
             }
-            Action::Amend { .. } => {}
+            RoomAction::Amend { .. } => {}
         }
     }
     needs
@@ -79,7 +79,7 @@ fn widen(hull: &mut Option<Dates>, dates: Dates) {
 
 /// What the ledger found.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct RoomTypeKnown {
     /// The rows of nights within the hull; the others were never touched.
     pub nights: HashMap<Night, NightRow>,
     /// Every hold that was asked for, and what has lapsed: by the number it began with.
@@ -88,17 +88,9 @@ pub struct Known {
     pub answers: HashMap<(User, Box<str>), KeptAnswer>,
 }
 
-#[derive(Debug)]
-pub struct Decision {
-    /// One answer per command, in the order in which the commands were given.
-    pub answers: Vec<Answer>,
-    pub writes: Writes,
-    pub after: RoomType,
-}
-
 /// What to write, in this order.
 #[derive(Debug, Default)]
-pub struct Writes {
+pub struct RoomTypeWrites {
     /// Rows of nights that nobody touched before.
     pub new_nights: Vec<Night>,
     pub shifts: Vec<Shift>,
@@ -108,15 +100,49 @@ pub struct Writes {
     pub stays: Vec<Stay>,
     /// Stays that end, by history number.
     pub ended: Vec<u64>,
-    pub history: Vec<Entry>,
+    pub history: Vec<RoomRecord>,
     pub answers: Vec<NewAnswer>,
     /// The room type's description or total differ; with a total, all nights from here on.
     pub amended: Option<Night>,
 }
 
-impl Writes {
-    pub fn is_empty(&self) -> bool {
+impl Writes for RoomTypeWrites {
+    fn is_empty(&self) -> bool {
         self.history.is_empty()
+    }
+
+    fn first_n(&self) -> Option<u64> {
+        self.history.first().map(|record| record.n)
+    }
+
+    fn holds(self) -> Vec<Hold> {
+        self.changed.into_iter().chain(self.begun).collect()
+    }
+}
+
+impl Subject for RoomType {
+    type Id = RoomTypeId;
+    type Action = RoomAction;
+    type Known = RoomTypeKnown;
+    type Writes = RoomTypeWrites;
+    type Effects = ();
+
+    fn subject(id: RoomTypeId) -> SubjectId {
+        SubjectId::RoomType(id)
+    }
+
+    fn gives_back(action: &RoomAction) -> bool {
+        action.gives_back()
+    }
+
+    fn about_a_hold(action: &RoomAction) -> bool {
+        action.about_a_hold()
+    }
+
+    fn then(_: &mut (), (): ()) {}
+
+    fn decide(&self, known: RoomTypeKnown, commands: &[RoomCommand], terms: &Terms, now: Moment) -> Decision<RoomType> {
+        decide(self, known, commands, terms, now)
     }
 }
 
@@ -129,7 +155,13 @@ pub struct Shift {
 }
 
 /// Decides a batch. `commands` may come in any order; the answers come in the same.
-pub fn decide(room_type: &RoomType, known: Known, commands: &[Command], terms: &Terms, now: Moment) -> Decision {
+pub fn decide(
+    room_type: &RoomType,
+    known: RoomTypeKnown,
+    commands: &[RoomCommand],
+    terms: &Terms,
+    now: Moment,
+) -> Decision<RoomType> {
     let mut session = Session {
         room_type: room_type.clone(),
         nights: known.nights,
@@ -142,7 +174,7 @@ pub fn decide(room_type: &RoomType, known: Known, commands: &[Command], terms: &
         shifts: BTreeMap::new(),
         terms: *terms,
         now,
-        writes: Writes::default(),
+        writes: RoomTypeWrites::default(),
     };
     session.turn_lapsed();
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
@@ -151,13 +183,6 @@ pub fn decide(room_type: &RoomType, known: Known, commands: &[Command], terms: &
     }
     let answers = answers.into_iter().flatten().collect();
     session.finish(answers)
-}
-
-/// The order in which a batch is served: what gives back, then as it came.
-pub fn order(commands: &[Command]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..commands.len()).collect();
-    order.sort_by_key(|&i| !commands[i].action.gives_back());
-    order
 }
 
 struct Session {
@@ -174,7 +199,7 @@ struct Session {
     shifts: BTreeMap<Night, (i32, i32)>,
     terms: Terms,
     now: Moment,
-    writes: Writes,
+    writes: RoomTypeWrites,
 }
 
 impl Session {
@@ -192,7 +217,7 @@ impl Session {
         }
     }
 
-    fn answer(&mut self, command: &Command) -> Answer {
+    fn answer(&mut self, command: &RoomCommand) -> Answer {
         if let Some(before) = self.once.before(command) {
             return before;
         }
@@ -206,17 +231,17 @@ impl Session {
         outcome.into()
     }
 
-    fn perform(&mut self, command: &Command) -> Result<Done, Refusal> {
+    fn perform(&mut self, command: &RoomCommand) -> Result<Done, Refusal> {
         match &command.action {
-            Action::Hold { dates, key } => self.hold(command, *dates, key),
-            Action::OnHold { n, ask } => self.on_hold(command, *n, *ask),
-            Action::Cancel { n } => self.cancel(command, *n),
-            Action::Amend { amendment, today } => self.amend(amendment, *today),
+            RoomAction::Hold { dates, key } => self.hold(command, *dates, key),
+            RoomAction::OnHold { n, ask } => self.on_hold(command, *n, *ask),
+            RoomAction::Cancel { n } => self.cancel(command, *n),
+            RoomAction::Amend { amendment, today } => self.amend(amendment, *today),
         }
     }
 
     /// In the order of the contract: repeat, conflict of keys, limit, stock.
-    fn hold(&mut self, command: &Command, dates: Dates, key: &str) -> Result<Done, Refusal> {
+    fn hold(&mut self, command: &RoomCommand, dates: Dates, key: &str) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         let on = On::Nights(dates);
         let mine = self.live.get(user).map(Vec::as_slice).unwrap_or_default();
@@ -256,7 +281,7 @@ impl Session {
         if nights.is_empty() { Ok(()) } else { Err(Refusal::NotAvailable { nights, seats: Vec::new() }) }
     }
 
-    fn begin(&mut self, command: &Command, user: &User, dates: Dates, key: &str, first_at: Moment) -> Done {
+    fn begin(&mut self, command: &RoomCommand, user: &User, dates: Dates, key: &str, first_at: Moment) -> Done {
         for night in dates.nights() {
             let total = self.room_type.total;
             let (nights, new) = (&mut self.nights, &mut self.writes.new_nights);
@@ -269,7 +294,7 @@ impl Session {
         let n = self.room_type.n + 1;
         self.happened(Happened::Held, Some(n), Some(dates), Some(user.clone()), Some(&command.actor));
         let mut hold = Hold {
-            id: HoldId { subject: Subject::RoomType(self.room_type.id), n },
+            id: HoldId { subject: SubjectId::RoomType(self.room_type.id), n },
             owner: user.clone(),
             key: key.into(),
             on: On::Nights(dates),
@@ -288,7 +313,7 @@ impl Session {
         Done::Held { hold: Box::new(hold), now: self.now, fresh: true }
     }
 
-    fn on_hold(&mut self, command: &Command, n: u64, ask: Ask) -> Result<Done, Refusal> {
+    fn on_hold(&mut self, command: &RoomCommand, n: u64, ask: Ask) -> Result<Done, Refusal> {
         let whose = match &command.actor {
             Actor::Admin => None,
             Actor::User(user) => Some(user),
@@ -307,7 +332,7 @@ impl Session {
     }
 
     /// One change of the hold's own state, in the transaction that books what it held.
-    fn confirm(&mut self, command: &Command, n: u64) -> Done {
+    fn confirm(&mut self, command: &RoomCommand, n: u64) -> Done {
         let Some(hold) = self.holds.get_mut(&n) else { return Done::Released };
         let On::Nights(dates) = hold.on else { return Done::Released };
         let reserved = self.room_type.n + 1;
@@ -324,7 +349,7 @@ impl Session {
         Done::Confirmed { hold: Box::new(hold) }
     }
 
-    fn extend(&mut self, command: &Command, n: u64) -> Result<Done, Refusal> {
+    fn extend(&mut self, command: &RoomCommand, n: u64) -> Result<Done, Refusal> {
         let (terms, now) = (self.terms.holds, self.now);
         let hold = self.holds.get_mut(&n).ok_or(Refusal::HoldNotFound)?;
         let end = hold.extended(&terms, now);
@@ -358,7 +383,7 @@ impl Session {
         }
     }
 
-    fn cancel(&mut self, command: &Command, n: u64) -> Result<Done, Refusal> {
+    fn cancel(&mut self, command: &RoomCommand, n: u64) -> Result<Done, Refusal> {
         let stay = self.stays.get(&n).ok_or(Refusal::NotFound)?;
         if command.actor != Actor::Admin && command.actor.user() != Some(&stay.owner) {
             return Err(Refusal::Forbidden(Forbidden::Anothers));
@@ -371,7 +396,7 @@ impl Session {
         Ok(Done::Cancelled)
     }
 
-    fn amend(&mut self, amendment: &Amendment, today: Night) -> Result<Done, Refusal> {
+    fn amend(&mut self, amendment: &RoomTypeAmendment, today: Night) -> Result<Done, Refusal> {
         if let Some(total) = amendment.total {
             let coming = self.nights.iter().filter(|(night, _)| **night >= today);
             let least = coming.map(|(_, row)| row.reserved + row.held).max().unwrap_or(0);
@@ -421,12 +446,12 @@ impl Session {
         actor: Option<&Actor>,
     ) {
         self.room_type.n += 1;
-        let by_admin = actor.is_some_and(Entry::by);
-        let entry = Entry { n: self.room_type.n, what, hold, dates, owner, by_admin, at: self.now };
+        let by_admin = actor.is_some_and(RoomRecord::by);
+        let entry = RoomRecord { n: self.room_type.n, what, hold, dates, owner, by_admin, at: self.now };
         self.writes.history.push(entry);
     }
 
-    fn finish(mut self, answers: Vec<Answer>) -> Decision {
+    fn finish(mut self, answers: Vec<Answer>) -> Decision<RoomType> {
         let mut seen = HashSet::new();
         for n in self.touched.into_iter().filter(|n| seen.insert(*n)) {
             let Some(hold) = self.holds.remove(&n) else { continue };
@@ -435,6 +460,6 @@ impl Session {
         let shifts = self.shifts.into_iter().filter(|(_, shift)| *shift != (0, 0));
         self.writes.shifts = shifts.map(|(night, (reserved, held))| Shift { night, reserved, held }).collect();
         self.writes.answers = self.once.new;
-        Decision { answers, writes: self.writes, after: self.room_type }
+        Decision { answers, writes: self.writes, after: self.room_type, effects: () }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rules::command::{Action, Buyer, Command, Terms};
-use rules::decide::{self, Decision, Holding, Known};
+use rules::command::{Buyer, Command, EventAction, Terms};
+use rules::decide::{self, Decision, EventKnown, Holding};
 use rules::event::{Counts, Event, State};
 use rules::history::{Actor, Happened};
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
@@ -122,7 +122,7 @@ impl Cinema {
             hall: Arc::new(Hall::Count(house.seats)),
             max_per_user: house.limit,
             opens_at: None,
-            room: None,
+            waiting_room: None,
             oldest_key: 0,
             hold_ttl_ms: None,
             state: State::Open,
@@ -134,9 +134,9 @@ impl Cinema {
         Cinema { now: Moment(1_000), terms: house.terms(), event, rows, holds, ever_sold: vec![], bug }
     }
 
-    fn known(&self, commands: &[Command]) -> Known {
+    fn known(&self, commands: &[Command]) -> EventKnown {
         let needs = decide::needs(commands);
-        let mut known = Known::default();
+        let mut known = EventKnown::default();
         for user in &needs.users {
             let mine = self.rows.iter().filter_map(|(seat, row)| match row {
                 Kept::Sold(sale) => {
@@ -259,10 +259,10 @@ impl Cinema {
     }
 
     /// Nobody is refused in vain, and nobody pays for what has ended.
-    fn told_rightly(&self, commands: &[Command], decision: &Decision) -> Result<(), String> {
+    fn told_rightly(&self, commands: &[Command], decision: &Decision<rules::event::Event>) -> Result<(), String> {
         for (command, answer) in commands.iter().zip(&decision.answers) {
             match (&command.action, &answer.outcome) {
-                (Action::OnHold { n, ask: Ask::Confirm }, Outcome::Done(Done::Confirmed { .. })) => {
+                (EventAction::OnHold { n, ask: Ask::Confirm }, Outcome::Done(Done::Confirmed { .. })) => {
                     let hold = self.holds.get(n).ok_or("confirmed what is not there")?;
                     ensure!(hold.live(self.now), "confirmed what has ended: {hold:?}");
                 }
@@ -273,7 +273,9 @@ impl Cinema {
                 (_, Outcome::Refused(Refusal::HeldOut { .. })) if commands.len() == 1 => {
                     ensure!(self.free_now() == 0 && self.live() > 0, "held_out with something free");
                 }
-                (Action::Hold { .. }, Outcome::Refused(Refusal::NotAvailable { seats, .. })) if commands.len() == 1 => {
+                (EventAction::Hold { .. }, Outcome::Refused(Refusal::NotAvailable { seats, .. }))
+                    if commands.len() == 1 =>
+                {
                     let taken = |seat: &Seat| match self.rows.get(seat) {
                         Some(Kept::Sold(_)) => true,
                         Some(Kept::Held { ends_at, .. }) => *ends_at > self.now,
@@ -346,12 +348,12 @@ fn command(ask: &Wish, cinema: &Cinema, next: &mut u64) -> Command {
     let seats_in = |seats: &[u32]| seats.iter().map(|seat| Seat(*seat)).collect();
     let (who, action) = match ask {
         Wish::Hold { user, seats, key } => {
-            (*user, Action::Hold { seats: seats_in(seats), key: format!("k{}", key + user / 3).into() })
+            (*user, EventAction::Hold { seats: seats_in(seats), key: format!("k{}", key + user / 3).into() })
         }
-        Wish::OnHold { user, which, ask } => (*user, Action::OnHold { n: hold(*which), ask: *ask }),
-        Wish::Reserve { user } => (*user, Action::Reserve(Buyer::default())),
-        Wish::Choose { user, seat } => (*user, Action::ReserveSeat { seat: Seat(*seat), buyer: Buyer::default() }),
-        Wish::Cancel { user, which } => (*user, Action::Cancel { n: sale(*which) }),
+        Wish::OnHold { user, which, ask } => (*user, EventAction::OnHold { n: hold(*which), ask: *ask }),
+        Wish::Reserve { user } => (*user, EventAction::Reserve(Buyer::default())),
+        Wish::Choose { user, seat } => (*user, EventAction::ReserveSeat { seat: Seat(*seat), buyer: Buyer::default() }),
+        Wish::Cancel { user, which } => (*user, EventAction::Cancel { n: sale(*which) }),
     };
     let number = action.wants_a_seat().then_some(Number(*next));
     Command { actor: Actor::User(user(who)), number, name: RequestName((*next).into()), key: None, entry: None, action }

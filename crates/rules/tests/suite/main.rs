@@ -7,8 +7,8 @@ mod table;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rules::command::{Action, Buyer, Command, Key, Terms};
-use rules::event::{Amendment, Turn};
+use rules::command::{Buyer, Command, EventAction, Key, Terms};
+use rules::event::{EventAmendment, Turn};
 use rules::history::Actor;
 use rules::ids::{Number, RequestName, Seat, User};
 
@@ -85,22 +85,22 @@ fn command(ask: &Ask, table: &Table, next: &mut u64) -> Command {
     *next += 1;
     let named = |user: u8| Actor::User(User::stored(&format!("u{user}")));
     let sale = |which: usize| table.ever_sold.get(which % table.ever_sold.len().max(1)).copied().unwrap_or(999);
-    let reserve = Action::Reserve(Buyer::default());
+    let reserve = EventAction::Reserve(Buyer::default());
     let (actor, action, key) = match ask {
         Ask::Reserve { user, key } => {
             let key = key.map(|(text, content)| Key { text: format!("k{text}").into(), content: [content; 32] });
             (named(*user), reserve, key)
         }
         Ask::Choose { user, seat } => {
-            (named(*user), Action::ReserveSeat { seat: Seat(*seat), buyer: Buyer::default() }, None)
+            (named(*user), EventAction::ReserveSeat { seat: Seat(*seat), buyer: Buyer::default() }, None)
         }
         Ask::Anonymous => (Actor::Nobody, reserve, None),
-        Ask::Cancel { user, which } => (named(*user), Action::Cancel { n: sale(*which) }, None),
-        Ask::AdminCancel { which } => (Actor::Admin, Action::Cancel { n: sale(*which) }, None),
-        Ask::Turn(turn) => (Actor::Admin, Action::Turn(*turn), None),
+        Ask::Cancel { user, which } => (named(*user), EventAction::Cancel { n: sale(*which) }, None),
+        Ask::AdminCancel { which } => (Actor::Admin, EventAction::Cancel { n: sale(*which) }, None),
+        Ask::Turn(turn) => (Actor::Admin, EventAction::Turn(*turn), None),
         Ask::Limit(most) => {
-            let amendment = Amendment { max_per_user: Some(*most), ..Amendment::default() };
-            (Actor::Admin, Action::Amend(amendment), None)
+            let amendment = EventAmendment { max_per_user: Some(*most), ..EventAmendment::default() };
+            (Actor::Admin, EventAction::Amend(amendment), None)
         }
     };
     let number = action.wants_a_seat().then_some(Number(*next));

@@ -11,9 +11,9 @@ use rules::history::Actor;
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
-use rules::stays::decide::{Known, Writes, decide};
-use rules::stays::{Action as Wish, Command, NightRow, RoomType, Stay};
-use rules::subject::{HoldId, RoomTypeId, StayId, Subject};
+use rules::stays::decide::{RoomTypeKnown, RoomTypeWrites, decide};
+use rules::stays::{NightRow, RoomAction as Wish, RoomCommand, RoomType, Stay};
+use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
@@ -92,8 +92,8 @@ fn span(dates: (i32, i32)) -> Dates {
 }
 
 impl Hotel {
-    fn known(&self, rows: &Rows) -> Known {
-        let mut known = Known::default();
+    fn known(&self, rows: &Rows) -> RoomTypeKnown {
+        let mut known = RoomTypeKnown::default();
         for (i, (reserved, held)) in rows.nights.iter().enumerate() {
             let row = NightRow { total: ROOMS, reserved: *reserved as u32, held: *held as u32 };
             known.nights.insert(Night(FIRST + i as i32), row);
@@ -112,7 +112,7 @@ impl Hotel {
             };
             let state = if self.0 == Bug::ConfirmsWithoutState { HoldState::Held } else { state };
             let hold = Hold {
-                id: HoldId { subject: Subject::RoomType(RoomTypeId(7)), n },
+                id: HoldId { subject: SubjectId::RoomType(RoomTypeId(7)), n },
                 owner: user(i),
                 key: format!("key-{i}").into(),
                 on: On::Nights(span(dates)),
@@ -128,14 +128,14 @@ impl Hotel {
         known
     }
 
-    fn decided(&self, step: Step, seen: &Rows) -> Writes {
+    fn decided(&self, step: Step, seen: &Rows) -> RoomTypeWrites {
         let (i, action) = match step {
             Step::Hold { user, dates } => (user, Wish::Hold { dates: span(dates), key: format!("key-{user}").into() }),
             Step::Confirm { user } => (user, Wish::OnHold { n: user as u64 + 1, ask: Ask::Confirm }),
             Step::GiveBack { user } => (user, Wish::OnHold { n: user as u64 + 1, ask: Ask::Cancel }),
             Step::Cancel { user } => (user, Wish::Cancel { n: user as u64 + 1 }),
         };
-        let command: Command =
+        let command: RoomCommand =
             Asked { actor: Actor::User(user(i)), number: None, name: RequestName(0), key: None, entry: None, action };
         let room_type = RoomType {
             id: RoomTypeId(7),
@@ -153,7 +153,7 @@ impl Hotel {
     }
 
     /// What the database does: all of it, or none if a row refuses.
-    fn write(&self, rows: &Rows, writes: &Writes) -> Option<Rows> {
+    fn write(&self, rows: &Rows, writes: &RoomTypeWrites) -> Option<Rows> {
         let mut after = rows.clone();
         let guarded = self.0 != Bug::NoLock;
         for shift in &writes.shifts {

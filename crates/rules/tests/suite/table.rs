@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use rules::command::{Action, Command, Terms};
-use rules::decide::{self, Holding, KeptAnswer, Known};
+use rules::command::{Command, EventAction, Terms};
+use rules::decide::{self, EventKnown, Holding, KeptAnswer};
 use rules::event::{Counts, Event, State};
-use rules::history::{Entry, Happened};
+use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::seats::{Hall, Sale};
@@ -49,7 +49,7 @@ pub struct Table {
     event: Event,
     /// Every seat at or below the cursor, and those that were chosen behind it; none: free.
     rows: BTreeMap<Seat, Option<Sale>>,
-    history: Vec<Entry>,
+    history: Vec<EventRecord>,
     answers: HashMap<(User, Box<str>), KeptAnswer>,
     cancelled: HashMap<u64, Sale>,
     bug: Option<Bug>,
@@ -71,7 +71,7 @@ impl Table {
             hall: Arc::new(Hall::Count(seats)),
             max_per_user,
             opens_at: None,
-            room: None,
+            waiting_room: None,
             oldest_key: 0,
             hold_ttl_ms: None,
             state: State::Open,
@@ -79,7 +79,7 @@ impl Table {
             created_at: Moment(0),
             counts: Counts { n: 1, ..Counts::default() },
         };
-        let created = Entry {
+        let created = EventRecord {
             n: 1,
             what: Happened::Created,
             seat: None,
@@ -105,9 +105,9 @@ impl Table {
         self.rows.values().flatten()
     }
 
-    fn known(&self, commands: &[Command]) -> Known {
+    fn known(&self, commands: &[Command]) -> EventKnown {
         let needs = decide::needs(commands);
-        let mut known = Known::default();
+        let mut known = EventKnown::default();
         for user in needs.users.iter().filter(|_| self.bug != Some(Bug::ForgetsHoldings)) {
             let mine = self.standing().filter(|s| s.owner.as_ref().is_some_and(|o| o.user == **user));
             let mine =
@@ -159,8 +159,12 @@ impl Table {
     }
 
     /// Alone in its batch, a request gets the lowest seat that is free.
-    fn lowest_is_given(&self, commands: &[Command], decision: &decide::Decision) -> Result<(), String> {
-        let ([Command { action: Action::Reserve(_), .. }], [answer]) = (commands, &decision.answers[..]) else {
+    fn lowest_is_given(
+        &self,
+        commands: &[Command],
+        decision: &decide::Decision<rules::event::Event>,
+    ) -> Result<(), String> {
+        let ([Command { action: EventAction::Reserve(_), .. }], [answer]) = (commands, &decision.answers[..]) else {
             return Ok(());
         };
         if let Outcome::Done(Done::Reserved(reserved)) = &answer.outcome
@@ -211,7 +215,11 @@ impl Table {
 
     /// `sold_out` only when nothing was left for that number: the seats sold in this batch and
     /// those before it are all there are.
-    fn no_seat_refused_in_vain(&self, decision: &decide::Decision, free_before: u32) -> Result<(), String> {
+    fn no_seat_refused_in_vain(
+        &self,
+        decision: &decide::Decision<rules::event::Event>,
+        free_before: u32,
+    ) -> Result<(), String> {
         let sold_out = decision.answers.iter().any(|a| a.outcome == Outcome::Refused(Refusal::SoldOut));
         let sold = decision.writes.sold.len() + decision.writes.resold.len();
         let free = free_before as usize + decision.writes.freed.len();
@@ -219,7 +227,12 @@ impl Table {
         Ok(())
     }
 
-    fn replays_repeat(&self, commands: &[Command], decision: &decide::Decision, terms: &Terms) -> Result<(), String> {
+    fn replays_repeat(
+        &self,
+        commands: &[Command],
+        decision: &decide::Decision<rules::event::Event>,
+        terms: &Terms,
+    ) -> Result<(), String> {
         for (command, answer) in commands.iter().zip(&decision.answers) {
             let (Some(user), Some(key)) = (command.actor.user(), &command.key) else {
                 ensure!(!answer.replayed, "replayed without a key");

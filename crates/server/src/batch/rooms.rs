@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use rules::holds::Hold;
 use rules::outcome::{Outcome, Refusal};
-use rules::stays::{Command, RoomType};
-use rules::subject::{RoomTypeId, Subject};
-use stores::ledger::rooms::{RoomBatch, RoomsCommitted};
-use stores::ledger::{Answered, Fault};
+use rules::stays::{RoomCommand, RoomType};
+use rules::subject::{RoomTypeId, SubjectId};
+use stores::ledger::{Answered, LedgerFault};
+use stores::ledger::{Batch, Committed};
 use tokio::sync::oneshot;
 
 use super::serve::{GRACE, WATCH, in_time, pause, take, take_late};
@@ -52,15 +52,15 @@ impl RoomLanes {
 
 /// A batch that the ledger has.
 struct UnderWay {
-    commands: Arc<Vec<Command>>,
+    commands: Arc<Vec<RoomCommand>>,
     callers: Vec<Caller>,
-    committing: Answered<RoomsCommitted>,
+    committing: Answered<Committed<RoomType>>,
     began: Instant,
 }
 
 #[derive(Default)]
 struct Queue {
-    pending: VecDeque<Waiting<Command>>,
+    pending: VecDeque<Waiting<RoomCommand>>,
     running: bool,
     /// Everything that was accepted and is not answered yet.
     depth: usize,
@@ -86,7 +86,11 @@ impl RoomLane {
     }
 
     /// Takes a request in. A full queue refuses before anything was done.
-    pub fn submit(self: &Arc<Self>, command: Command, limit: Duration) -> Result<oneshot::Receiver<Ended>, Refusal> {
+    pub fn submit(
+        self: &Arc<Self>,
+        command: RoomCommand,
+        limit: Duration,
+    ) -> Result<oneshot::Receiver<Ended>, Refusal> {
         let (reply, answer) = oneshot::channel();
         let about_a_hold = command.action.about_a_hold();
         let deadline = Instant::now() + limit;
@@ -117,7 +121,7 @@ impl RoomLane {
     }
 
     /// The next batch, without those whose deadline has passed; they are told. None: nobody waits.
-    fn next_batch(&self) -> Option<(Vec<Command>, Vec<Caller>)> {
+    fn next_batch(&self) -> Option<(Vec<RoomCommand>, Vec<Caller>)> {
         let now = Instant::now();
         let ((commands, callers, late), locked) = {
             let mut queue = self.lock();
@@ -131,15 +135,15 @@ impl RoomLane {
         Some((commands, callers))
     }
 
-    fn hand_over(&self, commands: Arc<Vec<Command>>, callers: Vec<Caller>) -> UnderWay {
+    fn hand_over(&self, commands: Arc<Vec<RoomCommand>>, callers: Vec<Caller>) -> UnderWay {
         let Shared { ledger, metrics, terms, .. } = &*self.shared;
         metrics.batch(commands.len());
         let began = Instant::now();
-        let batch = RoomBatch { room_type: self.id, commands: commands.clone(), terms: *terms };
-        UnderWay { commands, callers, committing: ledger.commit_rooms(batch), began }
+        let batch = Batch { subject: self.id, commands: commands.clone(), terms: *terms };
+        UnderWay { commands, callers, committing: ledger.commit(batch), began }
     }
 
-    async fn serve(self: Arc<Self>, commands: Vec<Command>, callers: Vec<Caller>) {
+    async fn serve(self: Arc<Self>, commands: Vec<RoomCommand>, callers: Vec<Caller>) {
         if callers.is_empty() {
             return;
         }
@@ -149,10 +153,10 @@ impl RoomLane {
             let result = self.watched(&mut under_way).await;
             metrics.commit_took(under_way.began.elapsed());
             let UnderWay { commands, callers, .. } = under_way;
-            self.lock().locked = matches!(result, Err(Fault::Locked));
+            self.lock().locked = matches!(result, Err(LedgerFault::Locked));
             match result {
                 Ok(committed) => return self.respond(callers, committed),
-                Err(fault @ (Fault::Locked | Fault::Passing(_))) if tries < *max_retries => {
+                Err(fault @ (LedgerFault::Locked | LedgerFault::Passing(_))) if tries < *max_retries => {
                     tries += 1;
                     tokio::time::sleep(pause(tries)).await;
                     let (commands, callers, late) = in_time(commands, callers);
@@ -171,7 +175,7 @@ impl RoomLane {
     }
 
     /// Waits for the ledger. One timer for the whole batch, so that a request needs none of its own.
-    async fn watched(&self, under_way: &mut UnderWay) -> Result<RoomsCommitted, Fault> {
+    async fn watched(&self, under_way: &mut UnderWay) -> Result<Committed<RoomType>, LedgerFault> {
         loop {
             match tokio::time::timeout(WATCH, &mut under_way.committing).await {
                 Ok(result) => return result,
@@ -193,9 +197,9 @@ impl RoomLane {
     }
 
     /// The next batch does not wait until onlookers have seen this one.
-    fn respond(self: Arc<Self>, callers: Vec<Caller>, committed: RoomsCommitted) {
-        let RoomsCommitted { answers, room_type, holds } = committed;
-        *self.newest.lock().unwrap_or_else(|p| p.into_inner()) = Arc::new(room_type);
+    fn respond(self: Arc<Self>, callers: Vec<Caller>, committed: Committed<RoomType>) {
+        let Committed { answers, after, holds, effects: () } = committed;
+        *self.newest.lock().unwrap_or_else(|p| p.into_inner()) = Arc::new(after);
         tokio::spawn(async move {
             if AssertUnwindSafe(self.publish(holds)).catch_unwind().await.is_err() {
                 tracing::error!(room_type = %self.id, "showing holds to onlookers panicked");
@@ -208,7 +212,7 @@ impl RoomLane {
     }
 
     async fn publish(&self, holds: Vec<Hold>) {
-        show(&self.shared, Subject::RoomType(self.id), holds).await;
+        show(&self.shared, SubjectId::RoomType(self.id), holds).await;
     }
 
     fn give_up(&self, callers: Vec<Caller>, why: Refusal) {

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use rules::command::Command;
+use rules::event::Event;
 use rules::outcome::{Outcome, Refusal};
-use rules::subject::Subject;
-use stores::ledger::{Answered, BATCH_MOST, Batch, Committed, Fault};
+use rules::subject::SubjectId;
+use stores::ledger::{Answered, BATCH_MOST, Batch, Committed, LedgerFault};
 
 use super::{Caller, Lane, Shared, Waiting, refusal, show};
 
@@ -23,7 +24,7 @@ pub(super) const WATCH: Duration = Duration::from_millis(250);
 struct UnderWay {
     commands: Arc<Vec<Command>>,
     callers: Vec<Caller>,
-    committing: Answered<Committed>,
+    committing: Answered<Committed<Event>>,
     began: Instant,
 }
 
@@ -51,10 +52,10 @@ impl Lane {
         }
     }
 
-    async fn respond(&self, callers: Vec<Caller>, committed: Committed) {
-        let after = Some((&committed.event, committed.holds.first_end));
-        self.publish(&callers, after, committed.moved).await;
-        show(&self.shared, Subject::Event(self.event), committed.holds.changed).await;
+    async fn respond(&self, callers: Vec<Caller>, committed: Committed<Event>) {
+        let after = Some((&committed.after, committed.effects.first_end));
+        self.publish(&callers, after, committed.effects.moved).await;
+        show(&self.shared, SubjectId::Event(self.event), committed.holds).await;
         self.lock().depth -= callers.len();
         for (mut caller, answer) in callers.into_iter().zip(committed.answers) {
             caller.tell(answer);
@@ -81,16 +82,16 @@ impl Lane {
         let Shared { ledger, metrics, terms, .. } = &*self.shared;
         metrics.batch(commands.len());
         let began = Instant::now();
-        let batch = Batch { event: self.event, commands: commands.clone(), terms: *terms };
+        let batch = Batch { subject: self.event, commands: commands.clone(), terms: *terms };
         // Called outside of `run`'s care, under the turn.
         let committing = catch_unwind(AssertUnwindSafe(|| ledger.commit(batch)))
-            .unwrap_or_else(|_| Box::pin(async { Err(Fault::Broken("the ledger panicked".into())) }));
+            .unwrap_or_else(|_| Box::pin(async { Err(LedgerFault::Broken("the ledger panicked".into())) }));
         UnderWay { commands, callers, committing, began }
     }
 
     /// Decides and commits in the ledger. A lock that cannot be had and trouble that passes are tried
     /// again, with jitter, by those whose deadline has not passed.
-    async fn commit(&self, mut under_way: UnderWay) -> (Vec<Caller>, Result<Committed, Outcome>) {
+    async fn commit(&self, mut under_way: UnderWay) -> (Vec<Caller>, Result<Committed<Event>, Outcome>) {
         let Shared { metrics, max_retries, .. } = &*self.shared;
         let mut tries = 0;
         loop {
@@ -99,7 +100,7 @@ impl Lane {
             let UnderWay { commands, callers, .. } = under_way;
             match result {
                 Ok(committed) => return (callers, Ok(committed)),
-                Err(fault @ (Fault::Locked | Fault::Passing(_))) if tries < *max_retries => {
+                Err(fault @ (LedgerFault::Locked | LedgerFault::Passing(_))) if tries < *max_retries => {
                     tries += 1;
                     tokio::time::sleep(pause(tries)).await;
                     let (commands, callers, late) = in_time(commands, callers);
@@ -119,7 +120,7 @@ impl Lane {
 
     /// Waits for the ledger. One timer for the whole batch, so that a request needs none of its own:
     /// nobody waits much longer than the deadline, in the batch or behind it, however long it takes.
-    async fn watched(&self, under_way: &mut UnderWay) -> Result<Committed, Fault> {
+    async fn watched(&self, under_way: &mut UnderWay) -> Result<Committed<Event>, LedgerFault> {
         loop {
             match tokio::time::timeout(WATCH, &mut under_way.committing).await {
                 Ok(result) => return result,

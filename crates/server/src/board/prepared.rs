@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, Stream, StreamExt, unfold};
-use rules::history::{Entry, Happened};
+use rules::history::{EventRecord, Happened};
 use rules::ids::Seat;
 use rules::outcome::Refusal;
 use rules::seats::Hall;
 use rules::time::Moment;
 use salvo::hyper::body::Bytes;
 use stores::ledger::Snapshot;
-use stores::ledger::rooms::At;
+use stores::ledger::holds::At;
 use tokio::sync::OnceCell;
 
 use super::gzip::{Deflated, Member};
@@ -70,7 +70,7 @@ impl Prepared {
     }
 
     /// The list after `changes`: pages that they do not touch are the same ones.
-    pub fn changed(&self, changes: &[Entry], read_at: Instant) -> Prepared {
+    pub fn changed(&self, changes: &[EventRecord], read_at: Instant) -> Prepared {
         let mut touched: Vec<(usize, SeatState)> = Vec::with_capacity(changes.len());
         for change in changes {
             let state = match change.what {
@@ -282,8 +282,17 @@ mod tests {
         Snapshot { n: 1, seat_count, sold: sold.iter().copied().map(Seat).collect() }
     }
 
-    fn entry(n: u64, what: Happened, seat: u32) -> Entry {
-        Entry { n, what, seat: Some(Seat(seat)), owner: None, by_admin: false, number: None, at: Moment(0), hold: None }
+    fn entry(n: u64, what: Happened, seat: u32) -> EventRecord {
+        EventRecord {
+            n,
+            what,
+            seat: Some(Seat(seat)),
+            owner: None,
+            by_admin: false,
+            number: None,
+            at: Moment(0),
+            hold: None,
+        }
     }
 
     fn text(prepared: &Arc<Prepared>, writing: Writing) -> String {

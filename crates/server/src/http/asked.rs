@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rules::command::Key;
 use rules::entries::EntryToken;
 use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, Method, ReqBody};
 use salvo::hyper::Uri;
 use salvo::routing::PathParams;
@@ -84,7 +84,7 @@ impl Asked {
         let mut found = None;
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             if key == name && found.replace(value.into_owned()).is_some() {
-                return Err(Fault::refused(name, Problem::Repeated));
+                return Err(FieldError::refused(name, Problem::Repeated));
             }
         }
         Ok(found)
@@ -105,12 +105,12 @@ impl Asked {
         let Some(first) = shown.next() else { return Ok(None) };
         let field = "Idempotency-Key";
         if shown.any(|other| other != first) {
-            return Err(Fault::refused(field, Problem::Repeated));
+            return Err(FieldError::refused(field, Problem::Repeated));
         }
-        let text = std::str::from_utf8(first.as_bytes()).map_err(|_| Fault::refused(field, Problem::NotUtf8))?;
+        let text = std::str::from_utf8(first.as_bytes()).map_err(|_| FieldError::refused(field, Problem::NotUtf8))?;
         let bare = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
         if !printable(bare, KEY_CHARS) {
-            return Err(Fault::refused(field, auth::problem_with(bare, KEY_CHARS)));
+            return Err(FieldError::refused(field, auth::problem_with(bare, KEY_CHARS)));
         }
         Ok(Some(Key { text: bare.into(), content: self.digest(body) }))
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rules::ids::printable;
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use salvo::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use salvo::hyper::body::Bytes;
 use tokio::time::timeout;
@@ -48,7 +48,7 @@ pub async fn bytes(asked: &mut Asked, most: usize) -> Result<Bytes, Refusal> {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit_bytes: most }),
         // The client broke off or framed it wrongly; nobody may be listening, but it is an answer.
-        Ok(Err(_)) => Err(Fault::refused("body", Problem::Expected("a complete body"))),
+        Ok(Err(_)) => Err(FieldError::refused("body", Problem::Expected("a complete body"))),
         Err(_) => Err(Refusal::TooSlow),
     }
 }
@@ -63,16 +63,16 @@ fn says_json(asked: &Asked) -> bool {
 
 /// A text field that must be there: bounded as it was sent, trimmed, printable.
 pub fn text(field: &'static str, value: Option<&str>, most: usize) -> Result<Box<str>, Refusal> {
-    let value = value.ok_or_else(|| Fault::refused(field, Problem::Missing))?;
+    let value = value.ok_or_else(|| FieldError::refused(field, Problem::Missing))?;
     if value.len() > most && value.chars().count() > most {
-        return Err(Fault::refused(field, Problem::Length { most }));
+        return Err(FieldError::refused(field, Problem::Length { most }));
     }
     let value = value.trim();
     if value.is_empty() {
-        return Err(Fault::refused(field, Problem::Missing));
+        return Err(FieldError::refused(field, Problem::Missing));
     }
     if !printable(value, most) {
-        return Err(Fault::refused(field, problem_with(value, most)));
+        return Err(FieldError::refused(field, problem_with(value, most)));
     }
     Ok(value.into())
 }

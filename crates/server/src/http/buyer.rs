@@ -1,7 +1,7 @@
 //! What a buyer sends with a reservation, in each dialect.
 
 use rules::command::Buyer;
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use rules::phone::{self, Reading};
 use serde::Deserialize;
 
@@ -41,7 +41,7 @@ pub fn read(sent: &[u8], dialect: Dialect, region: &str) -> Result<Buyer, Refusa
 }
 
 fn required(phone: Option<String>) -> Result<String, Refusal> {
-    phone.ok_or_else(|| Fault::refused("phone", Problem::Missing))
+    phone.ok_or_else(|| FieldError::refused("phone", Problem::Missing))
 }
 
 /// The common case is read once; only a body that does not fit is looked at field by field.
@@ -73,7 +73,7 @@ fn text(node: Option<Node<'_>>) -> Result<Option<String>, Refusal> {
 
 /// The usual forms at once; the forms of other regions by that region's tables.
 fn e164(text: &str, region: &str) -> Result<Box<str>, Refusal> {
-    let not_a_phone = || Fault::refused("phone", Problem::NotAPhone);
+    let not_a_phone = || FieldError::refused("phone", Problem::NotAPhone);
     match phone::read(text, region) {
         Reading::Number(number) => Ok(number.into()),
         Reading::Impossible => Err(not_a_phone()),

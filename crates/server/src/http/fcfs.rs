@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::command::Action;
+use rules::command::EventAction;
 use rules::history::Actor;
 use rules::ids::User;
 use rules::outcome::{Done, Outcome, Refusal};
@@ -48,8 +48,8 @@ async fn ask(app: &App, asked: &mut Asked, caller: &mut Caller) -> Result<Told, 
     let actor = user.map_or(Actor::Nobody, Actor::User);
     let event = asked.event()?;
     let action = match asked.chosen_seat()? {
-        None => Action::Reserve(buyer),
-        Some(seat) => Action::ReserveSeat { seat, buyer },
+        None => EventAction::Reserve(buyer),
+        Some(seat) => EventAction::ReserveSeat { seat, buyer },
     };
     reserve(app, event, actor, came, key, asked.entry(), action).await
 }

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rules::ids::{EventId, Number, RequestName, whole};
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue};
 use stores::door::Release;
 
@@ -72,7 +72,7 @@ impl Aside {
 impl Asked {
     /// Where a request for a seat comes from, and how it was let in.
     pub fn came(&self) -> Result<Came, Refusal> {
-        let unlike = |name: &'static str, what| Fault::refused(name, Problem::Expected(what));
+        let unlike = |name: &'static str, what| FieldError::refused(name, Problem::Expected(what));
         if self.gateway.is_none() {
             return Ok(Came { address: self.peer.ip().into(), let_in: None });
         }
@@ -95,9 +95,9 @@ impl Asked {
         let mut all = self.headers.get_all(header).iter();
         let first = all.next();
         if all.next().is_some() {
-            return Err(Fault::refused(field, Problem::Repeated));
+            return Err(FieldError::refused(field, Problem::Repeated));
         }
-        first.map(|value| value.to_str().map_err(|_| Fault::refused(field, Problem::NotUtf8))).transpose()
+        first.map(|value| value.to_str().map_err(|_| FieldError::refused(field, Problem::NotUtf8))).transpose()
     }
 
     pub fn tell_gateway_outcome(&self, code: &'static str) {

@@ -8,10 +8,10 @@ use rules::history::Actor;
 use rules::holds::{Ask, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
-use rules::outcome::{Done, Fault, Forbidden, Outcome, Problem, Refusal};
+use rules::outcome::{Done, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::seats::Hall;
 use rules::stays;
-use rules::subject::{HoldId, RoomTypeId, Subject};
+use rules::subject::{HoldId, RoomTypeId, SubjectId};
 use serde_json::json;
 
 use super::asked::Asked;
@@ -48,38 +48,38 @@ fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
     let [room_type, check_in, check_out, event, seats, key] = Node::read(sent)?.fields(names)?.map(given);
     let wanted = match (room_type, event) {
         (Some(_), Some(_)) => {
-            return Err(Fault::refused("eventId", Problem::Expected("either roomTypeId or eventId, not both")));
+            return Err(FieldError::refused("eventId", Problem::Expected("either roomTypeId or eventId, not both")));
         }
-        (None, None) => return Err(Fault::refused("roomTypeId", Problem::Missing)),
+        (None, None) => return Err(FieldError::refused("roomTypeId", Problem::Missing)),
         (Some(room_type), None) => {
             let dates = Dates::new(night("checkIn", check_in)?, night("checkOut", check_out)?)?;
             Wanted::Nights(RoomTypeId(room_type.whole()?), dates)
         }
         (None, Some(event)) => Wanted::Seats(EventId(event.whole()?), seat_ids(seats)?),
     };
-    let key = key.ok_or_else(|| Fault::refused("clientHoldKey", Problem::Missing))?.text()?;
+    let key = key.ok_or_else(|| FieldError::refused("clientHoldKey", Problem::Missing))?.text()?;
     if !is_hold_key(&key) {
-        return Err(Fault::refused("clientHoldKey", Problem::Expected("a UUID or a ULID")));
+        return Err(FieldError::refused("clientHoldKey", Problem::Expected("a UUID or a ULID")));
     }
     Ok((wanted, key.into()))
 }
 
 fn night(name: &'static str, node: Option<Node<'_>>) -> Result<Night, Refusal> {
-    let text = node.ok_or_else(|| Fault::refused(name, Problem::Missing))?.text()?;
-    text.parse().map_err(|_| Fault::refused(name, Problem::NotADate))
+    let text = node.ok_or_else(|| FieldError::refused(name, Problem::Missing))?.text()?;
+    text.parse().map_err(|_| FieldError::refused(name, Problem::NotADate))
 }
 
 /// In seat order; one that is named twice is refused.
 fn seat_ids(node: Option<Node<'_>>) -> Result<Vec<Seat>, Refusal> {
-    let list = node.ok_or_else(|| Fault::refused("seatIds", Problem::Missing))?.list(SEATS_MOST)?;
+    let list = node.ok_or_else(|| FieldError::refused("seatIds", Problem::Missing))?.list(SEATS_MOST)?;
     let seats: Result<Vec<Seat>, Refusal> = list.iter().map(|seat| seat.whole_within(1, u32::MAX).map(Seat)).collect();
     let mut seats = seats?;
     seats.sort_unstable();
     if seats.is_empty() {
-        return Err(Fault::refused("seatIds", Problem::Count { least: 1, most: SEATS_MOST }));
+        return Err(FieldError::refused("seatIds", Problem::Count { least: 1, most: SEATS_MOST }));
     }
     if seats.windows(2).any(|two| two[0] == two[1]) {
-        return Err(Fault::refused("seatIds", Problem::Repeated));
+        return Err(FieldError::refused("seatIds", Problem::Repeated));
     }
     Ok(seats)
 }
@@ -109,11 +109,11 @@ async fn take(app: &App, asked: &mut Asked) -> Result<Told, Refusal> {
             let room_type = app.lanes.rooms.find(id).await?.room_type();
             let today = zones::today(&room_type.time_zone, app.ledger.now());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
-            let answer = change_rooms(app, id, actor, key, stays::Action::Hold { dates, key: hold_key }).await?;
+            let answer = change_rooms(app, id, actor, key, stays::RoomAction::Hold { dates, key: hold_key }).await?;
             Ok(Told { answer, hall: None })
         }
         Wanted::Seats(event, seats) => {
-            let action = command::Action::Hold { seats, key: hold_key };
+            let action = command::EventAction::Hold { seats, key: hold_key };
             let told = change_with(app, event, actor, key, asked.entry(), action).await?;
             Ok(Told { answer: told.answer, hall: Some(told.hall) })
         }
@@ -167,12 +167,14 @@ async fn ask_of(app: &App, asked: &mut Asked, ask: Ask) -> Result<Told, Refusal>
     // Who asks for a hold is told about the hold.
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     match subject {
-        Subject::RoomType(id) => {
-            let answer = change_rooms(app, id, actor, key, stays::Action::OnHold { n, ask }).await.map_err(no_hold)?;
+        SubjectId::RoomType(id) => {
+            let answer =
+                change_rooms(app, id, actor, key, stays::RoomAction::OnHold { n, ask }).await.map_err(no_hold)?;
             Ok(Told { answer, hall: None })
         }
-        Subject::Event(event) => {
-            let told = change(app, event, actor, key, command::Action::OnHold { n, ask }).await.map_err(no_hold)?;
+        SubjectId::Event(event) => {
+            let told =
+                change(app, event, actor, key, command::EventAction::OnHold { n, ask }).await.map_err(no_hold)?;
             // A confirmation gives nothing back, and must not silence what a gateway knows.
             if ask == Ask::Cancel {
                 asked.tell_gateway_freed(event);

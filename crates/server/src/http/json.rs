@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -20,7 +20,7 @@ pub struct Node<'a> {
 impl<'a> Node<'a> {
     /// A whole body.
     pub fn read(body: &'a [u8]) -> Result<Node<'a>, Refusal> {
-        let text = std::str::from_utf8(body).map_err(|_| Fault::refused("body", Problem::NotUtf8))?;
+        let text = std::str::from_utf8(body).map_err(|_| FieldError::refused("body", Problem::NotUtf8))?;
         let raw = serde_json::from_str(text).map_err(|e| not_json("body", &e))?;
         Ok(Node { path: String::new(), raw })
     }
@@ -38,7 +38,7 @@ impl<'a> Node<'a> {
     }
 
     fn fault(&self, problem: Problem) -> Refusal {
-        Fault::refused(self.path(), problem)
+        FieldError::refused(self.path(), problem)
     }
 
     /// These fields of an object, where they are.
@@ -50,7 +50,7 @@ impl<'a> Node<'a> {
         let (found, twice) = reader.deserialize_map(Wanted { names }).map_err(|e| not_json(&self.path(), &e))?;
         let join = |name: &str| if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) };
         if let Some(name) = twice {
-            return Err(Fault::refused(join(name), Problem::Repeated));
+            return Err(FieldError::refused(join(name), Problem::Repeated));
         }
         let mut i = 0;
         Ok(found.map(|raw| {
@@ -101,7 +101,7 @@ impl<'a> Node<'a> {
 }
 
 fn not_json(field: &str, error: &serde_json::Error) -> Refusal {
-    Fault::refused(field, Problem::NotJson { line: error.line(), column: error.column() })
+    FieldError::refused(field, Problem::NotJson { line: error.line(), column: error.column() })
 }
 
 struct Wanted<const N: usize> {
@@ -161,7 +161,7 @@ mod tests {
 
     fn field(refusal: Refusal) -> (String, Problem) {
         match refusal {
-            Refusal::Invalid(Fault { field, problem }) => (field, problem),
+            Refusal::Invalid(FieldError { field, problem }) => (field, problem),
             other => panic!("{other:?}"),
         }
     }

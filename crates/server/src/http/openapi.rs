@@ -7,7 +7,7 @@ mod yaml;
 use std::collections::BTreeSet;
 
 use rules::ids::USER_CHARS;
-use rules::outcome::{Fault, Forbidden, Problem, Refusal};
+use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::asked::KEY_CHARS;
@@ -209,7 +209,7 @@ fn responses(route: &Route, operation: &Operation) -> Value {
 /// Every way in which this operation may refuse.
 fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
     let doc = &operation.doc;
-    let mut all = vec![Fault::refused("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
+    let mut all = vec![FieldError::refused("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
     match doc.who {
         Who::Anyone => {}
         Who::User | Who::MaybeUser | Who::UserOrTicket => {

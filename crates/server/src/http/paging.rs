@@ -1,7 +1,7 @@
 //! Keyset pages: `limit`, `after`, and in the answer `next`. A page never shifts under a reader.
 
 use rules::ids::whole;
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 
 use super::asked::Asked;
 
@@ -20,14 +20,16 @@ impl Paging {
             Some(text) => whole(&text)
                 .and_then(|n| usize::try_from(n).ok())
                 .filter(|limit| (1..=LIMIT_MOST).contains(limit))
-                .ok_or_else(|| Fault::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 }))?,
+                .ok_or_else(|| {
+                    FieldError::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 })
+                })?,
         };
         Ok(Paging { limit, after: asked.query("after")? })
     }
 
     /// Where the page begins, read by whoever wrote `next`.
     pub fn after<T>(&self, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
-        let not_ours = || Fault::refused("after", Problem::Expected("the next of an earlier page"));
+        let not_ours = || FieldError::refused("after", Problem::Expected("the next of an earlier page"));
         self.after.as_deref().map(|text| read(text).ok_or_else(not_ours)).transpose()
     }
 

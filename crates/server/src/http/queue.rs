@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::entries::Room;
+use rules::entries::WaitingRoom;
 use rules::event::Event;
 use rules::ids::User;
 use rules::outcome::{Forbidden, Refusal};
@@ -38,7 +38,7 @@ struct Standing {
 }
 
 impl Standing {
-    fn of(room: Room, stands: &Stands) -> Standing {
+    fn of(room: WaitingRoom, stands: &Stands) -> Standing {
         match stands {
             Stands::InLine(place) => Standing {
                 success: true,
@@ -104,7 +104,7 @@ pub async fn leave(app: Arc<App>, mut asked: Asked) -> Handled {
     body::bytes(&mut asked, BODY_MOST).await?;
     let user = asked.user(&app)?;
     let event = line::event(&app, asked.event()?).await?;
-    if let Some(room) = event.room {
+    if let Some(room) = event.waiting_room {
         line::leave(&app, &event, room, &user).await?;
     }
     app.metrics.outcome("left");
@@ -123,7 +123,7 @@ struct ServingBody {
 
 pub async fn serving(app: Arc<App>, asked: Asked) -> Handled {
     let event = line::event(&app, asked.event()?).await?;
-    let room = event.room.ok_or(Refusal::NoWaitingRoom)?;
+    let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
     let serving = line::serving(&app, event.id, room).await?;
     let body = ServingBody {
         success: true,
@@ -136,7 +136,7 @@ pub async fn serving(app: Arc<App>, asked: Asked) -> Handled {
 }
 
 /// In the order of the contract: form, who asks, content, does it exist.
-async fn whose(app: &App, asked: &mut Asked) -> Result<(User, Arc<Event>, Room, Option<Ticket>), Refusal> {
+async fn whose(app: &App, asked: &mut Asked) -> Result<(User, Arc<Event>, WaitingRoom, Option<Ticket>), Refusal> {
     body::bytes(asked, BODY_MOST).await?;
     let user = asked.user(app)?;
     let shown = shown(asked)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::command::{Action, Key};
+use rules::command::{EventAction, Key};
 use rules::history::Actor;
 use rules::ids::{EventId, Seat, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
@@ -128,12 +128,12 @@ pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
 pub async fn give_back(app: &App, asked: &Asked, actor: Actor, key: Option<Key>) -> Handled {
     let answer = match asked.id("reservationId")? {
         AnyReservation::Seat(id) => {
-            let told = change(app, id.event, actor, key, Action::Cancel { n: id.n }).await?;
+            let told = change(app, id.event, actor, key, EventAction::Cancel { n: id.n }).await?;
             asked.tell_gateway_freed(id.event);
             told.answer
         }
         AnyReservation::Stay(id) => {
-            change_rooms(app, id.room_type, actor, key, stays::Action::Cancel { n: id.n }).await?
+            change_rooms(app, id.room_type, actor, key, stays::RoomAction::Cancel { n: id.n }).await?
         }
     };
     app.metrics.outcome(answer.outcome.code());

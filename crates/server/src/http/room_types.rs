@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::ids::whole;
 use rules::nights::Dates;
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use rules::subject::RoomTypeId;
 use serde_json::json;
 
@@ -41,8 +41,8 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
 /// Exact: one read of the ledger, one moment of its clock.
 pub async fn availability(app: Arc<App>, asked: Asked) -> Handled {
     let night = |name: &'static str| {
-        let text = asked.query(name)?.ok_or_else(|| Fault::refused(name, Problem::Missing))?;
-        text.parse().map_err(|_| Fault::refused(name, Problem::NotADate))
+        let text = asked.query(name)?.ok_or_else(|| FieldError::refused(name, Problem::Missing))?;
+        text.parse().map_err(|_| FieldError::refused(name, Problem::NotADate))
     };
     let dates = Dates::new(night("checkIn")?, night("checkOut")?)?;
     let id = asked_id(&asked)?;

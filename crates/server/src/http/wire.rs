@@ -3,7 +3,7 @@
 pub mod stays;
 
 use jiff::Timestamp;
-use rules::entries::Room;
+use rules::entries::WaitingRoom;
 use rules::event::Event;
 use rules::ids::{ReservationId, Seat};
 use rules::seats::Hall;
@@ -123,7 +123,7 @@ pub struct RoomBody {
 }
 
 impl RoomBody {
-    pub fn of(room: &Room) -> RoomBody {
+    pub fn of(room: &WaitingRoom) -> RoomBody {
         RoomBody {
             max_concurrent: room.max_concurrent,
             token_ttl: room.token_ttl_ms / 1000,
@@ -142,8 +142,8 @@ impl EventBody {
             opens_at: event.opens_at.map(moment),
             seat_count: event.seat_count(),
             remaining_seats: event.remaining(),
-            waiting_room: event.room.is_some(),
-            waiting_room_settings: event.room.as_ref().map(RoomBody::of),
+            waiting_room: event.waiting_room.is_some(),
+            waiting_room_settings: event.waiting_room.as_ref().map(RoomBody::of),
             max_per_user: event.max_per_user,
             hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
         }

@@ -39,7 +39,7 @@ impl Scaled {
         let Stores::Postgres { url, pool, redis } = &settings.stores else {
             return Err("DATABASE_URL is unset".into());
         };
-        let place = postgres::Place {
+        let place = postgres::PostgresConfig {
             url: url.clone(),
             pool: *pool,
             key_ttl_ms: settings.terms.key_ttl_ms,
@@ -51,8 +51,13 @@ impl Scaled {
             None => Outside::Local(Arc::new(LocalDoor::new(clock, settings.budget))),
             Some(at) => {
                 let (url, cluster) = (at.url.clone(), at.cluster);
-                let place =
-                    redis::Place { url, cluster, budget: settings.budget, ledger: ledger.id(), step: redis::STEP };
+                let place = redis::RedisConfig {
+                    url,
+                    cluster,
+                    budget: settings.budget,
+                    ledger: ledger.id(),
+                    step: redis::STEP,
+                };
                 Outside::Redis(Arc::new(RedisDoor::new(place).map_err(|why| format!("REDIS_URL: {why}"))?))
             }
         };

@@ -10,7 +10,7 @@ use std::time::Instant;
 use stores::conformance::bent::Bent;
 use stores::conformance::broken::{Bug, broken};
 use stores::ensure;
-use stores::ledger::{Fault, Ledger};
+use stores::ledger::{Ledger, LedgerFault};
 use tokio::sync::Barrier;
 
 use crate::support::stand::Backing;
@@ -220,7 +220,7 @@ fn without_repeats(asked: Vec<Asked>, later: Vec<Asked>) -> Result<Vec<Asked>, S
 }
 
 /// A ledger that answers the first so many batches with a fault.
-fn refusing(good: Arc<dyn Ledger>, times: u32, fault: Fault) -> Arc<dyn Ledger> {
+fn refusing(good: Arc<dyn Ledger>, times: u32, fault: LedgerFault) -> Arc<dyn Ledger> {
     let left = AtomicU32::new(times);
     Arc::new(Bent::new(good, move |good, batch| {
         if left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() {
@@ -235,7 +235,7 @@ fn refusing(good: Arc<dyn Ledger>, times: u32, fault: Fault) -> Arc<dyn Ledger> 
 #[tokio::test(flavor = "multi_thread")]
 async fn forced_contention_and_then_success() {
     let settings = [("FCFS_MAX_RETRIES", "3")];
-    let stand = Stand::bent(&settings, |good| refusing(good, 4, Fault::Locked)).await;
+    let stand = Stand::bent(&settings, |good| refusing(good, 4, LedgerFault::Locked)).await;
     let mut client = stand.client();
     let first = client.reserve(1, "alice").await;
     assert_eq!((first.status, first.reason().as_str()), (409, "contention"));
@@ -246,15 +246,15 @@ async fn forced_contention_and_then_success() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_that_comes_late_is_no_contention() {
-    let stand = Stand::bent(&[], |good| refusing(good, 3, Fault::Locked)).await;
+    let stand = Stand::bent(&[], |good| refusing(good, 3, LedgerFault::Locked)).await;
     assert_eq!(stand.client().reserve(1, "alice").await.seat(), Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_after_a_5xx_is_not_a_duplicate() {
     for (fault, status, reason) in [
-        (Fault::Unreachable("test".into()), 503, "service_unavailable"),
-        (Fault::Broken("test".into()), 500, "internal_error"),
+        (LedgerFault::Unreachable("test".into()), 503, "service_unavailable"),
+        (LedgerFault::Broken("test".into()), 500, "internal_error"),
     ] {
         let stand = Stand::bent(&[], |good| refusing(good, 1, fault)).await;
         let mut client = stand.client();
@@ -285,7 +285,7 @@ async fn numbers_rise_across_restarts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn contention_as_seed_000_writes_it() {
     let settings = [("FCFS_MAX_RETRIES", "0")];
-    let stand = Stand::bent(&settings, |good| refusing(good, 1, Fault::Locked)).await;
+    let stand = Stand::bent(&settings, |good| refusing(good, 1, LedgerFault::Locked)).await;
     let headers = [("Api-Version", "2025-08-17"), ("Content-Type", "application/json")];
     let body = r#"{"phone":"+821012345678"}"#;
     let answer = stand.client().send("POST", "/api/v1/seats/reservation/fcfs", &headers, body).await;

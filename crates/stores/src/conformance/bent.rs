@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::entries::Entry as Entered;
 use rules::event::{Event, NewEvent};
-use rules::history::Entry;
+use rules::history::EventRecord;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::nights::Dates;
@@ -14,37 +14,38 @@ use rules::stays::{self, NewRoomType, RoomType, Stay};
 use rules::subject::{HoldId, RoomTypeId, StayId};
 use rules::time::Moment;
 
-use crate::ledger::rooms::{At, Availability, RoomBatch, Rooms, RoomsCommitted};
-use crate::ledger::{Answered, Batch, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
+use crate::ledger::holds::{At, Holds};
+use crate::ledger::rooms::{Availability, Rooms};
+use crate::ledger::{Answered, Batch, Commit, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
 
 type Show = Arc<dyn Fn(Availability) -> Availability + Send + Sync>;
-type CommitRooms = Box<dyn Fn(&Arc<dyn Ledger>, RoomBatch) -> Answered<RoomsCommitted> + Send + Sync>;
-type Commit = Box<dyn Fn(&Arc<dyn Ledger>, Batch) -> Answered<Committed> + Send + Sync>;
+type CommitRooms = Box<dyn Fn(&Arc<dyn Ledger>, Batch<RoomType>) -> Answered<Committed<RoomType>> + Send + Sync>;
+type CommitSeats = Box<dyn Fn(&Arc<dyn Ledger>, Batch<Event>) -> Answered<Committed<Event>> + Send + Sync>;
 
 pub struct Bent {
     good: Arc<dyn Ledger>,
-    commit: Commit,
+    commit: CommitSeats,
     commit_rooms: CommitRooms,
     show: Show,
     /// Rows of the history that are hidden.
-    hidden: fn(&Entry) -> bool,
+    hidden: fn(&EventRecord) -> bool,
 }
 
 impl Bent {
     pub fn new(
         good: Arc<dyn Ledger>,
-        commit: impl Fn(&Arc<dyn Ledger>, Batch) -> Answered<Committed> + Send + Sync + 'static,
+        commit: impl Fn(&Arc<dyn Ledger>, Batch<Event>) -> Answered<Committed<Event>> + Send + Sync + 'static,
     ) -> Bent {
         Bent {
             good,
             commit: Box::new(commit),
-            commit_rooms: Box::new(|good, batch| good.commit_rooms(batch)),
+            commit_rooms: Box::new(|good, batch| good.commit(batch)),
             show: Arc::new(|shown| shown),
             hidden: |_| false,
         }
     }
 
-    pub fn hiding(self, hidden: fn(&Entry) -> bool) -> Bent {
+    pub fn hiding(self, hidden: fn(&EventRecord) -> bool) -> Bent {
         Bent { hidden, ..self }
     }
 
@@ -56,17 +57,37 @@ impl Bent {
     /// Only what is asked of room types is bent.
     pub fn of_rooms(
         good: Arc<dyn Ledger>,
-        commit: impl Fn(&Arc<dyn Ledger>, RoomBatch) -> Answered<RoomsCommitted> + Send + Sync + 'static,
+        commit: impl Fn(&Arc<dyn Ledger>, Batch<RoomType>) -> Answered<Committed<RoomType>> + Send + Sync + 'static,
     ) -> Bent {
         Bent { commit_rooms: Box::new(commit), ..Bent::new(good, |good, batch| good.commit(batch)) }
     }
 }
 
-impl Rooms for Bent {
-    fn commit_rooms(&self, batch: RoomBatch) -> Answered<RoomsCommitted> {
+impl Commit<RoomType> for Bent {
+    fn commit(&self, batch: Batch<RoomType>) -> Answered<Committed<RoomType>> {
         (self.commit_rooms)(&self.good, batch)
     }
+}
 
+impl Holds for Bent {
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
+        self.good.held_seats(event)
+    }
+
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
+        self.good.seat_is_held(event, seat)
+    }
+
+    fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {
+        self.good.hold(id)
+    }
+
+    fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>> {
+        self.good.holds_of(user, after, limit)
+    }
+}
+
+impl Rooms for Bent {
     fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
         self.good.create_room_type(new)
     }
@@ -84,22 +105,6 @@ impl Rooms for Bent {
         Box::pin(async move { Ok(found.await?.map(|found| show(found))) })
     }
 
-    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
-        self.good.held_seats(event)
-    }
-
-    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
-        self.good.seat_is_held(event, seat)
-    }
-
-    fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {
-        self.good.hold(id)
-    }
-
-    fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>> {
-        self.good.holds_of(user, after, limit)
-    }
-
     fn stay(&self, id: StayId) -> Answered<Option<Stay>> {
         self.good.stay(id)
     }
@@ -108,16 +113,18 @@ impl Rooms for Bent {
         self.good.stays_of(user, after, limit)
     }
 
-    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<stays::Entry>> {
+    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<stays::RoomRecord>> {
         self.good.room_history(id, after, limit)
     }
 }
 
-impl Ledger for Bent {
-    fn commit(&self, batch: Batch) -> Answered<Committed> {
+impl Commit<Event> for Bent {
+    fn commit(&self, batch: Batch<Event>) -> Answered<Committed<Event>> {
         (self.commit)(&self.good, batch)
     }
+}
 
+impl Ledger for Bent {
     fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
         self.good.create_event(new, id)
     }
@@ -142,7 +149,7 @@ impl Ledger for Bent {
         self.good.snapshot(event)
     }
 
-    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<Entry>> {
+    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<EventRecord>> {
         let (history, hidden) = (self.good.history(event, after, limit), self.hidden);
         Box::pin(async move { Ok(history.await?.into_iter().filter(|entry| !hidden(entry)).collect()) })
     }

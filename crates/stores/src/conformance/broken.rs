@@ -2,16 +2,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rules::command::{Action, Command};
-use rules::decide::Answer;
+use rules::command::{Command, EventAction};
+use rules::decide::{Answer, EventEffects};
 use rules::entries::Entry;
+use rules::event::Event;
 use rules::history::Actor;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
 use rules::time::Moment;
 
 use super::bent::Bent;
-use crate::ledger::{Answered, Batch, Committed, Holds, Ledger};
+use crate::ledger::{Answered, Batch, Committed, Ledger};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,19 +77,24 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: Batch) -> Answered<Committed> {
+fn commit(
+    bug: Bug,
+    state: &Arc<Mutex<State>>,
+    good: &Arc<dyn Ledger>,
+    batch: Batch<Event>,
+) -> Answered<Committed<Event>> {
     let (good, state, original) = (good.clone(), state.clone(), batch.commands.clone());
     if bug == Bug::AcknowledgesTooEarly
         && let Some(last) = one_in_twenty(&mut locked(&state), &original)
     {
-        return Box::pin(async move { acknowledge_unwritten(&*good, batch.event, last).await });
+        return Box::pin(async move { acknowledge_unwritten(&*good, batch.subject, last).await });
     }
     let mut commands: Vec<Command> =
         original.iter().enumerate().map(|(i, c)| bend(bug, &mut locked(&state), c, i)).collect();
     Box::pin(async move {
         for command in commands.iter_mut().filter(|c| bug == Bug::BelievesAnyToken && c.entry.is_some()) {
             if let Some(user) = command.actor.user()
-                && let Some(entry) = good.entry_of(batch.event, user.clone()).await?
+                && let Some(entry) = good.entry_of(batch.subject, user.clone()).await?
             {
                 command.entry = Some(entry.token);
             }
@@ -104,7 +110,7 @@ fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: Ba
 
 fn one_in_twenty(state: &mut State, commands: &[Command]) -> Option<Reserved> {
     state.asked += 1;
-    let reserves = matches!(commands, [Command { action: Action::Reserve(_), .. }]);
+    let reserves = matches!(commands, [Command { action: EventAction::Reserve(_), .. }]);
     if state.asked.is_multiple_of(20) && reserves { state.last_sold.clone() } else { None }
 }
 
@@ -119,15 +125,17 @@ fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
         (Bug::ServesTheLastFirst, action) if action.wants_a_seat() => {
             command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
         }
-        (Bug::IgnoresTheChoice, Action::ReserveSeat { buyer, .. }) => command.action = Action::Reserve(buyer.clone()),
-        (Bug::ForgetsSpentNumbers, Action::Enter { number: Some(number), token }) => {
+        (Bug::IgnoresTheChoice, EventAction::ReserveSeat { buyer, .. }) => {
+            command.action = EventAction::Reserve(buyer.clone())
+        }
+        (Bug::ForgetsSpentNumbers, EventAction::Enter { number: Some(number), token }) => {
             let number = Some(Number(number.0 + 1_000_000 * state.asked));
             state.asked += 1;
-            command.action = Action::Enter { number, token: *token };
+            command.action = EventAction::Enter { number, token: *token };
         }
         (Bug::ForgetsKeys, _) => command.key = None,
-        (Bug::KeepsCancelledSeats, Action::Cancel { .. }) => {
-            command.action = Action::Cancel { n: u64::MAX / 4 + i as u64 };
+        (Bug::KeepsCancelledSeats, EventAction::Cancel { .. }) => {
+            command.action = EventAction::Cancel { n: u64::MAX / 4 + i as u64 };
         }
         _ => {}
     }
@@ -144,7 +152,7 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
             Some(reserved) => Outcome::Done(Done::Reserved(reserved)).into(),
             None => answer,
         },
-        (Bug::GivesTakenSeats, Action::ReserveSeat { seat, .. }, Outcome::Refused(Refusal::SeatTaken)) => {
+        (Bug::GivesTakenSeats, EventAction::ReserveSeat { seat, .. }, Outcome::Refused(Refusal::SeatTaken)) => {
             match state.last_sold.clone() {
                 Some(last) => Outcome::Done(Done::Reserved(Reserved { seat: *seat, ..last })).into(),
                 None => answer,
@@ -152,7 +160,7 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
         }
         (
             Bug::LetsTooManyIn,
-            Action::Enter { number: Some(number), token },
+            EventAction::Enter { number: Some(number), token },
             Outcome::Refused(Refusal::NotReady { .. }),
         ) => {
             let user = command.actor.user().cloned().unwrap_or_else(|| User::stored("nobody"));
@@ -160,7 +168,7 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
             let entry = Entry { number: *number, user, token: *token, n: 0, begins, ends, cap: ends };
             Outcome::Done(Done::Entered(Box::new(entry))).into()
         }
-        (Bug::KeepsCancelledSeats, Action::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
+        (Bug::KeepsCancelledSeats, EventAction::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
         _ => answer,
     }
 }
@@ -170,10 +178,10 @@ async fn acknowledge_unwritten(
     good: &dyn Ledger,
     event: EventId,
     last: Reserved,
-) -> Result<Committed, crate::ledger::Fault> {
-    let row = good.event(event).await?.ok_or(crate::ledger::Fault::NoSuchEvent)?;
+) -> Result<Committed<Event>, crate::ledger::LedgerFault> {
+    let row = good.event(event).await?.ok_or(crate::ledger::LedgerFault::NoSuchSubject)?;
     let seat = Seat(row.counts.cursor + 1);
     let reservation = ReservationId { event, n: row.counts.n + 1 };
     let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
-    Ok(Committed { answers: vec![answer], event: row, moved: Vec::new(), holds: Holds::default() })
+    Ok(Committed { answers: vec![answer], after: row, holds: Vec::new(), effects: EventEffects::default() })
 }

@@ -8,13 +8,14 @@ use rules::decide::Answer;
 use rules::holds::{Ask, Hold, HoldState, On};
 use rules::nights::Night;
 use rules::outcome::{Done, Outcome, Refusal};
-use rules::stays::{Action, Command};
+use rules::stays::{RoomAction, RoomCommand, RoomType};
 use rules::subject::RoomTypeId;
 use rules::time::Moment;
 
 use super::bent::Bent;
-use crate::ledger::rooms::{Availability, RoomBatch, RoomsCommitted};
+use crate::ledger::rooms::Availability;
 use crate::ledger::{Answered, Ledger};
+use crate::ledger::{Batch, Committed};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +76,18 @@ fn counted(state: &State, mut shown: Availability, now: Moment) -> Availability 
     shown
 }
 
-fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: RoomBatch) -> Answered<RoomsCommitted> {
+fn commit(
+    bug: Bug,
+    state: &Arc<Mutex<State>>,
+    good: &Arc<dyn Ledger>,
+    batch: Batch<RoomType>,
+) -> Answered<Committed<RoomType>> {
     let (good, state, original) = (good.clone(), state.clone(), batch.commands.clone());
     let commands = original.iter().map(|command| bend(bug, command)).collect();
-    let batch = RoomBatch { commands: Arc::new(commands), ..batch };
+    let batch = Batch { commands: Arc::new(commands), ..batch };
     Box::pin(async move {
-        let room_type = batch.room_type;
-        let mut committed = good.commit_rooms(batch).await?;
+        let room_type = batch.subject;
+        let mut committed = good.commit(batch).await?;
         let mut state = locked(&state);
         let answers = std::mem::take(&mut committed.answers).into_iter().zip(&*original);
         committed.answers =
@@ -91,12 +97,12 @@ fn commit(bug: Bug, state: &Arc<Mutex<State>>, good: &Arc<dyn Ledger>, batch: Ro
 }
 
 /// What the bug makes of a command.
-fn bend(bug: Bug, command: &Command) -> Command {
+fn bend(bug: Bug, command: &RoomCommand) -> RoomCommand {
     let mut command = command.clone();
     match (bug, &command.action) {
         (Bug::ForgetsKeys, _) => command.key = None,
-        (Bug::KeepsWhatIsGivenBack, Action::OnHold { ask: Ask::Cancel, .. }) => {
-            command.action = Action::OnHold { n: u64::MAX / 4, ask: Ask::Cancel };
+        (Bug::KeepsWhatIsGivenBack, RoomAction::OnHold { ask: Ask::Cancel, .. }) => {
+            command.action = RoomAction::OnHold { n: u64::MAX / 4, ask: Ask::Cancel };
         }
         _ => {}
     }
@@ -104,7 +110,7 @@ fn bend(bug: Bug, command: &Command) -> Command {
 }
 
 /// What the bug makes of an answer.
-fn twist(bug: Bug, state: &mut State, room_type: RoomTypeId, command: &Command, answer: Answer) -> Answer {
+fn twist(bug: Bug, state: &mut State, room_type: RoomTypeId, command: &RoomCommand, answer: Answer) -> Answer {
     if let Outcome::Done(Done::Held { hold, fresh: true, .. }) = &answer.outcome {
         state.holds.insert((room_type, hold.id.n), (**hold).clone());
         state.last = Some((**hold).clone());
@@ -125,17 +131,21 @@ fn twist(bug: Bug, state: &mut State, room_type: RoomTypeId, command: &Command, 
     match (bug, &command.action, &answer.outcome) {
         (
             Bug::ConfirmsWithoutState,
-            Action::OnHold { n, ask: Ask::Confirm },
+            RoomAction::OnHold { n, ask: Ask::Confirm },
             Outcome::Refused(Refusal::HoldProcessed { .. }),
         )
-        | (Bug::ConfirmsTheExpired, Action::OnHold { n, ask: Ask::Confirm }, Outcome::Refused(Refusal::HoldExpired)) => {
-            again(n).unwrap_or(answer)
-        }
+        | (
+            Bug::ConfirmsTheExpired,
+            RoomAction::OnHold { n, ask: Ask::Confirm },
+            Outcome::Refused(Refusal::HoldExpired),
+        ) => again(n).unwrap_or(answer),
         (Bug::HoldsTwice, _, Outcome::Refused(Refusal::NotAvailable { .. })) => match state.last.clone() {
             Some(hold) => Outcome::Done(Done::Held { now: hold.at, hold: Box::new(hold), fresh: true }).into(),
             None => answer,
         },
-        (Bug::KeepsWhatIsGivenBack, Action::OnHold { ask: Ask::Cancel, .. }, _) => Outcome::Done(Done::Released).into(),
+        (Bug::KeepsWhatIsGivenBack, RoomAction::OnHold { ask: Ask::Cancel, .. }, _) => {
+            Outcome::Done(Done::Released).into()
+        }
         _ => answer,
     }
 }

@@ -8,10 +8,10 @@ use rules::holds::Ask;
 use rules::outcome::{Done, Outcome, Refusal};
 use tokio::sync::Barrier;
 
-use super::hotel::{Hotel, Told, client_key, expect_confirmed, held, nights};
+use super::hotel::{Hotel, HotelReply, client_key, expect_confirmed, held, nights};
 use super::{Stand, Verdict, refusal};
 use crate::ensure;
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 pub async fn chapter(stand: &Stand) -> Verdict {
     the_last_room(stand).await?;
@@ -47,11 +47,11 @@ async fn the_last_room(stand: &Stand) -> Verdict {
 }
 
 /// As a server does it: a lock that cannot be had and trouble that passes are tried again.
-async fn tried(hotel: &Hotel, command: rules::stays::Command) -> Result<rules::decide::Answer, String> {
+async fn tried(hotel: &Hotel, command: rules::stays::RoomCommand) -> Result<rules::decide::Answer, String> {
     for _ in 0..50 {
         match hotel.batch(vec![command.clone()]).await {
             Ok(mut answers) => return answers.pop().ok_or_else(|| "no answer".into()),
-            Err(Fault::Locked | Fault::Passing(_)) => {}
+            Err(LedgerFault::Locked | LedgerFault::Passing(_)) => {}
             Err(fault) => return Err(fault.to_string()),
         }
     }
@@ -72,7 +72,7 @@ async fn from_both_ends(stand: &Stand) -> Verdict {
             walk(&hotels, task).await
         }));
     }
-    let mut told: Vec<Vec<Told>> = vec![Vec::new(); hotels.len()];
+    let mut told: Vec<Vec<HotelReply>> = vec![Vec::new(); hotels.len()];
     let (mut got, mut refused) = (0, 0);
     for task in running {
         let (mine, no) = task.await.map_err(|e| e.to_string())??;
@@ -88,7 +88,7 @@ async fn from_both_ends(stand: &Stand) -> Verdict {
 }
 
 /// One client over 60 nights, from the front or from the back.
-async fn walk(hotels: &[Hotel], task: u64) -> Result<(Vec<(usize, Told)>, usize), String> {
+async fn walk(hotels: &[Hotel], task: u64) -> Result<(Vec<(usize, HotelReply)>, usize), String> {
     let (mut told, mut refused) = (Vec::new(), 0);
     let mut dice = task + 1;
     let mut roll = |below: u64| {
@@ -123,7 +123,7 @@ async fn walk(hotels: &[Hotel], task: u64) -> Result<(Vec<(usize, Told)>, usize)
                 Some(Happened::Reserved)
             }
         };
-        told.push((at, Told { hold: n, end }));
+        told.push((at, HotelReply { hold: n, end }));
     }
     Ok((told, refused))
 }

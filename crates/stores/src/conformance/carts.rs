@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rules::command::{Action, Command};
+use rules::command::{Command, EventAction};
 use rules::decide::Answer;
 use rules::history::Happened;
 use rules::holds::{Ask, Hold, On};
@@ -15,7 +15,7 @@ use tokio::sync::Barrier;
 use super::hotel::{client_key, expect_held, held};
 use super::{Stand, Verdict, expect_refusal, expect_sale, refusal, sale};
 use crate::ensure;
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 pub async fn chapter(stand: &Stand) -> Verdict {
     all_or_none(stand).await?;
@@ -30,11 +30,11 @@ pub async fn chapter(stand: &Stand) -> Verdict {
 
 fn wants(stand: &Stand, user: &str, seats: &[u32], key: u64) -> Command {
     let seats = seats.iter().copied().map(Seat).collect();
-    Command { number: None, action: Action::Hold { seats, key: client_key(key).into() }, ..stand.reserve(user) }
+    Command { number: None, action: EventAction::Hold { seats, key: client_key(key).into() }, ..stand.reserve(user) }
 }
 
 fn asks(stand: &Stand, user: &str, n: u64, ask: Ask) -> Command {
-    Command { number: None, action: Action::OnHold { n, ask }, ..stand.reserve(user) }
+    Command { number: None, action: EventAction::OnHold { n, ask }, ..stand.reserve(user) }
 }
 
 async fn hold(stand: &Stand, event: EventId, user: &str, seats: &[u32], key: u64) -> Result<Hold, String> {
@@ -52,7 +52,7 @@ async fn remaining(stand: &Stand, event: EventId) -> Result<u32, String> {
 
 /// The history tells of every hold its seats, and ends each once; counts agree with it.
 async fn audit(stand: &Stand, event: EventId) -> Verdict {
-    let fault = |f: Fault| f.to_string();
+    let fault = |f: LedgerFault| f.to_string();
     let row = stand.ledger.event(event).await.map_err(fault)?.ok_or("no event")?;
     let history = stand.ledger.history(event, 0, usize::MAX >> 1).await.map_err(fault)?;
     let mut state: HashMap<Seat, (Happened, Option<u64>)> = HashMap::new();
@@ -161,7 +161,7 @@ async fn held_out(stand: &Stand) -> Verdict {
 }
 
 async fn confirm_and_give_back(stand: &Stand) -> Verdict {
-    let fault = |f: Fault| f.to_string();
+    let fault = |f: LedgerFault| f.to_string();
     let event = stand.event(9, 4).await?.id;
     let cart = hold(stand, event, "alice", &[2, 8], 1).await?;
     let (n, another) = (cart.id.n, Refusal::Forbidden(Forbidden::AnothersHold));
@@ -233,10 +233,10 @@ async fn in_one_batch(stand: &Stand) -> Verdict {
 async fn tried(stand: &Stand, event: EventId, command: Command) -> Result<Answer, String> {
     let commands = Arc::new(vec![command]);
     for _ in 0..50 {
-        let batch = crate::ledger::Batch { event, commands: commands.clone(), terms: Default::default() };
+        let batch = crate::ledger::Batch { subject: event, commands: commands.clone(), terms: Default::default() };
         match stand.ledger.commit(batch).await {
             Ok(committed) => return committed.answers.into_iter().next().ok_or_else(|| "no answer".into()),
-            Err(Fault::Locked | Fault::Passing(_)) => {}
+            Err(LedgerFault::Locked | LedgerFault::Passing(_)) => {}
             Err(fault) => return Err(fault.to_string()),
         }
     }

@@ -5,7 +5,7 @@ use rules::ids::EventId;
 
 use super::{Stand, Verdict, audit, expect_sale, sale};
 use crate::ensure;
-use crate::ledger::{Batch, Fault};
+use crate::ledger::{Batch, LedgerFault};
 
 pub async fn chapter(stand: &Stand) -> Verdict {
     batches_of_all_sizes(stand).await?;
@@ -41,11 +41,11 @@ async fn events_apart(stand: &Stand) -> Verdict {
 
 async fn no_such_event(stand: &Stand) -> Verdict {
     let batch = Batch {
-        event: EventId(404_404),
+        subject: EventId(404_404),
         commands: std::sync::Arc::new(vec![stand.reserve("a")]),
         terms: rules::command::Terms::default(),
     };
     let result = stand.ledger.commit(batch).await;
-    ensure!(matches!(result, Err(Fault::NoSuchEvent)), "an event that is not there answered {result:?}");
+    ensure!(matches!(result, Err(LedgerFault::NoSuchSubject)), "an event that is not there answered {result:?}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Deciding: seats in order, limits, the window, states of an event, giving back.
 
-use rules::command::{Action, Terms};
-use rules::event::{Amendment, Turn};
+use rules::command::{EventAction, Terms};
+use rules::event::{EventAmendment, Turn};
 use rules::ids::Seat;
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
 
@@ -73,7 +73,7 @@ async fn the_window(stand: &Stand) -> Verdict {
 async fn states(stand: &Stand) -> Verdict {
     let event = stand.event(9, 1).await?.id;
     let n = expect_sale(&stand.one(event, stand.reserve("early")).await?)?.reservation.n;
-    let turn = |turn| stand.operate(Action::Turn(turn));
+    let turn = |turn| stand.operate(EventAction::Turn(turn));
     stand.one(event, turn(Turn::Pause)).await?;
     let paused = stand.one(event, stand.reserve("a")).await?;
     ensure!(matches!(refusal(&paused), Some(Refusal::NotOpen { .. })), "sold while paused: {paused:?}");
@@ -85,13 +85,13 @@ async fn states(stand: &Stand) -> Verdict {
     ensure!(cancelled.outcome == Outcome::Done(Done::Cancelled), "cancelling works in every state: {cancelled:?}");
     stand.one(event, turn(Turn::Open)).await?;
     let opens = stand.ledger.now().plus_ms(60_000);
-    let amendment = Amendment { opens_at: Some(Some(opens)), ..Amendment::default() };
-    stand.one(event, stand.operate(Action::Amend(amendment))).await?;
+    let amendment = EventAmendment { opens_at: Some(Some(opens)), ..EventAmendment::default() };
+    stand.one(event, stand.operate(EventAction::Amend(amendment))).await?;
     let early = stand.one(event, stand.reserve("c")).await?;
     ensure!(matches!(refusal(&early), Some(Refusal::NotOpen { opens_at: Some(o), .. }) if *o == opens), "{early:?}");
     (stand.advance)(60_000);
     expect_sale(&stand.one(event, stand.reserve("c")).await?)?;
-    let delete = stand.one(event, stand.operate(Action::Delete)).await?;
+    let delete = stand.one(event, stand.operate(EventAction::Delete)).await?;
     expect_refusal(&delete, &Refusal::InUse)
 }
 

@@ -4,7 +4,7 @@ use rules::history::Happened;
 use rules::holds::{Ask, HoldState};
 use rules::outcome::{Done, Outcome, Refusal};
 
-use super::hotel::{Hotel, Told, client_key, nights};
+use super::hotel::{Hotel, HotelReply, client_key, nights};
 use super::{Stand, Verdict, expect_refusal, refusal};
 use crate::ensure;
 
@@ -32,7 +32,8 @@ async fn at_that_very_moment(stand: &Stand) -> Verdict {
     expect_refusal(&hotel.ask("alice", hold.id.n, Ask::Confirm).await?, &Refusal::HoldExpired)?;
     expect_refusal(&hotel.ask("alice", hold.id.n, Ask::Cancel).await?, &Refusal::HoldExpired)?;
     let next = hotel.hold("bob", nights(0, 2), &client_key(1)).await?;
-    let told = [Told { hold: hold.id.n, end: Some(Happened::Expired) }, Told { hold: next.id.n, end: None }];
+    let told =
+        [HotelReply { hold: hold.id.n, end: Some(Happened::Expired) }, HotelReply { hold: next.id.n, end: None }];
     hotel.audit(&told, nights(0, 3)).await
 }
 

@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rules::command::{Command as Asked, Key, Terms};
+use rules::command::{Command, Key, Terms};
 use rules::decide::Answer;
 use rules::history::{Actor, Happened};
 use rules::holds::{Ask, Hold, HoldState};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Done, Outcome};
-use rules::stays::{Action, Amendment, Command, NewRoomType, NightRow};
-use rules::subject::{HoldId, RoomTypeId, Subject};
+use rules::stays::{NewRoomType, NightRow, RoomAction, RoomCommand, RoomTypeAmendment};
+use rules::subject::{HoldId, RoomTypeId, SubjectId};
 
 use super::{Stand, Verdict};
 use crate::ensure;
-use crate::ledger::Fault;
-use crate::ledger::rooms::RoomBatch;
+use crate::ledger::Batch;
+use crate::ledger::LedgerFault;
 
 /// 2026-12-24.
 pub const EVE: i32 = 20_811;
@@ -45,33 +45,33 @@ impl Hotel {
         Ok(Hotel { stand: stand.clone(), id: made.id, terms: Terms::default() })
     }
 
-    fn command(&self, actor: Actor, action: Action) -> Command {
-        Asked { actor, number: None, name: RequestName(self.stand.next().into()), key: None, entry: None, action }
+    fn command(&self, actor: Actor, action: RoomAction) -> RoomCommand {
+        Command { actor, number: None, name: RequestName(self.stand.next().into()), key: None, entry: None, action }
     }
 
-    pub fn wants(&self, user: &str, dates: Dates, key: &str) -> Command {
-        self.command(Actor::User(User::stored(user)), Action::Hold { dates, key: key.into() })
+    pub fn wants(&self, user: &str, dates: Dates, key: &str) -> RoomCommand {
+        self.command(Actor::User(User::stored(user)), RoomAction::Hold { dates, key: key.into() })
     }
 
-    pub fn asks(&self, user: &str, n: u64, ask: Ask) -> Command {
-        self.command(Actor::User(User::stored(user)), Action::OnHold { n, ask })
+    pub fn asks(&self, user: &str, n: u64, ask: Ask) -> RoomCommand {
+        self.command(Actor::User(User::stored(user)), RoomAction::OnHold { n, ask })
     }
 
-    pub fn cancels(&self, user: &str, n: u64) -> Command {
-        self.command(Actor::User(User::stored(user)), Action::Cancel { n })
+    pub fn cancels(&self, user: &str, n: u64) -> RoomCommand {
+        self.command(Actor::User(User::stored(user)), RoomAction::Cancel { n })
     }
 
-    pub fn amends(&self, total: u32) -> Command {
-        let amendment = Amendment { total: Some(total), ..Amendment::default() };
-        self.command(Actor::Admin, Action::Amend { amendment, today: Night(EVE) })
+    pub fn amends(&self, total: u32) -> RoomCommand {
+        let amendment = RoomTypeAmendment { total: Some(total), ..RoomTypeAmendment::default() };
+        self.command(Actor::Admin, RoomAction::Amend { amendment, today: Night(EVE) })
     }
 
-    pub async fn batch(&self, commands: Vec<Command>) -> Result<Vec<Answer>, Fault> {
-        let batch = RoomBatch { room_type: self.id, commands: Arc::new(commands), terms: self.terms };
-        self.stand.ledger.commit_rooms(batch).await.map(|committed| committed.answers)
+    pub async fn batch(&self, commands: Vec<RoomCommand>) -> Result<Vec<Answer>, LedgerFault> {
+        let batch = Batch { subject: self.id, commands: Arc::new(commands), terms: self.terms };
+        self.stand.ledger.commit(batch).await.map(|committed| committed.answers)
     }
 
-    pub async fn one(&self, command: Command) -> Result<Answer, String> {
+    pub async fn one(&self, command: RoomCommand) -> Result<Answer, String> {
         let answers = self.batch(vec![command]).await.map_err(|f| f.to_string())?;
         answers.into_iter().next().ok_or_else(|| "no answer".into())
     }
@@ -90,15 +90,15 @@ impl Hotel {
     }
 
     pub async fn state(&self, n: u64) -> Result<HoldState, String> {
-        let id = HoldId { subject: Subject::RoomType(self.id), n };
+        let id = HoldId { subject: SubjectId::RoomType(self.id), n };
         let at = self.stand.ledger.hold(id).await.map_err(|f| f.to_string())?;
         Ok(at.found.ok_or("no such hold")?.state_at(at.now))
     }
 
     /// What is shown agrees with what happened: counts of every night with the history's holds and
     /// stays, no night beyond its total, every hold begun once and ended at most once, no gap.
-    pub async fn audit(&self, told: &[Told], span: Dates) -> Verdict {
-        let fault = |f: Fault| f.to_string();
+    pub async fn audit(&self, told: &[HotelReply], span: Dates) -> Verdict {
+        let fault = |f: LedgerFault| f.to_string();
         let ledger = &self.stand.ledger;
         let history = ledger.room_history(self.id, 0, usize::MAX >> 1).await.map_err(fault)?;
         let row = ledger.room_type(self.id).await.map_err(fault)?.ok_or("no room type")?;
@@ -133,7 +133,7 @@ impl Hotel {
             ensure!(i64::from(shown.reserved) == told.1, "{night}: {shown:?}, the history says {told:?}");
             ensure!(i64::from(shown.held) <= told.0, "{night}: {shown:?}, the history says {told:?}");
         }
-        for Told { hold, end } in told {
+        for HotelReply { hold, end } in told {
             let ended = ends.get(hold).and_then(|ends| ends.first()).copied();
             ensure!(ended == *end, "hold {hold} was told {end:?}, and is {ended:?}");
         }
@@ -143,13 +143,13 @@ impl Hotel {
 
 /// What somebody was told of a hold: how it ended, if it did.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct HotelReply {
     pub hold: u64,
     pub end: Option<Happened>,
 }
 
-pub fn keyed(command: Command, text: &str, content: u8) -> Command {
-    Command { key: Some(Key { text: text.into(), content: [content; 32] }), ..command }
+pub fn keyed(command: RoomCommand, text: &str, content: u8) -> RoomCommand {
+    RoomCommand { key: Some(Key { text: text.into(), content: [content; 32] }), ..command }
 }
 
 /// A client's key, made from a number.

@@ -1,18 +1,18 @@
 //! The waiting room: places that last, silence that is passed over, turns that lapse, entries that
 //! the ledger counts. One door and one ledger, asked as a server asks them.
 
-use rules::command::{Action, Command};
-use rules::entries::{Entry, EntryToken, Moved, Room};
-use rules::event::{NewEvent, Turn};
+use rules::command::{Command, EventAction};
+use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
+use rules::event::{Event, NewEvent, Turn};
 use rules::history::Actor;
 use rules::ids::{EventId, Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
-use rules::queue::{Asking, Place, Serving, Status, Told, What};
+use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
 use rules::seats::Hall;
 use rules::time::Moment;
 
 use super::{Stand, Verdict, expect_refusal, expect_sale};
-use crate::door::{Heard, Left};
+use crate::door::{Heard, Remaining};
 use crate::ensure;
 use crate::ledger::Batch;
 
@@ -32,24 +32,25 @@ pub async fn chapter(stand: &Stand) -> Verdict {
 pub struct Hallway<'a> {
     pub stand: &'a Stand,
     pub event: EventId,
-    pub room: Room,
+    pub waiting_room: WaitingRoom,
 }
 
-pub const ROOM: Room = Room { max_concurrent: 2, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 };
+pub const ROOM: WaitingRoom =
+    WaitingRoom { max_concurrent: 2, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 };
 
 impl<'a> Hallway<'a> {
     pub async fn new(stand: &'a Stand, seats: u32, max_concurrent: u32) -> Result<Hallway<'a>, String> {
-        let room = Room { max_concurrent, ..ROOM };
+        let room = WaitingRoom { max_concurrent, ..ROOM };
         let new = NewEvent {
             name: "Waiting".into(),
             hall: Hall::Count(seats),
             max_per_user: 1,
             opens_at: None,
             hold_ttl_ms: None,
-            room: Some(room),
+            waiting_room: Some(room),
         };
         let event = stand.ledger.create_event(new, None).await.map_err(|f| f.to_string())?.id;
-        Ok(Hallway { stand, event, room })
+        Ok(Hallway { stand, event, waiting_room: room })
     }
 
     /// Asks as a server does: what the door does not know it is told.
@@ -62,7 +63,7 @@ impl<'a> Hallway<'a> {
                 Heard::Said(said) => return Ok(said),
                 Heard::NotOpen => self.open().await?,
                 Heard::NotBegun => self.begin().await?,
-                Heard::NoLeft => self.settle().await?,
+                Heard::NoRemaining => self.settle().await?,
             }
         }
         Err("the door never has anything to say".into())
@@ -75,51 +76,55 @@ impl<'a> Hallway<'a> {
 
     pub async fn begin(&self) -> Verdict {
         let begun = self.stand.ledger.begin_line(self.event).await.map_err(|f| f.to_string())?;
-        self.stand.door.begin_line(self.event, self.room, begun).await.map_err(|f| f.to_string())
+        self.stand.door.begin_line(self.event, self.waiting_room, begun).await.map_err(|f| f.to_string())
     }
 
     async fn settle(&self) -> Verdict {
         let event = self.stand.ledger.event(self.event).await.map_err(|f| f.to_string())?.ok_or("no event")?;
         let state = event.state_at(self.stand.ledger.now());
         let (free, held) = (event.remaining(), event.counts.held);
-        let left = Left { n: event.counts.n, free, held, first_end: None, state };
+        let left = Remaining { n: event.counts.n, free, held, first_end: None, state };
         self.stand.door.settle(self.event, Some(left), vec![]).await.map_err(|f| f.to_string())
     }
 
-    pub async fn ask(&self, user: &str, what: What) -> Result<Told, String> {
+    pub async fn ask(&self, user: &str, what: What) -> Result<QueueReply, String> {
         self.ask_with(user, what, None).await
     }
 
-    pub async fn ask_with(&self, user: &str, what: What, proven: Option<Number>) -> Result<Told, String> {
+    pub async fn ask_with(&self, user: &str, what: What, proven: Option<Number>) -> Result<QueueReply, String> {
         let asking = Asking { user: User::stored(user), what, proven };
-        self.heard(|| self.stand.door.ask(self.event, self.room, asking.clone())).await
+        self.heard(|| self.stand.door.ask(self.event, self.waiting_room, asking.clone())).await
     }
 
     pub async fn serving(&self) -> Result<Serving, String> {
-        self.heard(|| self.stand.door.serving(self.event, self.room)).await
+        self.heard(|| self.stand.door.serving(self.event, self.waiting_room)).await
     }
 
     pub async fn place(&self, user: &str, what: What) -> Result<Place, String> {
         match self.ask(user, what).await? {
-            Told::Place(place) => Ok(place),
+            QueueReply::Place(place) => Ok(place),
             other => Err(format!("{user} should have a place: {other:?}")),
         }
     }
 
-    async fn expect(&self, user: &str, what: What, wanted: &Told) -> Verdict {
+    async fn expect(&self, user: &str, what: What, wanted: &QueueReply) -> Verdict {
         let told = self.ask(user, what).await?;
         ensure!(told == *wanted, "{user} {what:?}: {told:?} instead of {wanted:?}");
         Ok(())
     }
 
     /// One command of the waiting room, and the door told of it.
-    pub async fn command(&self, user: &str, action: Action, entry: Option<EntryToken>) -> Result<Outcome, String> {
+    pub async fn command(&self, user: &str, action: EventAction, entry: Option<EntryToken>) -> Result<Outcome, String> {
         let name = self.stand.reserve(user).name;
         let number = action.wants_a_seat().then_some(Number(self.stand.next()));
         let command = Command { actor: Actor::User(User::stored(user)), number, name, key: None, entry, action };
-        let batch = Batch { event: self.event, commands: vec![command].into(), terms: Default::default() };
+        let batch = Batch::<Event> { subject: self.event, commands: vec![command].into(), terms: Default::default() };
         let mut committed = self.stand.ledger.commit(batch).await.map_err(|f| f.to_string())?;
-        self.stand.door.moved(self.event, committed.moved, self.stand.ledger.now()).await.map_err(|f| f.to_string())?;
+        self.stand
+            .door
+            .moved(self.event, committed.effects.moved, self.stand.ledger.now())
+            .await
+            .map_err(|f| f.to_string())?;
         self.settle().await?;
         committed.answers.pop().map(|answer| answer.outcome).ok_or_else(|| "no answer".into())
     }
@@ -127,10 +132,10 @@ impl<'a> Hallway<'a> {
     /// Comes in if it is their turn.
     pub async fn enter(&self, user: &str) -> Result<Result<Entry, Refusal>, String> {
         let number = match self.ask(user, What::Enter).await? {
-            Told::MayEnter { number } => Some(number),
-            Told::Inside { .. } => None,
-            Told::NotReady { retry_after } => return Ok(Err(Refusal::NotReady { retry_after })),
-            Told::NotQueued => return Ok(Err(Refusal::NotQueued)),
+            QueueReply::MayEnter { number } => Some(number),
+            QueueReply::Inside { .. } => None,
+            QueueReply::NotReady { retry_after } => return Ok(Err(Refusal::NotReady { retry_after })),
+            QueueReply::NotQueued => return Ok(Err(Refusal::NotQueued)),
             other => return Err(format!("{other:?}")),
         };
         self.enter_by(user, number).await
@@ -138,7 +143,7 @@ impl<'a> Hallway<'a> {
 
     pub async fn enter_by(&self, user: &str, number: Option<Number>) -> Result<Result<Entry, Refusal>, String> {
         let token = EntryToken(u128::from(self.stand.next()).to_be_bytes());
-        match self.command(user, Action::Enter { number, token }, None).await? {
+        match self.command(user, EventAction::Enter { number, token }, None).await? {
             Outcome::Done(Done::Entered(entry)) => Ok(Ok(*entry)),
             Outcome::Refused(refusal) => Ok(Err(refusal)),
             other => Err(format!("{other:?}")),
@@ -162,7 +167,10 @@ impl<'a> Hallway<'a> {
         let wanted = self.stand.ledger.now().ms_until(ends);
         // Real clocks run on while the test does.
         let near = |left: i64| (left - wanted).abs() < 2_000;
-        ensure!(matches!(told, Told::Inside { left_ms, .. } if near(left_ms)), "{user}: {told:?}, wanted {wanted}");
+        ensure!(
+            matches!(told, QueueReply::Inside { left_ms, .. } if near(left_ms)),
+            "{user}: {told:?}, wanted {wanted}"
+        );
         Ok(())
     }
 
@@ -181,8 +189,8 @@ async fn places_last(stand: &Stand) -> Verdict {
     let again = hall.place("mia", What::Join).await?;
     ensure!(again.number.0 == 3 && again.rank == 2 && again.ahead == 0, "a refresh moved mia: {again:?}");
     ensure!(again.status == Status::Waiting && again.poll_after == 1, "two places, and she is third: {again:?}");
-    hall.expect("nobody", What::Poll, &Told::NotQueued).await?;
-    hall.expect("nobody", What::Enter, &Told::NotQueued).await?;
+    hall.expect("nobody", What::Poll, &QueueReply::NotQueued).await?;
+    hall.expect("nobody", What::Enter, &QueueReply::NotQueued).await?;
     hall.later(59_000);
     hall.place("mia", What::Poll).await?;
     hall.later(2_000);
@@ -192,18 +200,21 @@ async fn places_last(stand: &Stand) -> Verdict {
     ensure!(back.number.0 == 4 && back.rank == 1, "bob has his place back: {back:?}");
     let first = hall.place("zoe", What::Poll).await?;
     ensure!(first.number.0 == 1 && first.rank == 0, "and zoe hers: {first:?}");
-    hall.expect("zoe", What::Enter, &Told::MayEnter { number: Number(1) }).await?;
+    hall.expect("zoe", What::Enter, &QueueReply::MayEnter { number: Number(1) }).await?;
     let after = hall.place("mia", What::Poll).await?;
     ensure!(after.rank == 1, "who asks to enter is counted again: {after:?}");
-    hall.expect("zoe", What::Leave, &Told::Gone).await?;
-    hall.expect("zoe", What::Leave, &Told::Gone).await?;
-    hall.expect("zoe", What::Poll, &Told::NotQueued).await?;
+    hall.expect("zoe", What::Leave, &QueueReply::Gone).await?;
+    hall.expect("zoe", What::Leave, &QueueReply::Gone).await?;
+    hall.expect("zoe", What::Poll, &QueueReply::NotQueued).await?;
     let last = hall.place("zoe", What::Join).await?;
     ensure!(last.number.0 == 5, "who left comes last: {last:?}");
     let proven = hall.ask_with("zoe", What::Join, Some(Number(1))).await?;
-    ensure!(matches!(proven, Told::Place(Place { number: Number(1), rank: 0, .. })), "a ticket counts: {proven:?}");
+    ensure!(
+        matches!(proven, QueueReply::Place(Place { number: Number(1), rank: 0, .. })),
+        "a ticket counts: {proven:?}"
+    );
     let worse = hall.ask_with("zoe", What::Join, Some(Number(4))).await?;
-    ensure!(matches!(worse, Told::Place(Place { number: Number(1), .. })), "a worse one does not: {worse:?}");
+    ensure!(matches!(worse, QueueReply::Place(Place { number: Number(1), .. })), "a worse one does not: {worse:?}");
     Ok(())
 }
 
@@ -238,10 +249,10 @@ async fn entries_end_and_nobody_extra_comes_in(stand: &Stand) -> Verdict {
     ensure!(matches!(full, Err(Refusal::NotReady { .. })), "a third of two came in: {full:?}");
     // A double return admits one, not two.
     for _ in 0..2 {
-        let left = hall.command("a", Action::Leave, None).await?;
+        let left = hall.command("a", EventAction::Leave, None).await?;
         ensure!(left == Outcome::Done(Done::Left), "{left:?}");
     }
-    hall.expect("a", What::Poll, &Told::NotQueued).await?;
+    hall.expect("a", What::Poll, &QueueReply::NotQueued).await?;
     let spent = hall.enter_by("a", Some(first.number)).await?;
     ensure!(spent == Err(Refusal::NotQueued), "a used number came in again: {spent:?}");
     ensure!(stand.ledger.number_spent(hall.event, first.number).await == Ok(true), "the ledger forgot a number");
@@ -249,7 +260,7 @@ async fn entries_end_and_nobody_extra_comes_in(stand: &Stand) -> Verdict {
     hall.comes_in("c").await?;
     hall.stays_out("d").await?;
     let told = hall.ask("d", What::Enter).await?;
-    ensure!(matches!(told, Told::NotReady { .. }), "the door itself would let too many in: {told:?}");
+    ensure!(matches!(told, QueueReply::NotReady { .. }), "the door itself would let too many in: {told:?}");
     // Their time ends: both places are free at once.
     hall.later(241_000);
     for user in ["d", "e"] {
@@ -287,8 +298,8 @@ async fn a_turn_that_is_not_used_lapses(stand: &Stand) -> Verdict {
 async fn only_who_is_inside_books(stand: &Stand) -> Verdict {
     let hall = Hallway::new(stand, 9, 2).await?;
     let book = |entry| {
-        let Action::Reserve(buyer) = stand.reserve("x").action else { unreachable!("a reservation") };
-        (Action::Reserve(buyer), entry)
+        let EventAction::Reserve(buyer) = stand.reserve("x").action else { unreachable!("a reservation") };
+        (EventAction::Reserve(buyer), entry)
     };
     for user in ["alice", "bob", "carol"] {
         hall.place(user, What::Join).await?;
@@ -318,10 +329,10 @@ async fn only_who_is_inside_books(stand: &Stand) -> Verdict {
 }
 
 /// At the limit the limit is the answer: it comes before the entry.
-async fn refused_or_served(hall: &Hallway<'_>, user: &str, action: &Action, token: EntryToken) -> Verdict {
+async fn refused_or_served(hall: &Hallway<'_>, user: &str, action: &EventAction, token: EntryToken) -> Verdict {
     let again = hall.command(user, action.clone(), Some(token)).await?;
     ensure!(matches!(again, Outcome::Refused(Refusal::Duplicate { .. })), "{again:?}");
-    hall.expect(user, What::Poll, &Told::NotQueued).await
+    hall.expect(user, What::Poll, &QueueReply::NotQueued).await
 }
 
 async fn renewals_have_a_cap(stand: &Stand) -> Verdict {
@@ -332,7 +343,7 @@ async fn renewals_have_a_cap(stand: &Stand) -> Verdict {
     let mut renewals = 0;
     while renewals < 20 {
         hall.later(200_000);
-        match hall.command("alice", Action::Renew, None).await? {
+        match hall.command("alice", EventAction::Renew, None).await? {
             Outcome::Done(Done::Renewed { ends: later }) => {
                 ensure!(later >= ends && later <= entry.cap, "{later:?} is beyond {:?}", entry.cap);
                 hall.is_inside_until("alice", later).await?;
@@ -345,7 +356,7 @@ async fn renewals_have_a_cap(stand: &Stand) -> Verdict {
     }
     ensure!((8..=9).contains(&renewals), "{renewals} renewals in half an hour");
     ensure!(ends == entry.cap, "the last renewal reaches the cap");
-    hall.expect("alice", What::Poll, &Told::NotQueued).await
+    hall.expect("alice", What::Poll, &QueueReply::NotQueued).await
 }
 
 async fn nothing_left_and_not_open(stand: &Stand) -> Verdict {
@@ -353,7 +364,7 @@ async fn nothing_left_and_not_open(stand: &Stand) -> Verdict {
     for user in ["alice", "bob"] {
         hall.place(user, What::Join).await?;
     }
-    let pause = Command { actor: Actor::Admin, action: Action::Turn(Turn::Pause), ..stand.reserve("x") };
+    let pause = Command { actor: Actor::Admin, action: EventAction::Turn(Turn::Pause), ..stand.reserve("x") };
     stand.one(hall.event, pause).await?;
     hall.settle().await?;
     let paused = hall.place("alice", What::Poll).await?;
@@ -361,7 +372,7 @@ async fn nothing_left_and_not_open(stand: &Stand) -> Verdict {
     hall.stays_out("alice").await?;
     let early = hall.enter_by("alice", Some(Number(1))).await?;
     ensure!(matches!(early, Err(Refusal::NotReady { .. })), "the ledger let somebody in during a pause: {early:?}");
-    let resume = Command { actor: Actor::Admin, action: Action::Turn(Turn::Resume), ..stand.reserve("x") };
+    let resume = Command { actor: Actor::Admin, action: EventAction::Turn(Turn::Resume), ..stand.reserve("x") };
     stand.one(hall.event, resume).await?;
     hall.settle().await?;
     let entry = hall.comes_in("alice").await?;
@@ -393,10 +404,10 @@ async fn everybody_follows_one_number(stand: &Stand) -> Verdict {
     hall.comes_in("a").await?;
     let serving = hall.serving().await?;
     ensure!((serving.serving, serving.admitted_per_minute) == (2, 2), "full: c is the next: {serving:?}");
-    hall.command("a", Action::Leave, None).await?;
-    hall.command("b", Action::Leave, None).await?;
+    hall.command("a", EventAction::Leave, None).await?;
+    hall.command("b", EventAction::Leave, None).await?;
     for user in ["d", "e"] {
-        hall.expect(user, What::Leave, &Told::Gone).await?;
+        hall.expect(user, What::Leave, &QueueReply::Gone).await?;
     }
     let serving = hall.serving().await?;
     ensure!((serving.serving, serving.waiting) == (5, 1), "whoever comes next is admitted: {serving:?}");
@@ -410,7 +421,7 @@ async fn late_news_undoes_nothing(stand: &Stand) -> Verdict {
     let hall = Hallway::new(stand, 9, 2).await?;
     hall.place("alice", What::Join).await?;
     let first = hall.comes_in("alice").await?;
-    hall.command("alice", Action::Leave, None).await?;
+    hall.command("alice", EventAction::Leave, None).await?;
     hall.place("alice", What::Join).await?;
     let second = hall.comes_in("alice").await?;
     let tell = |moved| stand.door.moved(hall.event, vec![moved], stand.ledger.now());

@@ -4,10 +4,10 @@ use rules::ids::{ReservationId, Seat, User};
 
 use super::{Stand, Verdict, expect_sale};
 use crate::ensure;
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 pub async fn chapter(stand: &Stand) -> Verdict {
-    let fault = |f: Fault| f.to_string();
+    let fault = |f: LedgerFault| f.to_string();
     let ledger = &stand.ledger;
     let event = stand.event(10, 3).await?.id;
     let mut sales = Vec::new();

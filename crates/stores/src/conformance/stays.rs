@@ -2,9 +2,9 @@
 
 use rules::holds::{Ask, HoldState, Repeat};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
-use rules::subject::{HoldId, StayId, Subject};
+use rules::subject::{HoldId, StayId, SubjectId};
 
-use super::hotel::{Hotel, Told, client_key, expect_confirmed, expect_held, held, keyed, nights};
+use super::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, held, keyed, nights};
 use super::{Stand, Verdict, expect_refusal};
 use crate::ensure;
 use rules::history::Happened;
@@ -41,7 +41,8 @@ async fn repeat_replace_conflict(stand: &Stand) -> Verdict {
     let anew = seed.hold("alice", nights(0, 2), &b).await?;
     ensure!(anew.id != replaced.id, "HOLD_REPEAT=replace gave the same hold");
     let told = [(first, Happened::Replaced), (replaced, Happened::Replaced)];
-    let told: Vec<Told> = told.iter().map(|(hold, end)| Told { hold: hold.id.n, end: Some(*end) }).collect();
+    let told: Vec<HotelReply> =
+        told.iter().map(|(hold, end)| HotelReply { hold: hold.id.n, end: Some(*end) }).collect();
     hotel.audit(&told, nights(-1, 5)).await
 }
 
@@ -170,7 +171,7 @@ async fn once(stand: &Stand) -> Verdict {
 }
 
 async fn reads(stand: &Stand) -> Verdict {
-    let fault = |f: crate::ledger::Fault| f.to_string();
+    let fault = |f: crate::ledger::LedgerFault| f.to_string();
     let (one, two) = (Hotel::open(stand, 2).await?, Hotel::open(stand, 2).await?);
     let user = format!("reader-{}", stand.next());
     let kept = one.hold(&user, nights(0, 2), &client_key(1)).await?;
@@ -189,7 +190,7 @@ async fn reads(stand: &Stand) -> Verdict {
     two.one(two.cancels(&user, stay)).await?;
     ensure!(ledger.stay(id).await.map_err(fault)?.is_none(), "a cancelled stay stands");
     ensure!(two.state(paid.id.n).await? == HoldState::Confirmed, "a confirmed hold is what it was");
-    let nobody = HoldId { subject: Subject::RoomType(one.id), n: 999_999 };
+    let nobody = HoldId { subject: SubjectId::RoomType(one.id), n: 999_999 };
     ensure!(ledger.hold(nobody).await.map_err(fault)?.found.is_none(), "a hold that never was");
     let listed = ledger.room_types(Some(rules::subject::RoomTypeId(one.id.0 - 1)), 2).await.map_err(fault)?;
     ensure!(listed.iter().map(|row| row.id).eq([one.id, two.id]), "{listed:?}");

@@ -6,12 +6,12 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::arrive::{Arrival, Arrivals, Arrived, Budget};
-use rules::entries::{Moved, Room};
+use rules::entries::{Moved, WaitingRoom};
 use rules::ids::EventId;
-use rules::queue::{Asking, Line, Serving, Supply, Told};
+use rules::queue::{Asking, Line, QueueReply, Serving, Supply};
 use rules::time::{Clock, Moment};
 
-use super::{Door, DoorFault, Heard, LEFT_FRESH_MS, Left, Release};
+use super::{Door, DoorFault, Heard, REMAINING_FRESH_MS, Release, Remaining};
 use crate::Working;
 use crate::ledger::LineBegun;
 
@@ -19,7 +19,7 @@ pub struct LocalDoor {
     clock: Arc<dyn Clock>,
     budget: Budget,
     events: Mutex<HashMap<EventId, Arrivals>>,
-    lefts: Mutex<HashMap<EventId, (Left, Moment)>>,
+    lefts: Mutex<HashMap<EventId, (Remaining, Moment)>>,
     lines: Mutex<HashMap<EventId, LocalLine>>,
 }
 
@@ -44,10 +44,10 @@ impl LocalDoor {
         self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn known_left(&self, event: EventId, now: Moment) -> Option<Left> {
+    fn known_left(&self, event: EventId, now: Moment) -> Option<Remaining> {
         let known = self.lefts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&event).cloned();
         known.and_then(|(left, at)| {
-            let says = at.ms_until(now) < LEFT_FRESH_MS && left.first_end.is_none_or(|end| end > now);
+            let says = at.ms_until(now) < REMAINING_FRESH_MS && left.first_end.is_none_or(|end| end > now);
             says.then_some(left)
         })
     }
@@ -60,7 +60,7 @@ impl LocalDoor {
         let Some(line) = lines.get_mut(&event).filter(|line| line.begun == Some(generation)) else {
             return Heard::NotBegun;
         };
-        let Some(left) = self.known_left(event, now) else { return Heard::NoLeft };
+        let Some(left) = self.known_left(event, now) else { return Heard::NoRemaining };
         Heard::Said(ask(&mut line.line, left.supply(), now))
     }
 
@@ -93,7 +93,7 @@ impl Door for LocalDoor {
         Box::pin(ready(Ok(())))
     }
 
-    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
         if let Some(door) = self.events().get_mut(&event) {
             for mark in &ended {
                 door.release(&mark.user, mark.name);
@@ -110,22 +110,22 @@ impl Door for LocalDoor {
         Box::pin(ready(Ok(())))
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
+    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
         let left = self.known_left(event, self.clock.now());
         Box::pin(ready(Ok(left)))
     }
 
-    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+    fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         let heard = self.of_the_line(event, |line, supply, now| line.ask(&room, supply, &asking, now));
         Box::pin(ready(Ok(heard)))
     }
 
-    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+    fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {
         let heard = self.of_the_line(event, |line, supply, now| line.serving(&room, supply, now));
         Box::pin(ready(Ok(heard)))
     }
 
-    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+    fn begin_line(&self, event: EventId, room: WaitingRoom, begun: LineBegun) -> Working<Result<(), DoorFault>> {
         let now = self.clock.now();
         let Some(generation) = self.events().get(&event).map(Arrivals::generation) else {
             return Box::pin(ready(Ok(())));

@@ -14,17 +14,17 @@ use std::time::Duration;
 
 use futures_util::future::{try_join, try_join_all};
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
-use rules::entries::{Moved, Room};
+use rules::entries::{Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number};
-use rules::queue::{Asking, Serving, Told};
-use rules::subject::Subject;
+use rules::queue::{Asking, QueueReply, Serving};
+use rules::subject::SubjectId;
 use rules::time::Moment;
 
 use self::scripts::Scripts;
 use self::wire::Wires;
-use super::{Door, DoorFault, Heard, Left, Release};
+use super::{Door, DoorFault, Heard, Release, Remaining};
 use crate::Working;
 use crate::ledger::LineBegun;
 
@@ -37,14 +37,14 @@ struct Inner {
     wires: Wires,
     scripts: Scripts,
     budget: Budget,
-    /// Known once the ledger was reached; no number is given before.
+    /// EventKnown once the ledger was reached; no number is given before.
     ledger: Arc<OnceLock<String>>,
     clock_offset_ms: AtomicI64,
 }
 
 /// What the door is given from outside.
 #[derive(Clone)]
-pub struct Place {
+pub struct RedisConfig {
     /// `redis://` or `rediss://`; several nodes of a cluster with commas between them.
     pub url: String,
     pub cluster: bool,
@@ -60,7 +60,7 @@ pub const STEP: Duration = Duration::from_millis(400);
 
 impl RedisDoor {
     /// Connects to nothing yet: Redis may come later than this process.
-    pub fn new(place: Place) -> Result<RedisDoor, String> {
+    pub fn new(place: RedisConfig) -> Result<RedisDoor, String> {
         Ok(RedisDoor(Arc::new(Inner {
             wires: Wires::new(&place.url, place.cluster, place.step)?,
             scripts: Scripts::new(),
@@ -111,7 +111,7 @@ impl Inner {
         if arrived.len() == arrivals.len() { Ok(arrived) } else { Err(odd("arrive", &said)) }
     }
 
-    async fn settle(&self, event: EventId, left: Option<&Left>, ended: &[Release]) -> Result<(), DoorFault> {
+    async fn settle(&self, event: EventId, left: Option<&Remaining>, ended: &[Release]) -> Result<(), DoorFault> {
         let mut connected = self.wires.get().await?;
         let mut script = self.scripts.settle.prepare_invoke();
         script.key(keys::left(event)).arg(self.offset_ms());
@@ -132,14 +132,14 @@ impl Inner {
         Ok(())
     }
 
-    async fn left(&self, event: EventId) -> Result<Option<Left>, DoorFault> {
+    async fn left(&self, event: EventId) -> Result<Option<Remaining>, DoorFault> {
         let mut connected = self.wires.get().await?;
         let mut script = self.scripts.left.prepare_invoke();
         script.key(keys::left(event)).arg(self.offset_ms());
         let said: Vec<String> = self.wires.run(&mut connected, &script).await?;
         let [n, free, held, first_end, state, ..] = &said[..] else { return Ok(None) };
         let number = |text: &String| text.parse::<u64>().map_err(|_| odd("left", &said));
-        Ok(Some(Left {
+        Ok(Some(Remaining {
             n: number(n)?,
             free: number(free)? as u32,
             held: number(held)? as u32,
@@ -190,7 +190,7 @@ impl Door for RedisDoor {
         })
     }
 
-    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move {
             let (first, rest) = ended.split_at(ended.len().min(CALL_MOST));
             // Answers wait for this, so the calls go out together.
@@ -199,19 +199,19 @@ impl Door for RedisDoor {
         })
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
+    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
         self.run(move |inner| async move { inner.left(event).await })
     }
 
-    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+    fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         self.run(move |inner| async move { inner.ask(event, &room, &asking).await })
     }
 
-    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+    fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {
         self.run(move |inner| async move { inner.serving(event, &room).await })
     }
 
-    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+    fn begin_line(&self, event: EventId, room: WaitingRoom, begun: LineBegun) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move { inner.begin_line(event, &room, &begun).await })
     }
 
@@ -219,7 +219,7 @@ impl Door for RedisDoor {
         self.run(move |inner| async move { inner.moved(event, &moved, at).await })
     }
 
-    fn show_holds(&self, subject: Subject, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
+    fn show_holds(&self, subject: SubjectId, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move { inner.show_holds(subject, &holds).await })
     }
 

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rules::entries::Entry as Entered;
 use rules::event::{Event, NewEvent};
-use rules::history::{Entry, Happened};
+use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::{Hall, Sale};
 use rules::time::{Clock, Moment};
@@ -42,7 +42,7 @@ use self::rows::Halls;
 use self::session::{Session, Sessions, within};
 use self::trouble::Trouble;
 pub use self::verify::verify;
-use super::{Answered, Batch, Committed, Fault, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
+use super::{Answered, Batch, Commit, Committed, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
 
 pub struct PostgresLedger(Arc<Inner>);
 
@@ -51,7 +51,7 @@ struct Inner {
     sessions: Sessions,
     halls: Halls,
     clock: LastWord,
-    /// Known once the database was reached and its tables are those of this version.
+    /// EventKnown once the database was reached and its tables are those of this version.
     id: Arc<OnceLock<String>>,
     hints: Mutex<HashMap<EventId, Hint>>,
     /// Batches of room types on their way into one transaction.
@@ -75,7 +75,7 @@ struct Hint {
 
 /// What the ledger is given from outside.
 #[derive(Clone)]
-pub struct Place {
+pub struct PostgresConfig {
     pub url: String,
     /// Connections at most.
     pub pool: usize,
@@ -87,7 +87,7 @@ pub struct Place {
 
 impl PostgresLedger {
     /// Connects to nothing yet: the database may come later than this process.
-    pub fn new(place: &Place) -> Result<PostgresLedger, String> {
+    pub fn new(place: &PostgresConfig) -> Result<PostgresLedger, String> {
         let address = Address::read(&place.url)?;
         Ok(PostgresLedger(Arc::new(Inner {
             sessions: Sessions::new(&address, place.pool)?,
@@ -117,7 +117,7 @@ impl PostgresLedger {
         self.0.claim.take(&self.0.address, Box::new(on_change)).await
     }
 
-    /// Known once `prepare` succeeded.
+    /// EventKnown once `prepare` succeeded.
     pub fn id(&self) -> Arc<OnceLock<String>> {
         self.0.id.clone()
     }
@@ -136,7 +136,7 @@ impl PostgresLedger {
     fn run<T, W>(&self, work: impl FnOnce(Arc<Inner>) -> W) -> Answered<T>
     where
         T: Send + 'static,
-        W: Future<Output = Result<T, Fault>> + Send + 'static,
+        W: Future<Output = Result<T, LedgerFault>> + Send + 'static,
     {
         let work = work(self.0.clone());
         let prepared = self.0.prepared();
@@ -144,7 +144,9 @@ impl PostgresLedger {
             prepared?;
             work.await
         });
-        Box::pin(async move { task.await.unwrap_or_else(|_| Err(Fault::Broken("the ledger's task has ended".into()))) })
+        Box::pin(async move {
+            task.await.unwrap_or_else(|_| Err(LedgerFault::Broken("the ledger's task has ended".into())))
+        })
     }
 
     fn read<T: Send + 'static>(
@@ -161,12 +163,12 @@ impl PostgresLedger {
 }
 
 impl Inner {
-    fn prepared(&self) -> Result<(), Fault> {
+    fn prepared(&self) -> Result<(), LedgerFault> {
         if self.id.get().is_none() {
-            return Err(Fault::Unreachable("PostgreSQL has not been reached yet".into()));
+            return Err(LedgerFault::Unreachable("PostgreSQL has not been reached yet".into()));
         }
         if self.claim.lost() {
-            return Err(Fault::Unreachable("the claim to be the only server is being renewed".into()));
+            return Err(LedgerFault::Unreachable("the claim to be the only server is being renewed".into()));
         }
         Ok(())
     }
@@ -245,7 +247,7 @@ impl Inner {
         let family = [&prepare::LOCK_FAMILY as &(dyn ToSql + Sync), &prepare::LOCK_NEW_EVENT];
         session.execute("SELECT pg_advisory_xact_lock($1, $2)", &family).await?;
         let statement = session.prepared(queries::CREATE_EVENT).await?;
-        let (most, [ttl, age, idle]) = entries::room(new.room.as_ref());
+        let (most, [ttl, age, idle]) = entries::room(new.waiting_room.as_ref());
         let row: [&(dyn ToSql + Sync); 9] = [
             &id.map(|id| id.0),
             &&*new.name,
@@ -283,10 +285,10 @@ impl Inner {
         Ok(Some(id))
     }
 
-    async fn fit(&self) -> Result<(), Fault> {
+    async fn fit(&self) -> Result<(), LedgerFault> {
         let rows = self.rows(queries::READY, &[]).await.map_err(Trouble::fault)?;
         let read_only: bool = rows.first().is_none_or(|row| row.try_get(0).unwrap_or(true));
-        if read_only { Err(Fault::Unreachable("PostgreSQL does not take writes here".into())) } else { Ok(()) }
+        if read_only { Err(LedgerFault::Unreachable("PostgreSQL does not take writes here".into())) } else { Ok(()) }
     }
 }
 
@@ -298,22 +300,24 @@ fn all<T>(rows: &[Row], understand: impl Fn(&Row) -> Result<T, Trouble>) -> Resu
     rows.iter().map(understand).collect()
 }
 
-impl Ledger for PostgresLedger {
-    fn commit(&self, batch: Batch) -> Answered<Committed> {
+impl Commit<Event> for PostgresLedger {
+    fn commit(&self, batch: Batch<Event>) -> Answered<Committed<Event>> {
         self.run(|inner| async move { batch::commit(&inner, &batch).await })
     }
+}
 
+impl Ledger for PostgresLedger {
     fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
-        self.run(
-            move |inner| async move { inner.create(&new, id).await.map_err(Trouble::fault)?.ok_or(Fault::NoSuchEvent) },
-        )
+        self.run(move |inner| async move {
+            inner.create(&new, id).await.map_err(Trouble::fault)?.ok_or(LedgerFault::NoSuchSubject)
+        })
     }
 
     fn raise_generation(&self, event: EventId) -> Answered<u64> {
         let raised = self.read(queries::RAISE_GENERATION, vec![Box::new(event.0)], |_, rows| {
             first(&rows, |row| Ok(row.try_get::<_, i64>(0)? as u64))
         });
-        Box::pin(async move { raised.await?.ok_or(Fault::NoSuchEvent) })
+        Box::pin(async move { raised.await?.ok_or(LedgerFault::NoSuchSubject) })
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
@@ -347,10 +351,10 @@ impl Ledger for PostgresLedger {
                 })
             })
         });
-        Box::pin(async move { found.await?.ok_or(Fault::NoSuchEvent) })
+        Box::pin(async move { found.await?.ok_or(LedgerFault::NoSuchSubject) })
     }
 
-    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<Entry>> {
+    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<EventRecord>> {
         let row: Vec<Box<dyn ToSql + Sync + Send>> =
             vec![Box::new(event.0), Box::new(after as i64), Box::new(limit as i64)];
         self.read(queries::HISTORY, row, |_, rows| all(&rows, rows::entry))
@@ -388,7 +392,7 @@ impl Ledger for PostgresLedger {
 
     fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
         self.run(move |inner| async move {
-            entries::begin_line(&inner, event).await.map_err(Trouble::fault)?.ok_or(Fault::NoSuchEvent)
+            entries::begin_line(&inner, event).await.map_err(Trouble::fault)?.ok_or(LedgerFault::NoSuchSubject)
         })
     }
 
@@ -400,7 +404,7 @@ impl Ledger for PostgresLedger {
         let made = self.read(queries::MAKE_TICKET_KEY, vec![Box::new(secret.to_vec())], move |_, rows| {
             first(&rows, |row| Ok(TicketKey { id: row.try_get::<_, i32>(0)? as u32, secret }))
         });
-        Box::pin(async move { made.await?.ok_or_else(|| Fault::Broken("no key was made".into())) })
+        Box::pin(async move { made.await?.ok_or_else(|| LedgerFault::Broken("no key was made".into())) })
     }
 
     fn now(&self) -> Moment {

@@ -5,6 +5,7 @@
 //! told of it. Anybody may open the file with `sqlite3` to look.
 
 mod apply;
+mod engine;
 mod entries;
 mod flusher;
 mod folder;
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 use rules::entries::Entry as Entered;
 use rules::event::{Event, NewEvent};
-use rules::history::Entry;
+use rules::history::EventRecord;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::Sale;
 use rules::time::{Clock, Moment};
@@ -42,7 +43,7 @@ use self::readers::Readers;
 use self::rows::Halls;
 pub use self::verify::verify;
 use self::writer::{Job, Writer};
-use super::{Answered, Batch, Committed, Fault, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
+use super::{Answered, Batch, Commit, Committed, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
 
 mod migrations {
     refinery::embed_migrations!("src/ledger/sqlite/migrations");
@@ -145,11 +146,11 @@ impl SqliteLedger {
         Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _folder: claimed })
     }
 
-    fn ask<T: Send + 'static>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Fault>>) -> Job) -> Answered<T> {
+    fn ask<T: Send + 'static>(&self, job: impl FnOnce(oneshot::Sender<Result<T, LedgerFault>>) -> Job) -> Answered<T> {
         let (reply, answer) = oneshot::channel();
         let sent = self.jobs.send(job(reply));
         Box::pin(async move {
-            let gone = || Fault::Unreachable("the ledger's thread has ended".into());
+            let gone = || LedgerFault::Unreachable("the ledger's thread has ended".into());
             sent.map_err(|_| gone())?;
             answer.await.unwrap_or_else(|_| Err(gone()))
         })
@@ -188,11 +189,13 @@ fn migrate(conn: &mut Connection) -> Result<(), NotOpened> {
     Ok(())
 }
 
-impl Ledger for SqliteLedger {
-    fn commit(&self, batch: Batch) -> Answered<Committed> {
+impl Commit<Event> for SqliteLedger {
+    fn commit(&self, batch: Batch<Event>) -> Answered<Committed<Event>> {
         self.ask(|reply| Job::Commit(batch, reply))
     }
+}
 
+impl Ledger for SqliteLedger {
     /// One is decided while the other is flushed.
     fn overlap(&self) -> usize {
         2
@@ -240,10 +243,10 @@ impl Ledger for SqliteLedger {
             let sold = statement.query_map([event.id.0], |row| row.get(0).map(Seat))?.collect::<Result<_, _>>()?;
             Ok(Some(Snapshot { n: event.counts.n, seat_count: event.seat_count(), sold }))
         });
-        Box::pin(async move { found.await?.ok_or(Fault::NoSuchEvent) })
+        Box::pin(async move { found.await?.ok_or(LedgerFault::NoSuchSubject) })
     }
 
-    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<Entry>> {
+    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<EventRecord>> {
         self.readers.read(move |conn| {
             let mut statement = conn.prepare_cached(queries::HISTORY)?;
             statement.query_map((event.0, after as i64, limit as i64), rows::entry)?.collect()

@@ -11,7 +11,7 @@ use rules::event::State;
 use rules::ids::{Address, EventId, RequestName, User};
 use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
-use stores::door::{Door, Left, Release};
+use stores::door::{Door, Release, Remaining};
 use testing::redis::{Cluster, OwnRedis};
 
 use crate::hand::{Dice, HandClock};
@@ -30,7 +30,7 @@ const FRESH: Duration = Duration::from_millis(900);
 enum Step {
     Arrive(EventId, Vec<Arrival>),
     Release(EventId, Vec<Release>),
-    Settle(EventId, Left),
+    Settle(EventId, Remaining),
     Left(EventId),
     Open(EventId, u64),
     /// An hour passes: every mark and every window ends.
@@ -93,7 +93,7 @@ impl Stream {
                 let (free, held) = (self.dice.below(9) as u32, self.dice.below(3) as u32);
                 Step::Settle(
                     event,
-                    Left { n, free, held, first_end: None, state: State::ALL[self.dice.below(4) as usize] },
+                    Remaining { n, free, held, first_end: None, state: State::ALL[self.dice.below(4) as usize] },
                 )
             }
             89..=95 => Step::Left(event),

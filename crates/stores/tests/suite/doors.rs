@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rules::arrive::{Arrival, Arrived, Budget};
-use rules::entries::{Moved, Room};
+use rules::entries::{Moved, WaitingRoom};
 use rules::ids::{EventId, Number};
-use rules::queue::{Asking, Serving, Told};
+use rules::queue::{Asking, QueueReply, Serving};
 use rules::time::Moment;
 use stores::Working;
 use stores::conformance::{Stand, arrive};
-use stores::door::{Door, DoorFault, Heard, Left, Release};
+use stores::door::{Door, DoorFault, Heard, Release, Remaining};
 use stores::ledger::LineBegun;
 use testing::database::Database;
 use testing::redis::OwnRedis;
@@ -82,7 +82,7 @@ impl Door for Broken {
         self.good.open(event, generation)
     }
 
-    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
         let ended = match self.bug {
             Bug::ReleasesAnybody => {
                 let all = self.last.lock().unwrap().clone();
@@ -93,19 +93,19 @@ impl Door for Broken {
         self.good.settle(event, left, ended)
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
+    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
         self.good.left(event)
     }
 
-    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+    fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         self.good.ask(event, room, asking)
     }
 
-    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+    fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {
         self.good.serving(event, room)
     }
 
-    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+    fn begin_line(&self, event: EventId, room: WaitingRoom, begun: LineBegun) -> Working<Result<(), DoorFault>> {
         self.good.begin_line(event, room, begun)
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use rules::arrive::Budget;
-use rules::entries::{Entry, EntryToken, Moved, Room};
+use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
 use rules::event::State;
 use rules::ids::{EventId, Number, User};
-use rules::queue::{Asking, Serving, Told, What};
+use rules::queue::{Asking, QueueReply, Serving, What};
 use rules::time::{Clock, Moment};
 use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
-use stores::door::{Door, Heard, Left};
+use stores::door::{Door, Heard, Remaining};
 use stores::ledger::LineBegun;
 use testing::redis::{Cluster, OwnRedis};
 
@@ -23,7 +23,8 @@ const EVENT: EventId = EventId(1);
 /// Redis' time moves on while the test runs, so both are moved in steps that are far larger than
 /// the whole run, and no end lies close to a step.
 const STEP_MS: i64 = 1_200_000;
-const ROOM: Room = Room { max_concurrent: 4, token_ttl_ms: 2_900_000, token_max_age_ms: 8_900_000, idle_ms: 3_000_000 };
+const ROOM: WaitingRoom =
+    WaitingRoom { max_concurrent: 4, token_ttl_ms: 2_900_000, token_max_age_ms: 8_900_000, idle_ms: 3_000_000 };
 /// What depends on the running clock is compared to the minute.
 const ROUGH_MS: i64 = 60_000;
 
@@ -115,14 +116,14 @@ impl Stream {
 }
 
 /// Equal up to what the running clock changes.
-fn rough_told(heard: Heard<Told>) -> Heard<Told> {
+fn rough_told(heard: Heard<QueueReply>) -> Heard<QueueReply> {
     match heard {
-        Heard::Said(Told::Inside { left_ms, cap_left_ms }) => {
+        Heard::Said(QueueReply::Inside { left_ms, cap_left_ms }) => {
             let rough = |ms: i64| (ms + ROUGH_MS / 2) / ROUGH_MS;
-            Heard::Said(Told::Inside { left_ms: rough(left_ms), cap_left_ms: rough(cap_left_ms) })
+            Heard::Said(QueueReply::Inside { left_ms: rough(left_ms), cap_left_ms: rough(cap_left_ms) })
         }
-        Heard::Said(Told::NotReady { retry_after }) if retry_after > 100 => {
-            Heard::Said(Told::NotReady { retry_after: (retry_after + 30) / 60 })
+        Heard::Said(QueueReply::NotReady { retry_after }) if retry_after > 100 => {
+            Heard::Said(QueueReply::NotReady { retry_after: (retry_after + 30) / 60 })
         }
         heard => heard,
     }
@@ -136,7 +137,7 @@ fn rough_serving(heard: Heard<Serving>) -> Heard<Serving> {
     }
 }
 
-async fn perform(door: &dyn Door, room: Room, step: &Step, at: Moment) -> String {
+async fn perform(door: &dyn Door, room: WaitingRoom, step: &Step, at: Moment) -> String {
     match step {
         Step::Ask(asking) => format!("{:?}", door.ask(EVENT, room, asking.clone()).await.map(rough_told)),
         Step::Serving => format!("{:?}", door.serving(EVENT, room).await.map(rough_serving)),
@@ -151,7 +152,7 @@ async fn perform(door: &dyn Door, room: Room, step: &Step, at: Moment) -> String
 }
 
 /// How many answers were compared, and of how many kinds; or the first that differs.
-async fn agree(other: &RedisDoor, room: Room, seed: u64, commands: usize) -> Result<(usize, usize), String> {
+async fn agree(other: &RedisDoor, room: WaitingRoom, seed: u64, commands: usize) -> Result<(usize, usize), String> {
     let start = 1_800_000_000_000;
     let clock = Arc::new(HandClock(AtomicI64::new(start)));
     let local = LocalDoor::new(clock.clone(), Budget::default());
@@ -169,7 +170,7 @@ async fn agree(other: &RedisDoor, room: Room, seed: u64, commands: usize) -> Res
         }
         // What is left is told for a second of real time on one side: it is said anew each time.
         let (free, held, state) = stream.supply;
-        let left = Left { n: 1, free, held, first_end: None, state };
+        let left = Remaining { n: 1, free, held, first_end: None, state };
         for door in [&local as &dyn Door, other] {
             door.settle(EVENT, Some(left.clone()), vec![]).await.map_err(|f| f.to_string())?;
         }
@@ -215,7 +216,7 @@ async fn heavy_and_on_a_cluster_too() {
 /// The comparison itself: a line that passes over later, and one with a place more, are noticed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_that_differs_is_noticed() {
-    for room in [Room { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM }, Room { max_concurrent: 5, ..ROOM }] {
+    for room in [WaitingRoom { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM }, WaitingRoom { max_concurrent: 5, ..ROOM }] {
         let redis = OwnRedis::start();
         let door = crate::redis::door(&redis.url(), false, "ours", Budget::default());
         let words = agree(&door, room, 5, COMMANDS).await.expect_err("another line");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use rules::arrive::Budget;
-use rules::command::{Action, Command};
+use rules::command::{Command, EventAction};
 use rules::holds::Ask;
 use rules::ids::{EventId, Seat};
 use rules::outcome::Refusal;
@@ -231,7 +231,7 @@ async fn a_database_of_the_fourth_version_opens_with_its_holds() {
     assert_eq!(halls.iter().map(|row| row.get(0)).collect::<Vec<i32>>(), [5]);
     sound(&old).await;
     let (event, hotel) = (EventId(1), Hotel { stand: stand.clone(), id: RoomTypeId(1), terms: Default::default() });
-    let pay = Action::OnHold { n: 6, ask: Ask::Confirm };
+    let pay = EventAction::OnHold { n: 6, ask: Ask::Confirm };
     let paid = Command { number: None, action: pay, ..stand.reserve("dave") };
     expect_confirmed(&stand.one(event, paid).await.unwrap()).unwrap();
     expect_confirmed(&hotel.ask("erin", 2, Ask::Confirm).await.unwrap()).unwrap();

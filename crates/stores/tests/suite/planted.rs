@@ -10,7 +10,7 @@ use rules::outcome::Reserved;
 use stores::conformance::{Stand, Verdict, audit, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::postgres::Bug;
-use stores::ledger::{Batch, Fault};
+use stores::ledger::{Batch, LedgerFault};
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
 
@@ -26,10 +26,10 @@ pub async fn stand(url: &str, bug: Bug) -> Stand {
 async fn reserve(stand: &Stand, event: EventId, user: &str) -> Option<Reserved> {
     let commands = Arc::new(vec![stand.reserve(user)]);
     loop {
-        let batch = Batch { event, commands: commands.clone(), terms: Default::default() };
+        let batch = Batch { subject: event, commands: commands.clone(), terms: Default::default() };
         match stand.ledger.commit(batch).await {
             Ok(committed) => return sale(&committed.answers[0]).cloned(),
-            Err(Fault::Passing(_) | Fault::Locked) => {}
+            Err(LedgerFault::Passing(_) | LedgerFault::Locked) => {}
             Err(fault) => panic!("{user}: {fault}"),
         }
     }

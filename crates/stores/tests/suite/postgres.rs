@@ -12,7 +12,7 @@ use stores::conformance::broken::{Bug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::postgres::{NotPrepared, PostgresLedger};
-use stores::ledger::{Fault, Ledger};
+use stores::ledger::{Ledger, LedgerFault};
 use testing::database::{self, Database};
 
 use crate::{complaints, first_complaint};
@@ -199,7 +199,7 @@ async fn what_cannot_be_reached_may_come_later_and_what_refuses_us_will_not() {
     let nobody = format!("postgres://postgres@127.0.0.1:{}/x?sslmode=disable", testing::free_port());
     let ledger = database::ledger(&nobody, Default::default());
     assert!(matches!(ledger.prepare().await, Err(NotPrepared::Unreachable(_))));
-    assert!(matches!(ledger.ready().await, Err(Fault::Unreachable(_))));
+    assert!(matches!(ledger.ready().await, Err(LedgerFault::Unreachable(_))));
     let database = Database::bare().await;
     let missing = database.url.replace(&database.name, "no_such_database");
     let refused = database::ledger(&missing, Default::default()).prepare().await;
@@ -238,12 +238,12 @@ async fn refusals_take_no_lock() {
     assert!(matches!(refusal(&duplicate), Some(Refusal::Duplicate { .. })), "{duplicate:?}");
     assert!(began.elapsed() < Duration::from_millis(500), "a refusal waited for the lock");
     let batch = stores::ledger::Batch {
-        event: half,
+        subject: half,
         commands: Arc::new(vec![kept.stand.reserve("d")]),
         terms: Default::default(),
     };
     let began = Instant::now();
-    assert_eq!(kept.stand.ledger.commit(batch).await.unwrap_err(), Fault::Locked);
+    assert_eq!(kept.stand.ledger.commit(batch).await.unwrap_err(), LedgerFault::Locked);
     assert!(began.elapsed() >= Duration::from_millis(900), "it did not wait for the lock");
     other.batch_execute("ROLLBACK").await.unwrap();
     // Seen by another server: a seat came back, and the hint of this one is old.
@@ -314,7 +314,8 @@ async fn dropped_waiters_leave_nothing_open() {
     let event = kept.stand.event(300, 1).await.unwrap().id;
     for i in 0..300 {
         let commands = Arc::new(vec![kept.stand.reserve(&format!("u{i}"))]);
-        let commit = kept.stand.ledger.commit(stores::ledger::Batch { event, commands, terms: Default::default() });
+        let commit =
+            kept.stand.ledger.commit(stores::ledger::Batch { subject: event, commands, terms: Default::default() });
         let _ = tokio::time::timeout(Duration::from_micros(i * 20), commit).await;
     }
     let db = kept.database.connect().await;

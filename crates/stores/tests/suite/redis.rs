@@ -7,8 +7,8 @@ use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
 use rules::ids::{Address, EventId, RequestName, User};
 use stores::conformance::Stand;
-use stores::door::redis::{Place, RedisDoor, STEP};
-use stores::door::{Door, DoorFault, Left, Release};
+use stores::door::redis::{RedisConfig, RedisDoor, STEP};
+use stores::door::{Door, DoorFault, Release, Remaining};
 use stores::ledger::Ledger;
 use testing::database::Database;
 use testing::redis::{Cluster, OwnRedis, TestRedis};
@@ -20,13 +20,14 @@ use crate::postgres::prepared;
 pub fn door(url: &str, cluster: bool, ledger: &str, budget: Budget) -> RedisDoor {
     let id = std::sync::OnceLock::from(ledger.to_owned());
     let step = std::time::Duration::from_secs(5);
-    RedisDoor::new(Place { url: url.to_owned(), cluster, budget, ledger: Arc::new(id), step }).unwrap()
+    RedisDoor::new(RedisConfig { url: url.to_owned(), cluster, budget, ledger: Arc::new(id), step }).unwrap()
 }
 
 async fn stand(url: &str, cluster: bool) -> Stand {
     let database = Database::fresh().await;
     let ledger = Arc::new(prepared(&database.url, Default::default()).await);
-    let place = Place { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id(), step: STEP };
+    let place =
+        RedisConfig { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id(), step: STEP };
     let door = Arc::new(RedisDoor::new(place).unwrap());
     let (moved_ledger, moved_door, total) = (ledger.clone(), door.clone(), AtomicI64::new(0));
     let advance = Arc::new(move |ms| {
@@ -128,7 +129,7 @@ async fn the_door_of_another_ledger_is_not_ours() {
 async fn what_is_left_is_never_older_than_what_was_said() {
     let redis = OwnRedis::start();
     let door = door(&redis.url(), false, "ours", Budget::default());
-    let left = |n, free| Left { n, free, held: 0, first_end: None, state: State::Open };
+    let left = |n, free| Remaining { n, free, held: 0, first_end: None, state: State::Open };
     assert_eq!(door.left(EVENT).await.unwrap(), None);
     door.settle(EVENT, Some(left(7, 2)), vec![]).await.unwrap();
     door.settle(EVENT, Some(left(5, 9)), vec![]).await.unwrap();
@@ -137,7 +138,7 @@ async fn what_is_left_is_never_older_than_what_was_said() {
     assert_eq!(door.left(EVENT).await.unwrap(), None, "after a second it says nothing");
     let now_ms: (i64, i64) = redis.ask(&["TIME"]);
     let ends = rules::time::Moment(now_ms.0 * 1_000 + 5_000);
-    door.settle(EVENT, Some(Left { held: 1, first_end: Some(ends), ..left(8, 0) }), vec![]).await.unwrap();
+    door.settle(EVENT, Some(Remaining { held: 1, first_end: Some(ends), ..left(8, 0) }), vec![]).await.unwrap();
     assert!(door.left(EVENT).await.unwrap().is_some());
     door.move_clock(5_500);
     assert_eq!(door.left(EVENT).await.unwrap(), None, "nothing is known past the first end");
@@ -153,7 +154,7 @@ async fn changes_are_told_to_whoever_watches() {
     let mut watching = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
     let _: () = redis::cmd("SSUBSCRIBE").arg("live:{e:1}").exec_async(&mut watching).await.unwrap();
     for (n, free) in [(1, 9), (2, 8), (2, 8), (1, 9), (3, 7)] {
-        let left = Left { n, free, held: 0, first_end: None, state: State::Open };
+        let left = Remaining { n, free, held: 0, first_end: None, state: State::Open };
         door.settle(EVENT, Some(left), vec![]).await.unwrap();
     }
     let mut told = Vec::new();
@@ -221,7 +222,7 @@ async fn a_password_is_needed_and_used() {
 async fn a_ledger_that_is_not_known_yet_gets_no_number() {
     let redis = OwnRedis::start();
     let place =
-        Place { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default(), step: STEP };
+        RedisConfig { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default(), step: STEP };
     let door = RedisDoor::new(place).unwrap();
     assert_eq!(number(&door, "a").await, None);
     assert!(door.open(EVENT, 0).await.is_err());
@@ -239,7 +240,7 @@ async fn two_servers_that_open_at_once_agree_on_the_higher_generation() {
         hall: rules::seats::Hall::Count(1),
         max_per_user: 1,
         opens_at: None,
-        room: None,
+        waiting_room: None,
         hold_ttl_ms: None,
     };
     let event = one.create_event(new, None).await.unwrap().id;

@@ -6,9 +6,9 @@ use rules::history::Happened;
 use rules::holds::Ask;
 use rules::outcome::{Done, Outcome, Refusal};
 use stores::conformance::broken_rooms::{Bug, broken};
-use stores::conformance::hotel::{Hotel, Told, client_key, expect_confirmed, expect_held, nights};
+use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
-use stores::ledger::Fault;
+use stores::ledger::LedgerFault;
 use stores::ledger::postgres::Bug as Planted;
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
@@ -97,7 +97,7 @@ async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
     other.batch_execute("BEGIN; SELECT FROM room_type FOR UPDATE").await.unwrap();
     let began = Instant::now();
     let fault = hotel.batch(vec![hotel.wants("a", nights(0, 1), &client_key(1))]).await.unwrap_err();
-    assert_eq!(fault, Fault::Locked);
+    assert_eq!(fault, LedgerFault::Locked);
     assert!((900..1_800).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
     // Readers wait for nobody.
     assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].free(), 1);
@@ -224,7 +224,7 @@ async fn holds_over_a_wire_that_is_cut_at_commit() {
                     Some(Happened::Released)
                 }
             };
-            told.push(Told { hold: n, end });
+            told.push(HotelReply { hold: n, end });
         }
         wire.cut(None);
         assert!(wire.fired() >= 4, "only {} commits were cut", wire.fired());
@@ -238,11 +238,11 @@ async fn holds_over_a_wire_that_is_cut_at_commit() {
 }
 
 /// As a server does it: trouble that passes is tried again.
-pub async fn insist(hotel: &Hotel, command: rules::stays::Command) -> rules::decide::Answer {
+pub async fn insist(hotel: &Hotel, command: rules::stays::RoomCommand) -> rules::decide::Answer {
     loop {
         match hotel.batch(vec![command.clone()]).await {
             Ok(mut answers) => return answers.pop().unwrap(),
-            Err(Fault::Passing(_) | Fault::Locked) => {}
+            Err(LedgerFault::Passing(_) | LedgerFault::Locked) => {}
             Err(fault) => panic!("{fault}"),
         }
     }
@@ -263,7 +263,7 @@ async fn servers_with_skewed_clocks_agree_about_the_end() {
     let database = Database::fresh().await;
     let mut stands = Vec::new();
     for skew_ms in [-5_000, 5_000] {
-        let place = stores::ledger::postgres::Place {
+        let place = stores::ledger::postgres::PostgresConfig {
             url: database.url.clone(),
             pool: 4,
             key_ttl_ms: 86_400_000,

@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 use rules::history::Happened;
 use rules::holds::Ask;
 use rules::outcome::Refusal;
-use stores::conformance::hotel::{Hotel, Told, client_key, expect_confirmed, expect_held, nights};
+use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Stand, refusal};
-use stores::ledger::Fault;
+use stores::ledger::LedgerFault;
 use stores::ledger::postgres::Bug as Planted;
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
@@ -75,7 +75,7 @@ async fn a_room_type_that_is_locked_holds_up_no_other() {
     });
     for (i, (answers, took)) in join_all(asked).await.into_iter().enumerate() {
         if i == 7 {
-            assert_eq!(answers.unwrap_err(), Fault::Locked);
+            assert_eq!(answers.unwrap_err(), LedgerFault::Locked);
             assert!(took >= Duration::from_millis(900), "{took:?}");
         } else {
             expect_held(&answers.unwrap()[0]).unwrap();
@@ -115,7 +115,7 @@ async fn room_types_over_a_wire_that_is_cut_at_commit() {
         let through = database.url.replace(&port.to_string(), &wire.port().to_string());
         let hotels = hotels(&crate::planted::stand(&through, Planted::None).await, 12).await;
         wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
-        let mut told: Vec<Vec<Told>> = hotels.iter().map(|_| Vec::new()).collect();
+        let mut told: Vec<Vec<HotelReply>> = hotels.iter().map(|_| Vec::new()).collect();
         for i in 0..4 {
             let user = format!("u{i}");
             let asked =
@@ -125,7 +125,7 @@ async fn room_types_over_a_wire_that_is_cut_at_commit() {
             let paid = hotels.iter().zip(&held).map(|(hotel, n)| insist(hotel, hotel.asks(&user, *n, Ask::Confirm)));
             for (i, answer) in join_all(paid).await.iter().enumerate() {
                 expect_confirmed(answer).unwrap();
-                told[i].push(Told { hold: held[i], end: Some(Happened::Reserved) });
+                told[i].push(HotelReply { hold: held[i], end: Some(Happened::Reserved) });
             }
         }
         wire.cut(None);

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rules::arrive::{Arrival, Arrived, Budget};
-use rules::entries::{Moved, Room};
+use rules::entries::{Moved, WaitingRoom};
 use rules::ids::{EventId, Number};
-use rules::queue::{Asking, Place, Serving, Told, What};
+use rules::queue::{Asking, Place, QueueReply, Serving, What};
 use rules::time::{Clock, Moment};
 use stores::Working;
 use stores::conformance::{Stand, queue};
 use stores::door::local::LocalDoor;
-use stores::door::{Door, DoorFault, Heard, Left, Release};
+use stores::door::{Door, DoorFault, Heard, Release, Remaining};
 use stores::ledger::LineBegun;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
 
@@ -48,20 +48,20 @@ struct Flawed {
 
 impl Flawed {
     /// What the flaw makes of the settings.
-    fn room(&self, event: EventId, room: Room, inside: u64) -> Room {
+    fn room(&self, event: EventId, room: WaitingRoom, inside: u64) -> WaitingRoom {
         let never = i64::MAX / 4;
         match self.flaw {
-            Flaw::KeepsGhosts => Room { idle_ms: never, ..room },
+            Flaw::KeepsGhosts => WaitingRoom { idle_ms: never, ..room },
             Flaw::CountsTokens | Flaw::CountsReturnsTwice => {
                 let counted = self.count.lock().unwrap().get(&event).copied().unwrap_or(0);
                 let most = i64::from(room.max_concurrent) - counted + inside as i64;
-                Room { max_concurrent: most.max(0) as u32, ..room }
+                WaitingRoom { max_concurrent: most.max(0) as u32, ..room }
             }
             _ => room,
         }
     }
 
-    async fn inside(&self, event: EventId, room: Room) -> u64 {
+    async fn inside(&self, event: EventId, room: WaitingRoom) -> u64 {
         if !matches!(self.flaw, Flaw::CountsTokens | Flaw::CountsReturnsTwice) {
             return 0;
         }
@@ -71,14 +71,19 @@ impl Flawed {
         }
     }
 
-    async fn flawed_ask(&self, event: EventId, room: Room, asking: Asking) -> Result<Heard<Told>, DoorFault> {
+    async fn flawed_ask(
+        &self,
+        event: EventId,
+        room: WaitingRoom,
+        asking: Asking,
+    ) -> Result<Heard<QueueReply>, DoorFault> {
         let room = self.room(event, room, self.inside(event, room).await);
         let again = |what| Asking { what, ..asking.clone() };
         match (self.flaw, asking.what) {
             (Flaw::AddsAgain, What::Join) => drop(self.good.ask(event, room, again(What::Leave)).await),
             (Flaw::ForgetsTheSilent, What::Poll) => {
                 let rank = self.good.ask(event, room, again(What::Poll)).await?;
-                if let Heard::Said(Told::Place(Place { rank: 1, .. })) = rank {
+                if let Heard::Said(QueueReply::Place(Place { rank: 1, .. })) = rank {
                     drop(self.good.ask(event, room, again(What::Leave)).await);
                 }
             }
@@ -87,7 +92,7 @@ impl Flawed {
         }
         let mut heard = self.good.ask(event, room, asking.clone()).await?;
         if self.flaw == Flaw::SortsByName
-            && let Heard::Said(Told::Place(place)) = &mut heard
+            && let Heard::Said(QueueReply::Place(place)) = &mut heard
         {
             let mut names = self.names.lock().unwrap();
             if !names.contains(&asking.user.as_str().to_owned()) {
@@ -112,20 +117,20 @@ impl Door for Shared {
         self.0.good.open(event, generation)
     }
 
-    fn settle(&self, event: EventId, left: Option<Left>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
         self.0.good.settle(event, left, ended)
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Left>, DoorFault>> {
+    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
         self.0.good.left(event)
     }
 
-    fn ask(&self, event: EventId, room: Room, asking: Asking) -> Working<Result<Heard<Told>, DoorFault>> {
+    fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         let flawed = self.0.clone();
         Box::pin(async move { flawed.flawed_ask(event, room, asking).await })
     }
 
-    fn serving(&self, event: EventId, room: Room) -> Working<Result<Heard<Serving>, DoorFault>> {
+    fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {
         let flawed = self.0.clone();
         Box::pin(async move {
             let room = flawed.room(event, room, flawed.inside(event, room).await);
@@ -133,7 +138,7 @@ impl Door for Shared {
         })
     }
 
-    fn begin_line(&self, event: EventId, room: Room, begun: LineBegun) -> Working<Result<(), DoorFault>> {
+    fn begin_line(&self, event: EventId, room: WaitingRoom, begun: LineBegun) -> Working<Result<(), DoorFault>> {
         self.0.good.begin_line(event, room, begun)
     }
 

@@ -1,7 +1,7 @@
 //! The invariants asked of a PostgreSQL: the same questions, the same lies found. (SQLite's are
 //! tested through the command, with the file tampered with.)
 
-use rules::command::Action;
+use rules::command::EventAction;
 use rules::queue::What;
 use stores::conformance::expect_sale;
 use stores::conformance::queue::Hallway;
@@ -24,7 +24,7 @@ async fn sold(database: &Database) {
     for user in ["a", "b"] {
         hall.comes_in(user).await.unwrap();
     }
-    hall.command("a", Action::Leave, None).await.unwrap();
+    hall.command("a", EventAction::Leave, None).await.unwrap();
     hall.comes_in("c").await.unwrap();
 }
 

@@ -1,6 +1,6 @@
 //! The invariants of nights and holds, asked of both ledgers: every lie about them is found.
 
-use rules::command::{Action, Command};
+use rules::command::{Command, EventAction};
 use rules::holds::Ask;
 use rules::ids::Seat;
 use stores::conformance::Stand;
@@ -27,11 +27,11 @@ async fn kept(stand: &Stand) {
     let event = stand.event(20, 4).await.unwrap().id;
     let wants = |user: &str, seats: &[u32], n| {
         let seats = seats.iter().copied().map(Seat).collect();
-        Command { number: None, action: Action::Hold { seats, key: client_key(n).into() }, ..stand.reserve(user) }
+        Command { number: None, action: EventAction::Hold { seats, key: client_key(n).into() }, ..stand.reserve(user) }
     };
     expect_held(&stand.one(event, wants("u0", &[3, 4], 1)).await.unwrap()).unwrap();
     let cart = expect_held(&stand.one(event, wants("u1", &[7, 8], 2)).await.unwrap()).unwrap();
-    let pay = Action::OnHold { n: cart.id.n, ask: Ask::Confirm };
+    let pay = EventAction::OnHold { n: cart.id.n, ask: Ask::Confirm };
     stand.one(event, Command { number: None, action: pay, ..stand.reserve("u1") }).await.unwrap();
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rules::command::Action;
-use rules::entries::Room;
-use rules::event::{Amendment, EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
+use rules::command::EventAction;
+use rules::entries::WaitingRoom;
+use rules::event::{EVENT_NAME_CHARS, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
 use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::Actor;
-use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
+use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 use serde_json::json;
 
@@ -68,22 +68,22 @@ impl<'a> Fields<'a> {
         if node.is_null() {
             return Ok(Some(None));
         }
-        let moment = read_moment(&node.text()?).ok_or_else(|| Fault::refused("opensAt", Problem::NotAMoment))?;
+        let moment = read_moment(&node.text()?).ok_or_else(|| FieldError::refused("opensAt", Problem::NotAMoment))?;
         Ok(Some(Some(moment)))
     }
 
-    fn waiting_room(&self) -> Result<Option<Option<Room>>, Refusal> {
+    fn waiting_room(&self) -> Result<Option<Option<WaitingRoom>>, Refusal> {
         self.waiting_room.as_ref().map(waiting_room::read).transpose()
     }
 
     /// A count, or sections of rows.
     fn hall(&self) -> Result<Hall, Refusal> {
-        let seats = self.seats.as_ref().ok_or_else(|| Fault::refused("seats", Problem::Missing))?;
+        let seats = self.seats.as_ref().ok_or_else(|| FieldError::refused("seats", Problem::Missing))?;
         if !seats.is_object() {
             return seats.whole_within(0, SEATS_PER_EVENT).map(Hall::Count);
         }
         let [sections] = seats.fields(["sections"])?;
-        let sections = sections.ok_or_else(|| Fault::refused("seats.sections", Problem::Missing))?;
+        let sections = sections.ok_or_else(|| FieldError::refused("seats.sections", Problem::Missing))?;
         let sections = sections.list(SECTIONS_MOST)?.iter().map(section).collect::<Result<_, _>>()?;
         Hall::of_sections(sections)
     }
@@ -103,7 +103,7 @@ fn row(node: &Node<'_>) -> Result<Row, Refusal> {
 }
 
 fn required<'a>(field: Option<Node<'a>>, of: &Node<'_>, name: &str) -> Result<Node<'a>, Refusal> {
-    given(field).ok_or_else(|| Fault::refused(format!("{}.{name}", of.path()), Problem::Missing))
+    given(field).ok_or_else(|| FieldError::refused(format!("{}.{name}", of.path()), Problem::Missing))
 }
 
 fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
@@ -113,7 +113,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
         opens_at: fields.opens_at()?.flatten(),
-        room: fields.waiting_room()?.flatten(),
+        waiting_room: fields.waiting_room()?.flatten(),
         hold_ttl_ms: fields.hold_ttl_ms()?.flatten(),
     })
 }
@@ -139,23 +139,25 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
     let sent = sent(&app, &mut asked).await?;
     let fields = Fields::read(&sent)?;
     if fields.seats.is_some() {
-        return Err(
-            Fault::refused("seats", Problem::Expected("no change: seats are fixed when an event is made")).into()
-        );
+        return Err(FieldError::refused(
+            "seats",
+            Problem::Expected("no change: seats are fixed when an event is made"),
+        )
+        .into());
     }
-    let amendment = Amendment {
+    let amendment = EventAmendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
-        room: fields.waiting_room()?,
+        waiting_room: fields.waiting_room()?,
         hold_ttl_ms: fields.hold_ttl_ms()?,
     };
-    operate(&app, &asked, Action::Amend(amendment)).await
+    operate(&app, &asked, EventAction::Amend(amendment)).await
 }
 
 pub async fn delete(app: Arc<App>, asked: Asked) -> Handled {
     auth::admin(&app.admin_token, &asked.headers)?;
-    let reply = operate(&app, &asked, Action::Delete).await?;
+    let reply = operate(&app, &asked, EventAction::Delete).await?;
     let event = asked.event()?;
     app.lanes.forget(event);
     app.boards.forget(event);
@@ -181,10 +183,10 @@ pub async fn resume(app: Arc<App>, asked: Asked) -> Handled {
 
 async fn turn(app: Arc<App>, asked: Asked, turn: Turn) -> Handled {
     auth::admin(&app.admin_token, &asked.headers)?;
-    operate(&app, &asked, Action::Turn(turn)).await
+    operate(&app, &asked, EventAction::Turn(turn)).await
 }
 
-async fn operate(app: &App, asked: &Asked, action: Action) -> Handled {
+async fn operate(app: &App, asked: &Asked, action: EventAction) -> Handled {
     let event = asked.event()?;
     let told = change(app, event, Actor::Admin, None, action).await?;
     asked.tell_gateway_freed(event);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rules::history::Actor;
 use rules::ids::printable;
-use rules::outcome::{Done, Fault, Outcome, Problem, Refusal};
-use rules::stays::{Action, Amendment, DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST};
+use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
+use rules::stays::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
 use serde_json::json;
 
 use super::sent;
@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
     fn time_zone(&self) -> Result<Option<Box<str>>, Refusal> {
         let Some(node) = &self.time_zone else { return Ok(None) };
         let name = node.text()?;
-        let unknown = || Fault::refused("timeZone", Problem::Expected("a time zone such as Asia/Seoul"));
+        let unknown = || FieldError::refused("timeZone", Problem::Expected("a time zone such as Asia/Seoul"));
         zones::named(&name).ok_or_else(unknown)?;
         Ok(Some(name.into()))
     }
@@ -63,10 +63,10 @@ impl<'a> Fields<'a> {
         let text = node.text()?;
         let lines = text.split('\n').all(|line| line.trim().is_empty() || printable(line.trim(), DESCRIPTION_CHARS));
         if text.chars().count() > DESCRIPTION_CHARS {
-            return Err(Fault::refused("description", Problem::Length { most: DESCRIPTION_CHARS }));
+            return Err(FieldError::refused("description", Problem::Length { most: DESCRIPTION_CHARS }));
         }
         if !lines {
-            return Err(Fault::refused("description", Problem::Unprintable));
+            return Err(FieldError::refused("description", Problem::Unprintable));
         }
         let text = text.trim();
         Ok(Some((!text.is_empty()).then(|| text.into())))
@@ -81,7 +81,7 @@ fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
     let fields = Fields::read(sent)?;
     Ok(NewRoomType {
         name: fields.name()?,
-        total: fields.total()?.ok_or_else(|| Fault::refused("totalQuantity", Problem::Missing))?,
+        total: fields.total()?.ok_or_else(|| FieldError::refused("totalQuantity", Problem::Missing))?,
         time_zone: fields.time_zone()?.unwrap_or_else(|| "UTC".into()),
         description: fields.description()?.flatten(),
         price: fields.price()?.flatten(),
@@ -108,7 +108,7 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
 pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
     let sent = sent(&app, &mut asked).await?;
     let fields = Fields::read(&sent)?;
-    let amendment = Amendment {
+    let amendment = RoomTypeAmendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
         description: fields.description()?,
         price: fields.price()?,
@@ -118,7 +118,7 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
     let id = public::asked_id(&asked)?;
     let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
     let today = zones::today(&zone, app.ledger.now());
-    let answer = change_rooms(&app, id, Actor::Admin, None, Action::Amend { amendment, today }).await?;
+    let answer = change_rooms(&app, id, Actor::Admin, None, RoomAction::Amend { amendment, today }).await?;
     match &answer.outcome {
         Outcome::Done(Done::RoomsChanged(room_type)) => {
             Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(room_type) })))

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, Room, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoom};
+use rules::outcome::{FieldError, Problem, Refusal};
 use serde_json::json;
 
 use crate::app::App;
@@ -15,18 +15,18 @@ use crate::http::json::Node;
 use crate::http::respond::Reply;
 
 /// An object, each field with a default; null: none.
-pub fn read(node: &Node<'_>) -> Result<Option<Room>, Refusal> {
+pub fn read(node: &Node<'_>) -> Result<Option<WaitingRoom>, Refusal> {
     if node.is_null() {
         return Ok(None);
     }
     let [most, ttl, age, idle] = node.fields(["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout"])?;
-    let plain = Room::default();
+    let plain = WaitingRoom::default();
     let seconds = |field: Option<Node<'_>>, (least, most): (u32, u32), default: i64| match given(field) {
         None => Ok(default),
         Some(node) => node.whole_within(least, most).map(|seconds| i64::from(seconds) * 1000),
     };
     let token_ttl_ms = seconds(ttl, TOKEN_TTL_S, plain.token_ttl_ms)?;
-    let room = Room {
+    let room = WaitingRoom {
         max_concurrent: given(most).map_or(Ok(plain.max_concurrent), |most| most.whole_within(1, INSIDE_MOST))?,
         token_ttl_ms,
         token_max_age_ms: seconds(age, TOKEN_MAX_AGE_S, plain.token_max_age_ms.max(token_ttl_ms))?,
@@ -34,7 +34,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<Room>, Refusal> {
     };
     if room.token_max_age_ms < room.token_ttl_ms {
         let field = format!("{}.tokenMaxAge", node.path());
-        return Err(Fault::refused(field, Problem::Expected("at least tokenTtl")));
+        return Err(FieldError::refused(field, Problem::Expected("at least tokenTtl")));
     }
     Ok(Some(room))
 }
@@ -51,7 +51,7 @@ pub async fn rotate_key(app: Arc<App>, asked: Asked) -> Handled {
 mod tests {
     use super::*;
 
-    fn room(text: &str) -> Result<Option<Room>, String> {
+    fn room(text: &str) -> Result<Option<WaitingRoom>, String> {
         let sent = format!(r#"{{"waitingRoom":{text}}}"#);
         let [node] = Node::read(sent.as_bytes()).unwrap().fields(["waitingRoom"]).unwrap();
         read(&node.unwrap()).map_err(|refusal| match refusal {
@@ -63,9 +63,9 @@ mod tests {
     #[test]
     fn settings_have_defaults_and_bounds() {
         assert_eq!(room("null"), Ok(None));
-        assert_eq!(room("{}"), Ok(Some(Room::default())));
+        assert_eq!(room("{}"), Ok(Some(WaitingRoom::default())));
         let given = r#"{"maxConcurrent":2,"tokenTtl":10,"tokenMaxAge":20,"idleTimeout":5}"#;
-        let wanted = Room { max_concurrent: 2, token_ttl_ms: 10_000, token_max_age_ms: 20_000, idle_ms: 5_000 };
+        let wanted = WaitingRoom { max_concurrent: 2, token_ttl_ms: 10_000, token_max_age_ms: 20_000, idle_ms: 5_000 };
         assert_eq!(room(given), Ok(Some(wanted)));
         assert_eq!(room(r#"{"tokenTtl":7200}"#).unwrap().unwrap().token_max_age_ms, 7_200_000);
         for (text, field) in [

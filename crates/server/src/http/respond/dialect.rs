@@ -1,6 +1,6 @@
 //! One outcome, three wordings. `Api-Version` chooses.
 
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,13 +37,13 @@ impl Dialect {
         let mut asked = headers.get_all(API_VERSION).iter();
         let named = asked.next();
         if asked.next().is_some() {
-            return Err(Fault::refused("Api-Version", Problem::Repeated));
+            return Err(FieldError::refused("Api-Version", Problem::Repeated));
         }
         let known = |name: &[u8]| Dialect::ALL.into_iter().find(|dialect| dialect.name().as_bytes() == name);
         let named = match named {
             None => None,
             Some(name) => match known(name.as_bytes()) {
-                None => return Err(Fault::refused("Api-Version", Problem::OneOf(Dialect::NAMES))),
+                None => return Err(FieldError::refused("Api-Version", Problem::OneOf(Dialect::NAMES))),
                 dialect => dialect,
             },
         };

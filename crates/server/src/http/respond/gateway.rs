@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use rules::outcome::{Fault, Problem, Refusal};
+use rules::outcome::{FieldError, Problem, Refusal};
 use rules::time::Moment;
 
 use super::{Caller, Dialect, Refused, refused};
@@ -28,9 +28,9 @@ fn refusals() -> Vec<(&'static str, Refusal)> {
         ("too_large", Refusal::TooLarge { limit_bytes: BODY_MOST }),
         ("too_large_for_admin", Refusal::TooLarge { limit_bytes: ADMIN_BODY_MOST }),
         ("not_json_type", Refusal::NotJsonType),
-        ("not_json", Fault::refused("body", Problem::NotJson { line: LINE, column: COLUMN })),
-        ("too_many_headers", Fault::refused("headers", Problem::Count { least: 0, most: HEADERS_MOST })),
-        ("malformed", Fault::refused("request", Problem::Expected("a well-formed HTTP request"))),
+        ("not_json", FieldError::refused("body", Problem::NotJson { line: LINE, column: COLUMN })),
+        ("too_many_headers", FieldError::refused("headers", Problem::Count { least: 0, most: HEADERS_MOST })),
+        ("malformed", FieldError::refused("request", Problem::Expected("a well-formed HTTP request"))),
         ("missing_user", Refusal::MissingUser),
         ("unauthorized", Refusal::Unauthorized),
         ("rate_limited", Refusal::RateLimited { retry_after: RETRY }),

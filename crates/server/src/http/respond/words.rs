@@ -1,6 +1,6 @@
 //! What a refusal says to a person. Facts come from the outcome; only here they become words.
 
-use rules::outcome::{Fault, Forbidden, Problem, Refusal};
+use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 
 pub fn message(refusal: &Refusal) -> String {
     match refusal {
@@ -57,7 +57,7 @@ pub fn message(refusal: &Refusal) -> String {
     }
 }
 
-fn invalid(fault: &Fault) -> String {
+fn invalid(fault: &FieldError) -> String {
     let field = &fault.field;
     match &fault.problem {
         Problem::Missing => format!("{field} is missing."),

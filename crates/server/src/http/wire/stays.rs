@@ -4,7 +4,7 @@ use rules::holds::{Hold, On};
 use rules::nights::Night;
 use rules::seats::Hall;
 use rules::stays::{NightRow, RoomType, Stay};
-use rules::subject::{StayId, Subject};
+use rules::subject::{StayId, SubjectId};
 use rules::time::Moment;
 use serde::Serialize;
 use stores::ledger::rooms::Availability;
@@ -163,14 +163,14 @@ impl HoldReservations {
     pub fn of(hold: &Hold, hall: Option<&Hall>) -> Vec<AnyReservationBody> {
         let at = hold.ended_at.unwrap_or(hold.at);
         match (&hold.on, hold.id.subject) {
-            (On::Nights(dates), Subject::RoomType(room_type)) => {
+            (On::Nights(dates), SubjectId::RoomType(room_type)) => {
                 let stays = hold.reserved.iter().map(|n| {
                     let (id, owner) = (StayId { room_type, n: *n }, hold.owner.clone());
                     AnyReservationBody::Stay(StayBody::of(&Stay { id, owner, dates: *dates, hold: hold.id.n, at }))
                 });
                 stays.collect()
             }
-            (On::Seats(seats), Subject::Event(event)) => {
+            (On::Seats(seats), SubjectId::Event(event)) => {
                 let seats = seats.iter().zip(&hold.reserved).map(|(seat, n)| {
                     AnyReservationBody::Seat(ReservationBody {
                         reservation_id: ReservationId { event, n: *n }.to_string(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use testing::database::Database;
-use testing::proxy::{Fault, Proxy};
+use testing::proxy::{Proxy, WireFault};
 use testing::redis::OwnRedis;
 
 use super::history::{Load, core_ok, count, numbers_rise, sold, unknown};
@@ -87,7 +87,7 @@ async fn heavy_a_failover_that_loses_numbers() {
     load.after(200, Duration::from_secs(10)).await;
     let key = format!("fcfs:seq:{{e:{event}}}");
     while replica.ask::<Option<i64>>(&["GET", &key]).is_none() {}
-    link.set(Fault::Silence);
+    link.set(WireFault::Silence);
     // Until something was kept from it, the replica may still be as new as the primary.
     tokio::time::timeout(Duration::from_secs(20), async {
         while link.fired() == 0 {
@@ -119,7 +119,7 @@ async fn heavy_redis_away_is_said_within_a_second() {
     let event = stand.event(1_000, 1).await;
     assert_eq!(stand.client().reserve(event, "before").await.seat(), Some(1));
     let mut seat = 1;
-    for fault in [Fault::Reset, Fault::Silence] {
+    for fault in [WireFault::Reset, WireFault::Silence] {
         wire.set(fault);
         for i in 0..10 {
             let mut both = Vec::new();
@@ -146,17 +146,17 @@ async fn heavy_redis_away_is_said_within_a_second() {
             ready.text()
         );
         assert_eq!(stand.client().get("/livez").await.status, 200);
-        wire.set(Fault::None);
+        wire.set(WireFault::None);
         ready_within(&stand, Duration::from_secs(2)).await;
         seat += 1;
         assert_eq!(stand.client().reserve(event, &format!("after {fault:?}")).await.seat(), Some(seat));
     }
-    wire.set(Fault::Delay(Duration::from_millis(100)));
+    wire.set(WireFault::Delay(Duration::from_millis(100)));
     let began = Instant::now();
     let slow = stand.client().reserve(event, "slow").await;
     assert_eq!(slow.seat(), Some(seat + 1), "{}", slow.text());
     assert!(began.elapsed() < Duration::from_secs(1));
-    wire.set(Fault::None);
+    wire.set(WireFault::None);
     redis.ask::<()>(&["CONFIG", "SET", "busy-reply-threshold", "10"]);
     let busy = redis.client();
     let script = std::thread::spawn(move || {
@@ -190,8 +190,8 @@ async fn redis_out_of_memory_or_evicting() {
     assert_eq!(stand.client().reserve(event, "b").await.seat(), Some(2));
     redis.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
     // A new connection, as after any fault: it is looked at before it is used.
-    wire.set(Fault::Reset);
-    wire.set(Fault::None);
+    wire.set(WireFault::Reset);
+    wire.set(WireFault::None);
     let began = Instant::now();
     let mut ready = stand.client().get("/readyz").await;
     while !ready.text().contains("allkeys-lru") {

@@ -169,7 +169,7 @@ pub async fn core_ok_after(database_url: &str, event: u64, all: &[Bought], cance
     let ledger = database::ledger(database_url, Default::default());
     ledger.prepare().await.map_err(|e| e.to_string())?;
     let id = EventId(event as i64);
-    let fault = |f: stores::ledger::Fault| f.to_string();
+    let fault = |f: stores::ledger::LedgerFault| f.to_string();
     let row = ledger.event(id).await.map_err(fault)?.ok_or("the event is gone")?;
     let standing = ledger.reservations_in(id, None, 10_000_000).await.map_err(fault)?;
     let mut by_user = HashMap::new();

@@ -165,7 +165,8 @@ async fn fifty_tabs(backing: Backing) {
     numbers.dedup();
     tokens.dedup();
     assert_eq!((numbers, tokens.len()), (vec![1], 1), "one place, one entry");
-    let serving = stand.app.door.serving(rules::ids::EventId(event as i64), rules::entries::Room::default()).await;
+    let serving =
+        stand.app.door.serving(rules::ids::EventId(event as i64), rules::entries::WaitingRoom::default()).await;
     let Ok(stores::door::Heard::Said(serving)) = serving else { panic!("{serving:?}") };
     assert_eq!((serving.inside, serving.waiting), (1, 0));
 }

@@ -25,7 +25,7 @@
 
 use rules::ids::{Address, EventId, RequestName, User};
 use rules::nights::Night;
-use rules::subject::{HoldId, Subject};
+use rules::subject::{HoldId, SubjectId};
 
 pub fn sequence(event: EventId) -> String {
     format!("fcfs:seq:{{e:{event}}}")
@@ -55,18 +55,18 @@ pub fn left(event: EventId) -> String {
 }
 
 /// The tag of a subject: `{e:1}`, `{r:7}`.
-fn tag(subject: Subject) -> String {
+fn tag(subject: SubjectId) -> String {
     match subject {
-        Subject::Event(event) => format!("{{e:{event}}}"),
-        Subject::RoomType(room_type) => format!("{{r:{room_type}}}"),
+        SubjectId::Event(event) => format!("{{e:{event}}}"),
+        SubjectId::RoomType(room_type) => format!("{{r:{room_type}}}"),
     }
 }
 
-pub fn hold(subject: Subject, id: HoldId) -> String {
+pub fn hold(subject: SubjectId, id: HoldId) -> String {
     format!("hold:{}:{id}", tag(subject))
 }
 
-pub fn hold_count(subject: Subject, night: Night) -> String {
+pub fn hold_count(subject: SubjectId, night: Night) -> String {
     format!("hold-count:{}:{night}", tag(subject))
 }
 
@@ -110,7 +110,7 @@ mod tests {
             let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
             assert_eq!(tag, Some("e:7"), "{key}");
         }
-        let room = Subject::RoomType(rules::subject::RoomTypeId(7));
+        let room = SubjectId::RoomType(rules::subject::RoomTypeId(7));
         assert_eq!(hold(room, HoldId { subject: room, n: 12 }), "hold:{r:7}:hr7-12");
         assert_eq!(hold_count(room, Night(20_811)), "hold-count:{r:7}:2026-12-24");
         let v6 = address(event, &Address::V6([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1]));

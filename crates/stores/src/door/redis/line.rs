@@ -1,9 +1,9 @@
 //! The line in Redis: every call is one script, over the keys of one slot.
 
 use redis::{Script, ScriptInvocation};
-use rules::entries::{Moved, Room};
+use rules::entries::{Moved, WaitingRoom};
 use rules::ids::{EventId, Number};
-use rules::queue::{Asking, Place, Serving, Status, Told, What};
+use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
 use rules::time::Moment;
 
 use super::wire::Connected;
@@ -18,7 +18,7 @@ impl Inner {
         script: &'a Script,
         connected: &Connected,
         event: EventId,
-        room: &Room,
+        room: &WaitingRoom,
     ) -> ScriptInvocation<'a> {
         let mut call = script.prepare_invoke();
         for key in keys::line(event) {
@@ -29,7 +29,12 @@ impl Inner {
         call
     }
 
-    pub async fn ask(&self, event: EventId, room: &Room, asking: &Asking) -> Result<Heard<Told>, DoorFault> {
+    pub async fn ask(
+        &self,
+        event: EventId,
+        room: &WaitingRoom,
+        asking: &Asking,
+    ) -> Result<Heard<QueueReply>, DoorFault> {
         let mut connected = self.wires.get().await?;
         let mut call = self.of_the_line(&self.scripts.queue_ask, &connected, event, room);
         call.arg(word(asking.what)).arg(asking.user.as_str());
@@ -39,14 +44,14 @@ impl Inner {
         Ok(Heard::Said(match said[..] {
             [0] => return Ok(Heard::NotOpen),
             [1] => return Ok(Heard::NotBegun),
-            [2] => return Ok(Heard::NoLeft),
-            [3, left_ms, cap_left_ms] => Told::Inside { left_ms, cap_left_ms },
-            [4] => Told::Gone,
-            [5] => Told::NotQueued,
-            [6] => Told::NoNumber,
-            [7, number] => Told::MayEnter { number: Number(count(number)) },
-            [8, retry_after] => Told::NotReady { retry_after: count(retry_after) },
-            [9, number, rank, ahead, status, poll_after] => Told::Place(Place {
+            [2] => return Ok(Heard::NoRemaining),
+            [3, left_ms, cap_left_ms] => QueueReply::Inside { left_ms, cap_left_ms },
+            [4] => QueueReply::Gone,
+            [5] => QueueReply::NotQueued,
+            [6] => QueueReply::NoNumber,
+            [7, number] => QueueReply::MayEnter { number: Number(count(number)) },
+            [8, retry_after] => QueueReply::NotReady { retry_after: count(retry_after) },
+            [9, number, rank, ahead, status, poll_after] => QueueReply::Place(Place {
                 number: Number(count(number)),
                 rank: count(rank),
                 ahead: count(ahead),
@@ -62,14 +67,14 @@ impl Inner {
         }))
     }
 
-    pub async fn serving(&self, event: EventId, room: &Room) -> Result<Heard<Serving>, DoorFault> {
+    pub async fn serving(&self, event: EventId, room: &WaitingRoom) -> Result<Heard<Serving>, DoorFault> {
         let mut connected = self.wires.get().await?;
         let call = self.of_the_line(&self.scripts.queue_serving, &connected, event, room);
         let said: Vec<i64> = self.wires.run(&mut connected, &call).await?;
         Ok(match said[..] {
             [0] => Heard::NotOpen,
             [1] => Heard::NotBegun,
-            [2] => Heard::NoLeft,
+            [2] => Heard::NoRemaining,
             [3, serving, waiting, admitted, sold_out, inside] => Heard::Said(Serving {
                 serving: serving as u64,
                 waiting: waiting as u64,
@@ -82,7 +87,7 @@ impl Inner {
     }
 
     /// A chunk at a time; the line is open once the last one was heard.
-    pub async fn begin_line(&self, event: EventId, room: &Room, begun: &LineBegun) -> Result<(), DoorFault> {
+    pub async fn begin_line(&self, event: EventId, room: &WaitingRoom, begun: &LineBegun) -> Result<(), DoorFault> {
         let chunks: Vec<_> = begun.inside.chunks(CALL_MOST).collect();
         let calls = chunks.len().max(1);
         for at in 0..calls {
@@ -102,7 +107,7 @@ impl Inner {
     pub async fn moved(&self, event: EventId, moved: &[Moved], at: Moment) -> Result<(), DoorFault> {
         for some in moved.chunks(CALL_MOST) {
             let mut connected = self.wires.get().await?;
-            let mut call = self.of_the_line(&self.scripts.queue_moved, &connected, event, &Room::default());
+            let mut call = self.of_the_line(&self.scripts.queue_moved, &connected, event, &WaitingRoom::default());
             for one in some {
                 match one {
                     Moved::In(entry) => {

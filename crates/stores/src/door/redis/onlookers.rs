@@ -2,7 +2,7 @@
 
 use rules::holds::{Hold, HoldState, On};
 use rules::nights::Night;
-use rules::subject::Subject;
+use rules::subject::SubjectId;
 use rules::time::Moment;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::door::DoorFault;
 const KEYS_MOST: usize = 1_000;
 
 impl Inner {
-    pub(super) async fn show_holds(&self, subject: Subject, holds: &[Hold]) -> Result<(), DoorFault> {
+    pub(super) async fn show_holds(&self, subject: SubjectId, holds: &[Hold]) -> Result<(), DoorFault> {
         let mut rest = holds;
         while !rest.is_empty() {
             let mut touched = 0;
@@ -30,7 +30,7 @@ impl Inner {
         Ok(())
     }
 
-    async fn show(&self, subject: Subject, holds: &[Hold]) -> Result<(), DoorFault> {
+    async fn show(&self, subject: SubjectId, holds: &[Hold]) -> Result<(), DoorFault> {
         let mut connected = self.wires.get().await?;
         let mut script = self.scripts.holds.prepare_invoke();
         script.arg(self.offset_ms());

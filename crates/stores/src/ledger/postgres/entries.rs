@@ -1,8 +1,8 @@
 //! Entries of a batch, and what a door that forgot must know.
 
 use futures_util::future::try_join3;
-use rules::decide::{Known, Needs, Writes};
-use rules::entries::Room;
+use rules::decide::{EventKnown, EventNeeds, EventWrites};
+use rules::entries::WaitingRoom;
 use rules::ids::{EventId, Number};
 use rules::time::Moment;
 use tokio_postgres::{Error, Row, Statement};
@@ -36,7 +36,7 @@ impl Reads {
         })
     }
 
-    pub async fn known(&self, session: &Session, event: EventId, needs: &Needs<'_>) -> Result<Raw, Error> {
+    pub async fn known(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<Raw, Error> {
         let users: Vec<&str> = needs.entries.iter().map(|user| user.as_str()).collect();
         let numbers: Vec<i64> = needs.numbers.iter().map(|number| number.0 as i64).collect();
         let most = needs.lapsed_entries as i64;
@@ -49,7 +49,7 @@ impl Reads {
 }
 
 impl Raw {
-    pub fn understand(&self, known: &mut Known) -> Result<(), Trouble> {
+    pub fn understand(&self, known: &mut EventKnown) -> Result<(), Trouble> {
         for row in &self.entries {
             let entry = rows::inside(row)?;
             known.entries.insert(entry.user.clone(), entry);
@@ -78,13 +78,13 @@ impl Writer {
     }
 
     /// Sends at its first poll what there is to send, in this order.
-    pub async fn write(&self, session: &Session, event: i64, writes: &Writes) -> Result<(), Error> {
+    pub async fn write(&self, session: &Session, event: i64, writes: &EventWrites) -> Result<(), Error> {
         let (enter, renew, end) =
             (self.enter(session, event, writes), self.renew(session, event, writes), self.end(session, event, writes));
         try_join3(enter, renew, end).await.map(|_| ())
     }
 
-    async fn enter(&self, session: &Session, event: i64, writes: &Writes) -> Result<(), Error> {
+    async fn enter(&self, session: &Session, event: i64, writes: &EventWrites) -> Result<(), Error> {
         let new = &writes.entered;
         if new.is_empty() {
             return Ok(());
@@ -103,7 +103,7 @@ impl Writer {
         session.execute(&self.enter, &row).await.map(|_| ())
     }
 
-    async fn renew(&self, session: &Session, event: i64, writes: &Writes) -> Result<(), Error> {
+    async fn renew(&self, session: &Session, event: i64, writes: &EventWrites) -> Result<(), Error> {
         if writes.renewed.is_empty() {
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl Writer {
         session.execute(&self.renew, &[&event, &number, &ends]).await.map(|_| ())
     }
 
-    async fn end(&self, session: &Session, event: i64, writes: &Writes) -> Result<(), Error> {
+    async fn end(&self, session: &Session, event: i64, writes: &EventWrites) -> Result<(), Error> {
         if writes.over.is_empty() {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Writer {
 }
 
 /// The four columns of a room.
-pub fn room(room: Option<&Room>) -> (Option<i32>, [Option<i64>; 3]) {
+pub fn room(room: Option<&WaitingRoom>) -> (Option<i32>, [Option<i64>; 3]) {
     let most = room.map(|room| room.max_concurrent as i32);
     (most, [room.map(|r| r.token_ttl_ms), room.map(|r| r.token_max_age_ms), room.map(|r| r.idle_ms)])
 }

@@ -2,7 +2,7 @@
 
 use futures_util::future::{OptionFuture, try_join, try_join3, try_join4};
 use rules::command::Command;
-use rules::decide::{Known, Needs, needs};
+use rules::decide::{EventKnown, EventNeeds, needs};
 use rules::event::Event;
 use rules::ids::{EventId, User};
 use tokio_postgres::{Error, Row, Statement};
@@ -80,7 +80,7 @@ impl Reads {
     }
 
     /// Seats that came back, and gaps behind the cursor.
-    pub async fn stock(&self, session: &Session, event: EventId, needs: &Needs<'_>) -> Result<RawStock, Error> {
+    pub async fn stock(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<RawStock, Error> {
         let (wanted, most) = (needs.free_seats as i64, needs.gaps as i64);
         let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
         let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
@@ -114,18 +114,18 @@ pub struct RawStock {
 
 impl Raw {
     /// Where nobody looked for its seats, the event is in order.
-    pub fn understand(&self, event: &Event) -> Result<Known, Trouble> {
+    pub fn understand(&self, event: &Event) -> Result<EventKnown, Trouble> {
         let (free, gaps) = match &self.stock {
             Some(stock) => (rows::seats(&stock.free)?, rows::gaps(&stock.gaps, self.gaps_wanted)?),
             None => (Vec::new(), event.behind(event.counts.cursor).into_iter().collect()),
         };
-        let mut known = Known {
+        let mut known = EventKnown {
             holdings: rows::holdings(&self.holdings)?,
             answers: self.answers.iter().map(rows::answer).collect::<Result<_, _>>()?,
             free,
             rows: rows::seat_rows(&self.chosen)?,
             gaps: (self.gaps_wanted > 0).then_some(gaps),
-            ..Known::default()
+            ..EventKnown::default()
         };
         self.inside.understand(&mut known)?;
         if let Some(holds) = &self.holds {

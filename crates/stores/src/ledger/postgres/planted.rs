@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use rules::nights::Night;
-use rules::stays::NightRow;
-use rules::stays::decide::Known;
+use rules::stays::decide::RoomTypeKnown;
+use rules::stays::{NightRow, RoomType};
 use tokio_postgres::Statement;
 
 use super::Inner;
@@ -13,7 +13,7 @@ use super::known::Reads;
 use super::rooms::RoomReads;
 use super::session::Session;
 use super::trouble::Trouble;
-use crate::ledger::rooms::RoomBatch;
+use crate::ledger::Batch;
 
 type Nights = HashMap<Night, NightRow>;
 
@@ -51,14 +51,14 @@ pub fn reads_back_without_lock(_: &Inner) -> bool {
 }
 
 #[cfg(not(feature = "planted"))]
-pub async fn nights_before_lock(_: &Inner, _: &RoomBatch) -> Result<Option<Nights>, Trouble> {
+pub async fn nights_before_lock(_: &Inner, _: &Batch<RoomType>) -> Result<Option<Nights>, Trouble> {
     Ok(None)
 }
 
 /// What the rules are shown.
-pub fn seen(known: Known, early: Option<&Nights>) -> Known {
+pub fn seen(known: RoomTypeKnown, early: Option<&Nights>) -> RoomTypeKnown {
     match early {
-        Some(early) => Known { nights: early.clone(), ..known },
+        Some(early) => RoomTypeKnown { nights: early.clone(), ..known },
         None => known,
     }
 }
@@ -77,7 +77,7 @@ pub use self::on_purpose::{lock, reads_back_without_lock, write_later};
 
 #[cfg(feature = "planted")]
 mod on_purpose {
-    use rules::decide::Writes;
+    use rules::decide::EventWrites;
     use rules::event::Event;
     use rules::time::Moment;
 
@@ -98,14 +98,14 @@ mod on_purpose {
                room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, hold_ttl
         FROM event WHERE id = $1 FOR NO KEY UPDATE";
 
-    pub async fn nights_before_lock(ledger: &Inner, batch: &RoomBatch) -> Result<Option<Nights>, Trouble> {
+    pub async fn nights_before_lock(ledger: &Inner, batch: &Batch<RoomType>) -> Result<Option<Nights>, Trouble> {
         if ledger.planted != Bug::NightsBeforeLock {
             return Ok(None);
         }
         let session = ledger.sessions.get().await?;
         let reads = RoomReads::prepare(&session).await?;
-        let raw = reads.known(&session, &[(batch.room_type, &batch.commands)]).await?;
-        Ok(raw.understand()?.remove(&batch.room_type).map(|known| known.nights).or_else(|| Some(Nights::new())))
+        let raw = reads.known(&session, &[(batch.subject, &batch.commands)]).await?;
+        Ok(raw.understand()?.remove(&batch.subject).map(|known| known.nights).or_else(|| Some(Nights::new())))
     }
 
     pub async fn room_now(ledger: &Inner, session: &Session, reads: &RoomReads) -> Result<Statement, Trouble> {
@@ -128,7 +128,7 @@ mod on_purpose {
         mut session: Session,
         writer: Writer,
         events: (Event, Event),
-        writes: Writes,
+        writes: EventWrites,
         now: Moment,
         id: String,
     ) {

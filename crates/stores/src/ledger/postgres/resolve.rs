@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use futures_util::future::try_join4;
-use rules::subject::Subject;
+use rules::subject::SubjectId;
 
 use super::session::within;
 use super::trouble::Trouble;
 use super::{Inner, planted, queries};
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 /// A batch whose end is not known.
 pub struct Unknown<T> {
@@ -24,22 +24,22 @@ pub struct Unknown<T> {
 const UNTIL: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(50);
 
-pub async fn resolve<T>(ledger: &Inner, subject: Subject, unknown: Unknown<T>) -> Result<T, Fault> {
+pub async fn resolve<T>(ledger: &Inner, subject: SubjectId, unknown: Unknown<T>) -> Result<T, LedgerFault> {
     match tokio::time::timeout(UNTIL, looked_up(ledger, subject, unknown.first, &unknown.id)).await {
         Ok(true) => {
             tracing::info!(%subject, n = unknown.first, "the batch had been committed");
             Ok(unknown.committed)
         }
-        Ok(false) => Err(Fault::Passing("the connection broke before the commit".into())),
+        Ok(false) => Err(LedgerFault::Passing("the connection broke before the commit".into())),
         Err(_) => {
             tracing::error!(%subject, n = unknown.first, "whether a batch was committed is not known");
-            Err(Fault::Unreachable("the connection broke at the commit".into()))
+            Err(LedgerFault::Unreachable("the connection broke at the commit".into()))
         }
     }
 }
 
 /// Asks until there is an answer.
-async fn looked_up(ledger: &Inner, subject: Subject, first: u64, id: &str) -> bool {
+async fn looked_up(ledger: &Inner, subject: SubjectId, first: u64, id: &str) -> bool {
     loop {
         match happened(ledger, subject, first, id).await {
             Ok(happened) => return happened,
@@ -49,13 +49,13 @@ async fn looked_up(ledger: &Inner, subject: Subject, first: u64, id: &str) -> bo
     }
 }
 
-async fn happened(ledger: &Inner, subject: Subject, first: u64, id: &str) -> Result<bool, Trouble> {
+async fn happened(ledger: &Inner, subject: SubjectId, first: u64, id: &str) -> Result<bool, Trouble> {
     let mut session = ledger.sessions.get().await?;
     let bare = planted::reads_back_without_lock(ledger);
     let (lock, row) = match subject {
-        Subject::Event(event) if bare => (queries::EVENT, event.0),
-        Subject::Event(event) => (queries::LOCK_EVENT, event.0),
-        Subject::RoomType(room_type) => (queries::LOCK_ROOM_TYPE, room_type.0),
+        SubjectId::Event(event) if bare => (queries::EVENT, event.0),
+        SubjectId::Event(event) => (queries::LOCK_EVENT, event.0),
+        SubjectId::RoomType(room_type) => (queries::LOCK_ROOM_TYPE, room_type.0),
     };
     let lock = session.prepared(lock).await?;
     let committed = session.prepared(queries::BATCH_COMMITTED).await?;

@@ -13,8 +13,8 @@ use rules::history::Happened;
 use rules::holds::{Hold, HoldState};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
-use rules::stays::{Entry, NewRoomType, NightRow, RoomType, Stay};
-use rules::subject::{HoldId, RoomTypeId, StayId, Subject};
+use rules::stays::{NewRoomType, NightRow, RoomRecord, RoomType, Stay};
+use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -23,8 +23,9 @@ use super::rows::unknown;
 use super::session::{Session, within};
 use super::trouble::Trouble;
 use super::{Inner, PostgresLedger, all, first, prepare, queries};
-use crate::ledger::rooms::{At, Availability, RoomBatch, Rooms, RoomsCommitted, read_numbers, read_stock};
-use crate::ledger::{Answered, Fault};
+use crate::ledger::holds::{At, Holds, read_numbers, read_stock};
+use crate::ledger::rooms::{Availability, Rooms};
+use crate::ledger::{Answered, Batch, Commit, Committed, LedgerFault};
 
 /// Columns from `at` on; the newest moment that the row knows comes last.
 fn room_type(row: &Row, at: usize) -> Result<(RoomType, Moment), Trouble> {
@@ -50,7 +51,7 @@ pub fn hold(row: &Row) -> Result<Hold, Trouble> {
     let (stock, state): (&str, &str) = (row.try_get(4)?, row.try_get(8)?);
     let reserved: Option<&str> = row.try_get(10)?;
     Ok(Hold {
-        id: HoldId { subject: Subject::of_row(row.try_get(0)?), n: row.try_get::<_, i64>(1)? as u64 },
+        id: HoldId { subject: SubjectId::of_row(row.try_get(0)?), n: row.try_get::<_, i64>(1)? as u64 },
         owner: User::stored(row.try_get(2)?),
         key: row.try_get::<_, &str>(3)?.into(),
         on: read_stock(stock).ok_or_else(|| unknown(stock))?,
@@ -76,10 +77,10 @@ fn stay(row: &Row) -> Result<Stay, Trouble> {
     })
 }
 
-fn entry(row: &Row) -> Result<Entry, Trouble> {
+fn entry(row: &Row) -> Result<RoomRecord, Trouble> {
     let what: &str = row.try_get(1)?;
     let dates: (Option<i32>, Option<i32>) = (row.try_get(6)?, row.try_get(7)?);
-    Ok(Entry {
+    Ok(RoomRecord {
         n: row.try_get::<_, i64>(0)? as u64,
         what: Happened::named(what).ok_or_else(|| unknown(what))?,
         owner: row.try_get::<_, Option<&str>>(2)?.map(User::stored),
@@ -128,46 +129,28 @@ async fn insert(session: &Session, new: &NewRoomType) -> Result<i64, Trouble> {
         [&&*new.name, &new.description.as_deref(), &new.price.as_deref(), &&*new.time_zone, &(new.total as i32)];
     let made = session.query_one(&session.prepared(queries::CREATE_ROOM_TYPE).await?, &row).await?;
     let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);
-    let created =
-        Entry { n: 1, what: Happened::Created, hold: None, dates: None, owner: None, by_admin: true, at: Moment(at) };
+    let created = RoomRecord {
+        n: 1,
+        what: Happened::Created,
+        hold: None,
+        dates: None,
+        owner: None,
+        by_admin: true,
+        at: Moment(at),
+    };
     let append = session.prepared(queries::APPEND_ROOM_HISTORY).await?;
-    let subject = Subject::RoomType(RoomTypeId(id)).row();
+    let subject = SubjectId::RoomType(RoomTypeId(id)).row();
     writes::append(session, &append, vec![(subject, &created)], None).await?;
     Ok(id)
 }
 
-impl Rooms for PostgresLedger {
-    fn commit_rooms(&self, batch: RoomBatch) -> Answered<RoomsCommitted> {
+impl Commit<RoomType> for PostgresLedger {
+    fn commit(&self, batch: Batch<RoomType>) -> Answered<Committed<RoomType>> {
         self.run(|inner| gather::commit(inner, batch))
     }
+}
 
-    fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
-        self.run(move |inner| async move {
-            inner.create_room_type(&new).await.map_err(Trouble::fault)?.ok_or(Fault::NoSuchEvent)
-        })
-    }
-
-    fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>> {
-        let row: Vec<Box<dyn ToSql + Sync + Send>> =
-            vec![Box::new(after.map_or(i64::MIN, |id| id.0)), Box::new(limit as i64)];
-        self.read(queries::ROOM_TYPES, row, |_, rows| all(&rows, |row| Ok(room_type(row, 0)?.0)))
-    }
-
-    fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>> {
-        self.read(queries::ROOM_TYPE, vec![Box::new(id.0)], |inner, rows| {
-            first(&rows, |row| {
-                inner.clock.saw(Moment(row.try_get(9)?));
-                Ok(room_type(row, 0)?.0)
-            })
-        })
-    }
-
-    fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>> {
-        let row: Vec<Box<dyn ToSql + Sync + Send>> =
-            vec![Box::new(id.0), Box::new(dates.check_in.0), Box::new(dates.check_out.0)];
-        self.read(queries::AVAILABILITY, row, move |inner, rows| available(inner, &rows, dates))
-    }
-
+impl Holds for PostgresLedger {
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
         self.read(queries::HELD_SEATS, vec![Box::new(event.0)], |_, rows| {
             let now = first(&rows, |row| Ok(Moment(row.try_get(2)?)))?.unwrap_or_default();
@@ -210,6 +193,35 @@ impl Rooms for PostgresLedger {
             Ok(At { found, now })
         })
     }
+}
+
+impl Rooms for PostgresLedger {
+    fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
+        self.run(move |inner| async move {
+            inner.create_room_type(&new).await.map_err(Trouble::fault)?.ok_or(LedgerFault::NoSuchSubject)
+        })
+    }
+
+    fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>> {
+        let row: Vec<Box<dyn ToSql + Sync + Send>> =
+            vec![Box::new(after.map_or(i64::MIN, |id| id.0)), Box::new(limit as i64)];
+        self.read(queries::ROOM_TYPES, row, |_, rows| all(&rows, |row| Ok(room_type(row, 0)?.0)))
+    }
+
+    fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>> {
+        self.read(queries::ROOM_TYPE, vec![Box::new(id.0)], |inner, rows| {
+            first(&rows, |row| {
+                inner.clock.saw(Moment(row.try_get(9)?));
+                Ok(room_type(row, 0)?.0)
+            })
+        })
+    }
+
+    fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>> {
+        let row: Vec<Box<dyn ToSql + Sync + Send>> =
+            vec![Box::new(id.0), Box::new(dates.check_in.0), Box::new(dates.check_out.0)];
+        self.read(queries::AVAILABILITY, row, move |inner, rows| available(inner, &rows, dates))
+    }
 
     fn stay(&self, id: StayId) -> Answered<Option<Stay>> {
         let row: Vec<Box<dyn ToSql + Sync + Send>> = vec![Box::new(vec![id.room_type.0]), Box::new(vec![id.n as i64])];
@@ -223,8 +235,8 @@ impl Rooms for PostgresLedger {
         self.read(queries::STAYS_OF, row, |_, rows| all(&rows, stay))
     }
 
-    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Entry>> {
-        let subject = Subject::RoomType(id).row();
+    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {
+        let subject = SubjectId::RoomType(id).row();
         let row: Vec<Box<dyn ToSql + Sync + Send>> =
             vec![Box::new(subject), Box::new(after as i64), Box::new(limit as i64)];
         self.read(queries::ROOM_HISTORY, row, |_, rows| all(&rows, entry))

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::decide::{Holding, KeptAnswer};
-use rules::entries::{Entry as Inside, EntryToken, Room};
+use rules::entries::{Entry as Inside, EntryToken, WaitingRoom};
 use rules::event::{Counts, Event, State};
-use rules::history::{Entry, Happened};
+use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
 use rules::stock::{self, Gap};
@@ -57,15 +57,15 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             inside: row.try_get::<_, i32>(12)? as u32,
             lapsed: 0,
         },
-        room: room(row)?,
+        waiting_room: room(row)?,
         oldest_key: row.try_get::<_, i32>(17)? as u32,
     };
     Ok((event, Moment(row.try_get("changed_at")?)))
 }
 
-fn room(row: &Row) -> Result<Option<Room>, Trouble> {
+fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
     let Some(most) = row.try_get::<_, Option<i32>>(13)? else { return Ok(None) };
-    Ok(Some(Room {
+    Ok(Some(WaitingRoom {
         max_concurrent: most as u32,
         token_ttl_ms: row.try_get(14)?,
         token_max_age_ms: row.try_get(15)?,
@@ -167,9 +167,9 @@ pub fn reservation(row: &Row) -> Result<Reservation, Trouble> {
     Ok(Reservation { event: EventId(row.try_get(9)?), sale: sale(row)? })
 }
 
-pub fn entry(row: &Row) -> Result<Entry, Trouble> {
+pub fn entry(row: &Row) -> Result<EventRecord, Trouble> {
     let what: &str = row.try_get(1)?;
-    Ok(Entry {
+    Ok(EventRecord {
         n: row.try_get::<_, i64>(0)? as u64,
         what: Happened::named(what).ok_or_else(|| unknown(what))?,
         seat: row.try_get::<_, Option<i32>>(2)?.map(|s| Seat(s as u32)),

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join;
-use rules::decide::{Confirmed, HeldSeat, Needs, Writes};
+use rules::decide::{Confirmed, EventNeeds, EventWrites, HeldSeat};
+use rules::event::Event;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::EventId;
 use rules::stays::decide::LAPSED_MOST;
@@ -33,12 +34,16 @@ impl HoldReads {
     }
 
     /// Where something is on hold, as far as is known, or a hold is asked for.
-    pub async fn where_wanted(session: &Session, batch: &Batch, held: bool) -> Result<Option<HoldReads>, Trouble> {
+    pub async fn where_wanted(
+        session: &Session,
+        batch: &Batch<Event>,
+        held: bool,
+    ) -> Result<Option<HoldReads>, Trouble> {
         let wanted = held || batch.commands.iter().any(|command| command.action.about_a_hold());
         if wanted { HoldReads::prepare(session).await.map(Some) } else { Ok(None) }
     }
 
-    pub async fn read(&self, session: &Session, event: EventId, needs: &Needs<'_>) -> Result<RawHolds, Error> {
+    pub async fn read(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<RawHolds, Error> {
         let numbers: Vec<i64> = needs.holds.iter().map(|n| *n as i64).collect();
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
@@ -77,7 +82,7 @@ pub struct HoldWrites {
 }
 
 impl HoldWrites {
-    pub async fn where_needed(session: &Session, writes: &Writes) -> Result<Option<HoldWrites>, Trouble> {
+    pub async fn where_needed(session: &Session, writes: &EventWrites) -> Result<Option<HoldWrites>, Trouble> {
         let needed = !writes.holds_changed.is_empty() || !writes.holds_begun.is_empty();
         if needed { HoldWrites::prepare(session).await.map(Some) } else { Ok(None) }
     }
@@ -94,7 +99,7 @@ impl HoldWrites {
     }
 
     /// After what was freed and sold.
-    pub fn send<'a>(&'a self, session: &'a Session, id: i64, writes: &'a Writes, sent: &mut Vec<Sent<'a>>) {
+    pub fn send<'a>(&'a self, session: &'a Session, id: i64, writes: &'a EventWrites, sent: &mut Vec<Sent<'a>>) {
         if !writes.holds_changed.is_empty() {
             sent.push(Box::pin(change_holds(session, &self.change_holds, writes.holds_changed.iter().collect())));
         }

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
@@ -29,12 +29,12 @@ impl Trouble {
         severity == Some(Severity::Error)
     }
 
-    pub fn fault(self) -> Fault {
+    pub fn fault(self) -> LedgerFault {
         match self {
-            Trouble::Locked => Fault::Locked,
-            Trouble::Passing(why) | Trouble::Lost(why) => Fault::Passing(why),
-            Trouble::Unreachable(why) => Fault::Unreachable(why),
-            Trouble::Lasting(why) | Trouble::Broken(why) => Fault::Broken(why),
+            Trouble::Locked => LedgerFault::Locked,
+            Trouble::Passing(why) | Trouble::Lost(why) => LedgerFault::Passing(why),
+            Trouble::Unreachable(why) => LedgerFault::Unreachable(why),
+            Trouble::Lasting(why) | Trouble::Broken(why) => LedgerFault::Broken(why),
         }
     }
 }
@@ -91,11 +91,11 @@ mod tests {
     #[test]
     fn every_trouble_has_a_fault_and_only_lasting_ones_are_ours() {
         let why = || "why".to_owned();
-        assert_eq!(Trouble::Locked.fault(), Fault::Locked);
-        assert_eq!(Trouble::Passing(why()).fault(), Fault::Passing(why()));
-        assert_eq!(Trouble::Lost(why()).fault(), Fault::Passing(why()));
-        assert_eq!(Trouble::Unreachable(why()).fault(), Fault::Unreachable(why()));
-        assert_eq!(Trouble::Lasting(why()).fault(), Fault::Broken(why()));
-        assert_eq!(Trouble::Broken(why()).fault(), Fault::Broken(why()));
+        assert_eq!(Trouble::Locked.fault(), LedgerFault::Locked);
+        assert_eq!(Trouble::Passing(why()).fault(), LedgerFault::Passing(why()));
+        assert_eq!(Trouble::Lost(why()).fault(), LedgerFault::Passing(why()));
+        assert_eq!(Trouble::Unreachable(why()).fault(), LedgerFault::Unreachable(why()));
+        assert_eq!(Trouble::Lasting(why()).fault(), LedgerFault::Broken(why()));
+        assert_eq!(Trouble::Broken(why()).fault(), LedgerFault::Broken(why()));
     }
 }

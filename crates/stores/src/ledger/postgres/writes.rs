@@ -4,9 +4,9 @@
 use std::pin::Pin;
 
 use futures_util::future::try_join_all;
-use rules::decide::{NewAnswer, Writes};
+use rules::decide::{EventWrites, NewAnswer};
 use rules::event::Event;
-use rules::history::Entry;
+use rules::history::EventRecord;
 use rules::ids::User;
 use rules::seats::Sale;
 use rules::time::Moment;
@@ -34,7 +34,7 @@ pub struct Writer {
 pub struct Page<'a> {
     pub before: &'a Event,
     pub after: &'a Event,
-    pub writes: &'a Writes,
+    pub writes: &'a EventWrites,
     /// Where holds are written too.
     pub holds: Option<&'a HoldWrites>,
     pub now: Moment,
@@ -110,7 +110,7 @@ impl Writer {
     }
 
     /// `entries` are what the history says of these sales, one each, in their order.
-    async fn sell(&self, session: &Session, page: &Page<'_>, entries: Vec<&Entry>) -> Result<(), Error> {
+    async fn sell(&self, session: &Session, page: &Page<'_>, entries: Vec<&EventRecord>) -> Result<(), Error> {
         let id = page.before.id.0;
         let columns = Columns::of(&page.writes.sold);
         let by_admin: Vec<bool> = entries.iter().map(|e| e.by_admin).collect();
@@ -120,7 +120,7 @@ impl Writer {
         execute(session, &self.sell, &row).await
     }
 
-    async fn append(&self, session: &Session, page: &Page<'_>, history: Vec<&Entry>) -> Result<(), Error> {
+    async fn append(&self, session: &Session, page: &Page<'_>, history: Vec<&EventRecord>) -> Result<(), Error> {
         let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
         let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
         let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
@@ -136,7 +136,7 @@ impl Writer {
     }
 
     async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
-        let (most, [ttl, age, idle]) = entries::room(after.room.as_ref());
+        let (most, [ttl, age, idle]) = entries::room(after.waiting_room.as_ref());
         let row: [&(dyn ToSql + Sync); 11] = [
             &after.id.0,
             &&*after.name,
@@ -184,7 +184,7 @@ pub async fn keep(session: &Session, statement: &Statement, new: Vec<(i64, &NewA
 
 /// The history of a batch: what it says of seats that are sold for the first time, which their own statement
 /// writes, and everything else. Both lists are in the order of their numbers.
-fn by_sale(writes: &Writes) -> (Vec<&Entry>, Vec<&Entry>) {
+fn by_sale(writes: &EventWrites) -> (Vec<&EventRecord>, Vec<&EventRecord>) {
     let mut sold = writes.sold.iter().peekable();
     writes.history.iter().partition(|entry| sold.next_if(|sale| sale.n == entry.n).is_some())
 }

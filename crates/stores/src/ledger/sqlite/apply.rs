@@ -1,132 +1,139 @@
-//! One batch inside an open transaction: read, decide with the rules, write.
+//! Events in SQLite: what a batch of one reads and writes.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use rules::decide::{self, Answer, Decision, KeptAnswer, Known, NewAnswer};
+use rules::command::Command;
+use rules::decide::{self, EventKnown, EventWrites, KeptAnswer, NewAnswer};
 use rules::event::{Event, NewEvent, State};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
-use rules::outcome::{Outcome, Refusal};
 use rules::seats::{Hall, Sale};
 use rules::stock::Gap;
 use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
+use super::engine::{Stored, exactly_one};
 use super::many::{self, Parameters};
 use super::rows::{self, Halls};
-use super::{entries, queries, seat_holds, trouble};
-use crate::ledger::{Batch, Committed, Holds};
+use super::{entries, queries, seat_holds};
 
-/// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
-/// every command runs alone, so that only the guilty one fails.
-pub fn batch(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
-    match within_savepoint(conn, || together(conn, halls, batch, now)) {
-        Err(error) if trouble::lasting(&error) => {
-            tracing::warn!(event = %batch.event, %error, "a batch was refused; its requests run one by one");
-            one_by_one(conn, halls, batch, now)
-        }
-        other => other,
+impl Stored for Event {
+    fn find(conn: &Connection, halls: &Halls, id: EventId) -> Result<Option<Event>> {
+        rows::event(conn, halls, id)
     }
-}
 
-fn one_by_one(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
-    let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
-    let mut moved = Vec::new();
-    let mut holds = Holds::default();
-    for i in decide::order(&batch.commands) {
-        let alone =
-            Batch { event: batch.event, commands: Arc::new(vec![batch.commands[i].clone()]), terms: batch.terms };
-        match within_savepoint(conn, || together(conn, halls, &alone, now)) {
-            Ok(Some(committed)) => {
-                answers[i] = committed.answers.into_iter().next().unwrap_or(answers[i].clone());
-                moved.extend(committed.moved);
-                holds.first_end = committed.holds.first_end;
-                holds.changed.extend(committed.holds.changed);
-            }
-            Ok(None) => return Ok(None),
-            Err(error) if trouble::lasting(&error) => {
-                tracing::error!(event = %batch.event, %error, "a request was refused by the database");
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(rows::event(conn, halls, batch.event)?.map(|event| Committed { answers, event, moved, holds }))
-}
-
-/// All of `work` or none of it.
-pub fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    conn.prepare_cached("SAVEPOINT step")?.execute([])?;
-    let result = work();
-    // Some errors end the whole transaction; then there is no savepoint to go back to.
-    if result.is_err() && !conn.is_autocommit() {
-        conn.prepare_cached("ROLLBACK TO step")?.execute([])?;
-    }
-    if !conn.is_autocommit() {
-        conn.prepare_cached("RELEASE step")?.execute([])?;
-    }
-    result
-}
-
-/// Runs a batch as it is. A panic in a rule is an error like any other: the writer lives on.
-pub fn together(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
-    catch_unwind(AssertUnwindSafe(|| read_decide_write(conn, halls, batch, now)))
-        .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())))
-}
-
-fn read_decide_write(conn: &Connection, halls: &Halls, batch: &Batch, now: Moment) -> Result<Option<Committed>> {
-    let Some(event) = rows::event(conn, halls, batch.event)? else { return Ok(None) };
-    let known = read(conn, &event, batch, now)?;
-    let Decision { answers, writes, after, moved, first_end } =
-        decide::decide(&event, known, &batch.commands, &batch.terms, now);
-    if !writes.is_empty() {
-        write(conn, &event, &after, &writes, now)?;
-    }
-    let changed = writes.holds_changed.into_iter().chain(writes.holds_begun).collect();
-    Ok(Some(Committed { answers, event: after, moved, holds: Holds { first_end, changed } }))
-}
-
-fn read(conn: &Connection, found: &Event, batch: &Batch, now: Moment) -> Result<Known> {
-    let needs = decide::needs(&batch.commands);
-    let event = batch.event.0;
-    let (holds, first_end) = seat_holds::known(conn, found, &needs, now)?;
-    let mut known = Known { holds, first_end, holdings: HashMap::with_capacity(needs.users.len()), ..Known::default() };
-    entries::read(conn, batch.event, &needs, &mut known, now)?;
-    let owner = |row: &mut Parameters<'_, '_>, user: &&User| row.give(user.as_str());
-    many::HOLDINGS.find(conn, &needs.users, event, owner, |row| {
-        let user = User::stored(row.get_ref(4)?.as_str()?);
-        known.holdings.entry(user).or_default().push(rows::holding(row)?);
-        Ok(())
-    })?;
-    if !needs.keys.is_empty() {
-        let mut answer = conn.prepare_cached(queries::ANSWER)?;
-        for (user, key) in needs.keys {
-            let found = answer.query_row(params![event, user.as_str(), key], kept_answer).optional()?;
-            if let Some(found) = found {
-                known.answers.insert((user.clone(), key.into()), found);
+    fn read(&self, conn: &Connection, commands: &[Command], now: Moment) -> Result<EventKnown> {
+        let needs = decide::needs(commands);
+        let event = self.id.0;
+        let (holds, first_end) = seat_holds::known(conn, self, &needs, now)?;
+        let mut known = EventKnown {
+            holds,
+            first_end,
+            holdings: HashMap::with_capacity(needs.users.len()),
+            ..EventKnown::default()
+        };
+        entries::read(conn, self.id, &needs, &mut known, now)?;
+        let owner = |row: &mut Parameters<'_, '_>, user: &&User| row.give(user.as_str());
+        many::HOLDINGS.find(conn, &needs.users, event, owner, |row| {
+            let user = User::stored(row.get_ref(4)?.as_str()?);
+            known.holdings.entry(user).or_default().push(rows::holding(row)?);
+            Ok(())
+        })?;
+        if !needs.keys.is_empty() {
+            let mut answer = conn.prepare_cached(queries::ANSWER)?;
+            for (user, key) in needs.keys {
+                let found = answer.query_row(params![event, user.as_str(), key], kept_answer).optional()?;
+                if let Some(found) = found {
+                    known.answers.insert((user.clone(), key.into()), found);
+                }
             }
         }
-    }
-    for n in needs.sales {
-        if let Some(sale) = conn.prepare_cached(queries::SALE)?.query_row((event, n as i64), rows::sale).optional()? {
-            known.sales.insert(n, sale);
+        for n in needs.sales {
+            if let Some(sale) =
+                conn.prepare_cached(queries::SALE)?.query_row((event, n as i64), rows::sale).optional()?
+            {
+                known.sales.insert(n, sale);
+            }
         }
+        for seat in needs.seats {
+            let row =
+                conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
+            known.rows.extend(row.map(|row| (seat, row)));
+        }
+        if needs.gaps > 0 {
+            known.gaps = Some(gaps(conn, self, needs.gaps)?);
+        }
+        if needs.free_seats > 0 && self.counts.came_back > 0 {
+            let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
+            known.free =
+                free.query_map((event, needs.free_seats as i64), |row| row.get(0).map(Seat))?.collect::<Result<_>>()?;
+        }
+        Ok(known)
     }
-    for seat in needs.seats {
-        let row = conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
-        known.rows.extend(row.map(|row| (seat, row)));
+
+    fn write(&self, conn: &Connection, after: &Event, writes: &EventWrites, now: Moment) -> Result<()> {
+        let id = self.id;
+        for freed in &writes.freed {
+            let mut statement = conn.prepare_cached(queries::FREE_SEAT)?;
+            exactly_one(statement.execute(params![id.0, freed.seat.0, freed.n as i64, now.0])?)?;
+        }
+        let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
+        for sale in &writes.resold {
+            give_sale(&mut Parameters::of(&mut resell), id, sale)?;
+            exactly_one(resell.raw_execute()?)?;
+        }
+        let hall_seats = self.seat_count();
+        many::SELL_SEATS.insert(conn, &writes.sold, |row, sale| {
+            give_sale(row, id, sale)?;
+            row.give(hall_seats)
+        })?;
+        seat_holds::write(conn, id, hall_seats, writes)?;
+        entries::write(conn, id, writes)?;
+        many::APPEND_HISTORY.insert(conn, &writes.history, |row, entry| {
+            row.give(id.0)?;
+            row.give(entry.n as i64)?;
+            row.give(entry.what.as_str())?;
+            row.give(entry.seat.map(|s| s.0))?;
+            row.give(entry.owner.as_ref().map(User::as_str))?;
+            row.give(entry.by_admin)?;
+            row.give(entry.number.map(|n| n.0 as i64))?;
+            row.give(entry.at.0)?;
+            row.give(entry.hold.map(|n| n as i64))
+        })?;
+        keep_answers(conn, id.0, &writes.answers)?;
+        if self.hold_ttl_ms != after.hold_ttl_ms {
+            conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
+        }
+        if writes.event_changed {
+            let [most, ttl, age, idle] = entries::room(after.waiting_room.as_ref());
+            conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
+                id.0,
+                &*after.name,
+                after.max_per_user,
+                after.opens_at.map(|m| m.0),
+                after.state.as_str(),
+                after.deleted,
+                most,
+                ttl,
+                age,
+                idle,
+            ])?;
+        }
+        let counts = after.counts;
+        let mut statement = conn.prepare_cached(queries::MOVE_COUNTS)?;
+        exactly_one(statement.execute(params![
+            id.0,
+            self.counts.n as i64,
+            counts.n as i64,
+            counts.cursor,
+            counts.sold,
+            counts.held,
+            counts.came_back,
+            counts.inside,
+            now.0
+        ])?)
     }
-    if needs.gaps > 0 {
-        known.gaps = Some(gaps(conn, found, needs.gaps)?);
-    }
-    if needs.free_seats > 0 && found.counts.came_back > 0 {
-        let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
-        known.free =
-            free.query_map((event, needs.free_seats as i64), |row| row.get(0).map(Seat))?.collect::<Result<_>>()?;
-    }
-    Ok(known)
 }
 
 /// The lowest gaps behind the cursor. Where nobody chose a seat there is one, and nothing to read.
@@ -160,69 +167,6 @@ pub fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
     })
 }
 
-fn write(conn: &Connection, before: &Event, after: &Event, writes: &decide::Writes, now: Moment) -> Result<()> {
-    let id = before.id;
-    for freed in &writes.freed {
-        let mut statement = conn.prepare_cached(queries::FREE_SEAT)?;
-        exactly_one(statement.execute(params![id.0, freed.seat.0, freed.n as i64, now.0])?)?;
-    }
-    let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
-    for sale in &writes.resold {
-        give_sale(&mut Parameters::of(&mut resell), id, sale)?;
-        exactly_one(resell.raw_execute()?)?;
-    }
-    let hall_seats = before.seat_count();
-    many::SELL_SEATS.insert(conn, &writes.sold, |row, sale| {
-        give_sale(row, id, sale)?;
-        row.give(hall_seats)
-    })?;
-    seat_holds::write(conn, id, hall_seats, writes)?;
-    entries::write(conn, id, writes)?;
-    many::APPEND_HISTORY.insert(conn, &writes.history, |row, entry| {
-        row.give(id.0)?;
-        row.give(entry.n as i64)?;
-        row.give(entry.what.as_str())?;
-        row.give(entry.seat.map(|s| s.0))?;
-        row.give(entry.owner.as_ref().map(User::as_str))?;
-        row.give(entry.by_admin)?;
-        row.give(entry.number.map(|n| n.0 as i64))?;
-        row.give(entry.at.0)?;
-        row.give(entry.hold.map(|n| n as i64))
-    })?;
-    keep_answers(conn, id.0, &writes.answers)?;
-    if before.hold_ttl_ms != after.hold_ttl_ms {
-        conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
-    }
-    if writes.event_changed {
-        let [most, ttl, age, idle] = entries::room(after.room.as_ref());
-        conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
-            id.0,
-            &*after.name,
-            after.max_per_user,
-            after.opens_at.map(|m| m.0),
-            after.state.as_str(),
-            after.deleted,
-            most,
-            ttl,
-            age,
-            idle,
-        ])?;
-    }
-    let counts = after.counts;
-    let mut statement = conn.prepare_cached(queries::MOVE_COUNTS)?;
-    exactly_one(statement.execute(params![
-        id.0,
-        before.counts.n as i64,
-        counts.n as i64,
-        counts.cursor,
-        counts.sold,
-        counts.held,
-        counts.came_back,
-        counts.inside,
-        now.0
-    ])?)
-}
-
 pub fn keep_answers(conn: &Connection, subject: i64, answers: &[NewAnswer]) -> Result<()> {
     for new in answers {
         let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
@@ -253,11 +197,6 @@ fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<(
     row.give(sale.phone.as_deref())
 }
 
-/// A guarded write that hit anything but its one row means that the rules and the rows disagree.
-pub fn exactly_one(changed: usize) -> Result<()> {
-    if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
-}
-
 /// Makes an event with its history row number 1. None: the id is taken.
 pub fn create_event(
     conn: &Connection,
@@ -273,7 +212,7 @@ pub fn create_event(
     }
     let waits = new.opens_at.is_some_and(|opens| opens > now);
     let state = if waits { State::Scheduled } else { State::Open };
-    let [most, ttl, age, idle] = entries::room(new.room.as_ref());
+    let [most, ttl, age, idle] = entries::room(new.waiting_room.as_ref());
     let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
         params![
             id.map(|id| id.0),

@@ -1,16 +1,22 @@
 //! Entries of a batch, and what a door that forgot must know.
 
-use rules::decide::{Known, Needs, Writes};
-use rules::entries::Room;
+use rules::decide::{EventKnown, EventNeeds, EventWrites};
+use rules::entries::WaitingRoom;
 use rules::ids::EventId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::apply::exactly_one;
+use super::engine::exactly_one;
 use super::{queries, rows};
 use crate::ledger::{LineBegun, TicketKey};
 
-pub fn read(conn: &Connection, event: EventId, needs: &Needs<'_>, known: &mut Known, now: Moment) -> Result<()> {
+pub fn read(
+    conn: &Connection,
+    event: EventId,
+    needs: &EventNeeds<'_>,
+    known: &mut EventKnown,
+    now: Moment,
+) -> Result<()> {
     for user in &needs.entries {
         let mut statement = conn.prepare_cached(queries::ENTRY_OF)?;
         if let Some(entry) = statement.query_row(params![event.0, user.as_str()], rows::inside).optional()? {
@@ -31,7 +37,7 @@ pub fn read(conn: &Connection, event: EventId, needs: &Needs<'_>, known: &mut Kn
     Ok(())
 }
 
-pub fn write(conn: &Connection, event: EventId, writes: &Writes) -> Result<()> {
+pub fn write(conn: &Connection, event: EventId, writes: &EventWrites) -> Result<()> {
     for new in &writes.entered {
         let entry = &new.entry;
         conn.prepare_cached(queries::ENTER)?.execute(params![
@@ -59,8 +65,8 @@ pub fn write(conn: &Connection, event: EventId, writes: &Writes) -> Result<()> {
 }
 
 /// The four columns of a room.
-pub fn room(room: Option<&Room>) -> [Option<i64>; 4] {
-    let column = |value: fn(&Room) -> i64| room.map(value);
+pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 4] {
+    let column = |value: fn(&WaitingRoom) -> i64| room.map(value);
     [
         column(|r| r.max_concurrent.into()),
         column(|r| r.token_ttl_ms),

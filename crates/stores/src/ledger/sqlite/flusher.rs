@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver;
 use tokio::sync::watch;
 
 use super::writer::{Finished, Job};
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 /// A transaction that is written, and whom to tell when it is durable.
 pub struct Written {
@@ -51,8 +51,8 @@ impl Fatal {
         }
     }
 
-    pub fn fault() -> Fault {
-        Fault::Unreachable("a flush failed".into())
+    pub fn fault() -> LedgerFault {
+        LedgerFault::Unreachable("a flush failed".into())
     }
 }
 

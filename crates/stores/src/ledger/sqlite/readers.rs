@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::flusher::Durable;
 use super::trouble;
-use crate::ledger::{Answered, Fault};
+use crate::ledger::{Answered, LedgerFault};
 
 const READERS_MOST: usize = 4;
 
@@ -30,7 +30,7 @@ impl Readers {
         let mut durable = self.durable.clone();
         Box::pin(async move {
             let Ok(place) = readers.places.clone().acquire_owned().await else {
-                return Err(Fault::Unreachable("the ledger is closed".into()));
+                return Err(LedgerFault::Unreachable("the ledger is closed".into()));
             };
             let done = tokio::task::spawn_blocking(move || {
                 let _place = place;
@@ -43,7 +43,7 @@ impl Readers {
                     tracing::error!(%error, "a read failed");
                     trouble::fault(&error)
                 }),
-                Err(_) => Err(Fault::Broken("a read panicked".into())),
+                Err(_) => Err(LedgerFault::Broken("a read panicked".into())),
             }
         })
     }

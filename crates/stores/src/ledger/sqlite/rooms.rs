@@ -3,154 +3,114 @@
 
 mod port;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-
-use rules::decide::Answer;
 use rules::history::Happened;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::User;
 use rules::nights::{Dates, Night};
-use rules::outcome::{Outcome, Refusal};
-use rules::stays::decide::{self, Decision, Known, LAPSED_MOST, Writes};
-use rules::stays::{Entry, NewRoomType, NightRow, RoomType, Stay};
-use rules::subject::{HoldId, RoomTypeId, StayId, Subject};
+use rules::stays::decide::{self, LAPSED_MOST, RoomTypeKnown, RoomTypeWrites};
+use rules::stays::{NewRoomType, NightRow, RoomCommand, RoomRecord, RoomType, Stay};
+use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
-use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::apply::{exactly_one, keep_answers, kept_answer, within_savepoint};
-use super::rows::unknown;
-use super::{many, queries, trouble};
-use crate::ledger::rooms::{
-    Availability, RoomBatch, RoomsCommitted, read_numbers, read_stock, write_numbers, write_stock,
-};
+use super::apply::{keep_answers, kept_answer};
+use super::engine::{Stored, exactly_one};
+use super::rows::{Halls, unknown};
+use super::{many, queries};
+use crate::ledger::holds::{read_numbers, read_stock, write_numbers, write_stock};
+use crate::ledger::rooms::Availability;
 
-/// With care: in a savepoint, and if the database refuses what was decided, command by command.
-pub fn batch(conn: &Connection, batch: &RoomBatch, now: Moment) -> Result<Option<RoomsCommitted>> {
-    match within_savepoint(conn, || together(conn, batch, now)) {
-        Err(error) if trouble::lasting(&error) => {
-            tracing::warn!(room_type = %batch.room_type, %error, "a batch was refused; its requests run one by one");
-            one_by_one(conn, batch, now)
-        }
-        other => other,
+impl Stored for RoomType {
+    fn find(conn: &Connection, _: &Halls, id: RoomTypeId) -> Result<Option<RoomType>> {
+        room_type(conn, id)
     }
-}
 
-fn one_by_one(conn: &Connection, batch: &RoomBatch, now: Moment) -> Result<Option<RoomsCommitted>> {
-    let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
-    let mut holds = Vec::new();
-    for i in decide::order(&batch.commands) {
-        let alone = RoomBatch { commands: Arc::new(vec![batch.commands[i].clone()]), ..*batch };
-        match within_savepoint(conn, || together(conn, &alone, now)) {
-            Ok(Some(mut committed)) => {
-                answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
-                holds.append(&mut committed.holds);
+    fn read(&self, conn: &Connection, commands: &[RoomCommand], now: Moment) -> Result<RoomTypeKnown> {
+        let needs = decide::needs(commands);
+        let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
+        let mut known = RoomTypeKnown::default();
+        let mut holds: Vec<Hold> = Vec::new();
+        for n in needs.holds {
+            holds.extend(conn.prepare_cached(queries::HOLD)?.query_row((subject, n as i64), hold).optional()?);
+        }
+        let mut of_owner = conn.prepare_cached(queries::HOLDS_OF_OWNER)?;
+        for user in needs.users {
+            let mine = of_owner.query_map(params![user.as_str(), subject], hold)?;
+            holds.extend(mine.collect::<Result<Vec<_>>>()?);
+        }
+        let mut by_key = conn.prepare_cached(queries::HOLDS_BY_KEY)?;
+        for key in needs.hold_keys {
+            holds.extend(by_key.query_map(params![subject, key], hold)?.collect::<Result<Vec<_>>>()?);
+        }
+        let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
+        holds.extend(lapsed.query_map((subject, now.0, LAPSED_MOST as i64), hold)?.collect::<Result<Vec<_>>>()?);
+        if let Some(Dates { check_in, check_out }) = needs.hull {
+            let mut lapsed = conn.prepare_cached(queries::LAPSED_ON)?;
+            let on = lapsed.query_map((subject, now.0, check_in.0, check_out.0), hold)?;
+            holds.extend(on.collect::<Result<Vec<_>>>()?);
+            let mut nights = conn.prepare_cached(queries::NIGHTS)?;
+            known.nights = nights.query_map((id, check_in.0, check_out.0), night)?.collect::<Result<_>>()?;
+        }
+        known.holds = holds.into_iter().map(|hold| (hold.id.n, hold)).collect();
+        for n in needs.stays {
+            if let Some(stay) = conn.prepare_cached(queries::STAY)?.query_row((id, n as i64), stay).optional()? {
+                known.stays.insert(n, stay);
             }
-            Ok(None) => return Ok(None),
-            Err(error) if trouble::lasting(&error) => {
-                tracing::error!(room_type = %batch.room_type, %error, "a request was refused by the database");
-            }
-            Err(error) => return Err(error),
         }
-    }
-    Ok(room_type(conn, batch.room_type)?.map(|room_type| RoomsCommitted { answers, room_type, holds }))
-}
-
-/// As it is. A panic in a rule is an error like any other: the writer lives on.
-pub fn together(conn: &Connection, batch: &RoomBatch, now: Moment) -> Result<Option<RoomsCommitted>> {
-    catch_unwind(AssertUnwindSafe(|| read_decide_write(conn, batch, now)))
-        .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())))
-}
-
-fn read_decide_write(conn: &Connection, batch: &RoomBatch, now: Moment) -> Result<Option<RoomsCommitted>> {
-    let Some(before) = room_type(conn, batch.room_type)? else { return Ok(None) };
-    let known = read(conn, batch, now)?;
-    let Decision { answers, writes, after } = decide::decide(&before, known, &batch.commands, &batch.terms, now);
-    if !writes.is_empty() {
-        write(conn, &before, &after, &writes, now)?;
-    }
-    let holds = writes.changed.into_iter().chain(writes.begun).collect();
-    Ok(Some(RoomsCommitted { answers, room_type: after, holds }))
-}
-
-fn read(conn: &Connection, batch: &RoomBatch, now: Moment) -> Result<Known> {
-    let needs = decide::needs(&batch.commands);
-    let (id, subject) = (batch.room_type.0, Subject::RoomType(batch.room_type).row());
-    let mut known = Known::default();
-    let mut holds: Vec<Hold> = Vec::new();
-    for n in needs.holds {
-        holds.extend(conn.prepare_cached(queries::HOLD)?.query_row((subject, n as i64), hold).optional()?);
-    }
-    let mut of_owner = conn.prepare_cached(queries::HOLDS_OF_OWNER)?;
-    for user in needs.users {
-        let mine = of_owner.query_map(params![user.as_str(), subject], hold)?;
-        holds.extend(mine.collect::<Result<Vec<_>>>()?);
-    }
-    let mut by_key = conn.prepare_cached(queries::HOLDS_BY_KEY)?;
-    for key in needs.hold_keys {
-        holds.extend(by_key.query_map(params![subject, key], hold)?.collect::<Result<Vec<_>>>()?);
-    }
-    let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
-    holds.extend(lapsed.query_map((subject, now.0, LAPSED_MOST as i64), hold)?.collect::<Result<Vec<_>>>()?);
-    if let Some(Dates { check_in, check_out }) = needs.hull {
-        let mut lapsed = conn.prepare_cached(queries::LAPSED_ON)?;
-        let on = lapsed.query_map((subject, now.0, check_in.0, check_out.0), hold)?;
-        holds.extend(on.collect::<Result<Vec<_>>>()?);
-        let mut nights = conn.prepare_cached(queries::NIGHTS)?;
-        known.nights = nights.query_map((id, check_in.0, check_out.0), night)?.collect::<Result<_>>()?;
-    }
-    known.holds = holds.into_iter().map(|hold| (hold.id.n, hold)).collect();
-    for n in needs.stays {
-        if let Some(stay) = conn.prepare_cached(queries::STAY)?.query_row((id, n as i64), stay).optional()? {
-            known.stays.insert(n, stay);
+        for (user, key) in needs.keys {
+            let mut answer = conn.prepare_cached(queries::ANSWER)?;
+            let found = answer.query_row(params![subject, user.as_str(), key], kept_answer).optional()?;
+            known.answers.extend(found.map(|found| ((user.clone(), key.into()), found)));
         }
+        Ok(known)
     }
-    for (user, key) in needs.keys {
-        let mut answer = conn.prepare_cached(queries::ANSWER)?;
-        let found = answer.query_row(params![subject, user.as_str(), key], kept_answer).optional()?;
-        known.answers.extend(found.map(|found| ((user.clone(), key.into()), found)));
-    }
-    Ok(known)
-}
 
-fn write(conn: &Connection, before: &RoomType, after: &RoomType, writes: &Writes, now: Moment) -> Result<()> {
-    let (id, subject) = (before.id.0, Subject::RoomType(before.id).row());
-    let mut new = conn.prepare_cached(queries::NEW_NIGHT)?;
-    for night in &writes.new_nights {
-        new.execute((id, night.0, after.total))?;
+    fn write(&self, conn: &Connection, after: &RoomType, writes: &RoomTypeWrites, now: Moment) -> Result<()> {
+        let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
+        let mut new = conn.prepare_cached(queries::NEW_NIGHT)?;
+        for night in &writes.new_nights {
+            new.execute((id, night.0, after.total))?;
+        }
+        let from = writes.amended.map_or(i32::MAX, |night| night.0);
+        let mut shift = conn.prepare_cached(queries::SHIFT_NIGHT)?;
+        for s in &writes.shifts {
+            exactly_one(shift.execute((id, s.night.0, s.reserved, s.held, from, after.total))?)?;
+        }
+        if writes.amended.is_some() {
+            conn.prepare_cached(queries::AMEND_NIGHTS)?.execute((id, from, after.total))?;
+        }
+        change_holds(conn, subject, &writes.changed)?;
+        begin_holds(conn, subject, &writes.begun)?;
+        for stay in &writes.stays {
+            let Dates { check_in, check_out } = stay.dates;
+            let row = params![
+                id,
+                stay.id.n as i64,
+                stay.owner.as_str(),
+                check_in.0,
+                check_out.0,
+                stay.hold as i64,
+                stay.at.0
+            ];
+            conn.prepare_cached(queries::BOOK_STAY)?.execute(row)?;
+        }
+        for n in &writes.ended {
+            exactly_one(conn.prepare_cached(queries::END_STAY)?.execute((id, *n as i64, now.0))?)?;
+        }
+        append(conn, subject, &writes.history)?;
+        keep_answers(conn, subject, &writes.answers)?;
+        exactly_one(conn.prepare_cached(queries::MOVE_ROOM_TYPE)?.execute(params![
+            id,
+            self.n as i64,
+            after.n as i64,
+            now.0,
+            &*after.name,
+            after.description.as_deref(),
+            after.price.as_deref(),
+            &*after.time_zone,
+            after.total,
+        ])?)
     }
-    let from = writes.amended.map_or(i32::MAX, |night| night.0);
-    let mut shift = conn.prepare_cached(queries::SHIFT_NIGHT)?;
-    for s in &writes.shifts {
-        exactly_one(shift.execute((id, s.night.0, s.reserved, s.held, from, after.total))?)?;
-    }
-    if writes.amended.is_some() {
-        conn.prepare_cached(queries::AMEND_NIGHTS)?.execute((id, from, after.total))?;
-    }
-    change_holds(conn, subject, &writes.changed)?;
-    begin_holds(conn, subject, &writes.begun)?;
-    for stay in &writes.stays {
-        let Dates { check_in, check_out } = stay.dates;
-        let row =
-            params![id, stay.id.n as i64, stay.owner.as_str(), check_in.0, check_out.0, stay.hold as i64, stay.at.0];
-        conn.prepare_cached(queries::BOOK_STAY)?.execute(row)?;
-    }
-    for n in &writes.ended {
-        exactly_one(conn.prepare_cached(queries::END_STAY)?.execute((id, *n as i64, now.0))?)?;
-    }
-    append(conn, subject, &writes.history)?;
-    keep_answers(conn, subject, &writes.answers)?;
-    exactly_one(conn.prepare_cached(queries::MOVE_ROOM_TYPE)?.execute(params![
-        id,
-        before.n as i64,
-        after.n as i64,
-        now.0,
-        &*after.name,
-        after.description.as_deref(),
-        after.price.as_deref(),
-        &*after.time_zone,
-        after.total,
-    ])?)
 }
 
 pub fn change_holds(conn: &Connection, subject: i64, changed: &[Hold]) -> Result<()> {
@@ -194,7 +154,7 @@ fn reserved(hold: &Hold) -> Option<String> {
     (!hold.reserved.is_empty()).then(|| write_numbers(hold.reserved.iter().copied()))
 }
 
-fn append(conn: &Connection, subject: i64, history: &[Entry]) -> Result<()> {
+fn append(conn: &Connection, subject: i64, history: &[RoomRecord]) -> Result<()> {
     many::APPEND_ROOM_HISTORY.insert(conn, history, |row, entry| {
         row.give(subject)?;
         row.give(entry.n as i64)?;
@@ -213,8 +173,8 @@ pub fn create(conn: &Connection, new: &NewRoomType, now: Moment) -> Result<Optio
     let row = params![&*new.name, new.description.as_deref(), new.price.as_deref(), &*new.time_zone, new.total, now.0];
     let id = conn.prepare_cached(queries::CREATE_ROOM_TYPE)?.query_row(row, |row| row.get(0).map(RoomTypeId))?;
     let (what, hold, dates, owner) = (Happened::Created, None, None, None);
-    let created = Entry { n: 1, what, hold, dates, owner, by_admin: true, at: now };
-    append(conn, Subject::RoomType(id).row(), &[created])?;
+    let created = RoomRecord { n: 1, what, hold, dates, owner, by_admin: true, at: now };
+    append(conn, SubjectId::RoomType(id).row(), &[created])?;
     room_type(conn, id)
 }
 
@@ -243,7 +203,7 @@ pub fn hold(row: &Row<'_>) -> Result<Hold> {
     let (stock, state): (String, String) = (row.get(4)?, row.get(8)?);
     let reserved: Option<String> = row.get(10)?;
     Ok(Hold {
-        id: HoldId { subject: Subject::of_row(row.get(0)?), n: row.get::<_, i64>(1)? as u64 },
+        id: HoldId { subject: SubjectId::of_row(row.get(0)?), n: row.get::<_, i64>(1)? as u64 },
         owner: User::stored(&row.get::<_, String>(2)?),
         key: row.get::<_, String>(3)?.into(),
         on: read_stock(&stock).ok_or_else(|| unknown(4, &stock))?,
@@ -269,10 +229,10 @@ pub fn stay(row: &Row<'_>) -> Result<Stay> {
     })
 }
 
-pub fn entry(row: &Row<'_>) -> Result<Entry> {
+pub fn entry(row: &Row<'_>) -> Result<RoomRecord> {
     let what: String = row.get(1)?;
     let dates: (Option<i32>, Option<i32>) = (row.get(6)?, row.get(7)?);
-    Ok(Entry {
+    Ok(RoomRecord {
         n: row.get::<_, i64>(0)? as u64,
         what: Happened::named(&what).ok_or_else(|| unknown(1, &what))?,
         owner: row.get::<_, Option<String>>(2)?.map(|o| User::stored(&o)),
@@ -291,7 +251,7 @@ pub fn availability(conn: &Connection, id: RoomTypeId, dates: Dates, now: Moment
     let mut nights = moment.prepare_cached(queries::NIGHTS)?;
     let rows: Vec<_> = nights.query_map((id.0, from, to), night)?.collect::<Result<_>>()?;
     let mut counts = moment.prepare_cached(queries::LAPSED_COUNTS)?;
-    let lapsed = counts.query_map((Subject::RoomType(id).row(), now.0, from, to), |row| {
+    let lapsed = counts.query_map((SubjectId::RoomType(id).row(), now.0, from, to), |row| {
         Ok((Dates { check_in: Night(row.get(0)?), check_out: Night(row.get(1)?) }, row.get::<_, u32>(2)?))
     })?;
     let lapsed: Vec<_> = lapsed.collect::<Result<_>>()?;

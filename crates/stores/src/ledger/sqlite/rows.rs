@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use rules::decide::Holding;
-use rules::entries::{Entry as Inside, EntryToken, Room};
+use rules::entries::{Entry as Inside, EntryToken, WaitingRoom};
 use rules::event::{Counts, Event, State};
-use rules::history::{Entry, Happened};
+use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
 use rules::stock;
@@ -88,7 +88,7 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             inside: row.get(12)?,
             lapsed: 0,
         },
-        room: room(row)?,
+        waiting_room: room(row)?,
         oldest_key: row.get(17)?,
     }))
 }
@@ -97,9 +97,14 @@ pub fn holding(row: &Row<'_>) -> Result<Holding> {
     Ok(Holding { seat: Seat(row.get(0)?), n: row.get::<_, i64>(1)? as u64, unit: row.get(2)?, at: Moment(row.get(3)?) })
 }
 
-fn room(row: &Row<'_>) -> Result<Option<Room>> {
+fn room(row: &Row<'_>) -> Result<Option<WaitingRoom>> {
     let Some(max_concurrent) = row.get(13)? else { return Ok(None) };
-    Ok(Some(Room { max_concurrent, token_ttl_ms: row.get(14)?, token_max_age_ms: row.get(15)?, idle_ms: row.get(16)? }))
+    Ok(Some(WaitingRoom {
+        max_concurrent,
+        token_ttl_ms: row.get(14)?,
+        token_max_age_ms: row.get(15)?,
+        idle_ms: row.get(16)?,
+    }))
 }
 
 /// The entry of somebody who is or was inside.
@@ -148,9 +153,9 @@ pub fn reservation(row: &Row<'_>) -> Result<Reservation> {
     Ok(Reservation { event: EventId(row.get(9)?), sale: sale(row)? })
 }
 
-pub fn entry(row: &Row<'_>) -> Result<Entry> {
+pub fn entry(row: &Row<'_>) -> Result<EventRecord> {
     let what: String = row.get(1)?;
-    Ok(Entry {
+    Ok(EventRecord {
         n: row.get::<_, i64>(0)? as u64,
         what: Happened::named(&what).ok_or_else(|| unknown(1, &what))?,
         seat: row.get::<_, Option<u32>>(2)?.map(Seat),

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use rules::decide::{HeldSeat, Needs, Writes};
+use rules::decide::{EventNeeds, EventWrites, HeldSeat};
 use rules::event::Event;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::EventId;
 use rules::stays::decide::LAPSED_MOST;
 use rules::stock::Was;
-use rules::subject::Subject;
+use rules::subject::SubjectId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::apply::exactly_one;
+use super::engine::exactly_one;
 use super::queries;
 use super::rooms::{begin_holds, change_holds, hold};
 
@@ -20,11 +20,11 @@ use super::rooms::{begin_holds, change_holds, hold};
 pub fn known(
     conn: &Connection,
     event: &Event,
-    needs: &Needs<'_>,
+    needs: &EventNeeds<'_>,
     now: Moment,
 ) -> Result<(HashMap<u64, Hold>, Option<Moment>)> {
     let mut holds: Vec<Hold> = Vec::new();
-    let subject = Subject::Event(event.id).row();
+    let subject = SubjectId::Event(event.id).row();
     for n in &needs.holds {
         holds.extend(conn.prepare_cached(queries::HOLD)?.query_row((subject, *n as i64), hold).optional()?);
     }
@@ -52,8 +52,8 @@ pub fn known(
 }
 
 /// After what was freed and sold.
-pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &Writes) -> Result<()> {
-    let subject = Subject::Event(id).row();
+pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrites) -> Result<()> {
+    let subject = SubjectId::Event(id).row();
     change_holds(conn, subject, &writes.holds_changed)?;
     begin_holds(conn, subject, &writes.holds_begun)?;
     for held in &writes.held {

@@ -2,7 +2,7 @@
 
 use rusqlite::{Error, ErrorCode};
 
-use crate::ledger::Fault;
+use crate::ledger::LedgerFault;
 
 /// The statement itself is at fault: it would fail again. Others in the batch need not suffer.
 pub fn lasting(error: &Error) -> bool {
@@ -25,15 +25,15 @@ pub fn fatal(error: &Error) -> bool {
     matches!(error, Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::SystemIoFailure))
 }
 
-pub fn fault(error: &Error) -> Fault {
+pub fn fault(error: &Error) -> LedgerFault {
     match error {
         Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Fault::Locked
+            LedgerFault::Locked
         }
         Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            Fault::Broken(error.to_string())
+            LedgerFault::Broken(error.to_string())
         }
-        _ if lasting(error) => Fault::Broken(error.to_string()),
-        _ => Fault::Unreachable(error.to_string()),
+        _ if lasting(error) => LedgerFault::Broken(error.to_string()),
+        _ => LedgerFault::Unreachable(error.to_string()),
     }
 }

@@ -16,19 +16,18 @@ use tokio::sync::oneshot;
 use super::flusher::{Durable, Fatal, Written};
 use super::folding::Folding;
 use super::rows::Halls;
-use super::{apply, entries, folding, queries, rooms, trouble};
-use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
-use crate::ledger::{Batch, Committed, Fault, LineBegun, TicketKey};
+use super::{apply, engine, entries, folding, queries, rooms, trouble};
+use crate::ledger::{Batch, Committed, LedgerFault, LineBegun, TicketKey};
 
-type Reply<T> = oneshot::Sender<std::result::Result<T, Fault>>;
+type Reply<T> = oneshot::Sender<std::result::Result<T, LedgerFault>>;
 
 pub enum Job {
-    Commit(Batch, Reply<Committed>),
+    Commit(Batch<Event>, Reply<Committed<Event>>),
     Create(NewEvent, Option<EventId>, Reply<Event>),
     Raise(EventId, Reply<u64>),
     BeginLine(EventId, Reply<LineBegun>),
     MakeTicketKey([u8; 32], Reply<TicketKey>),
-    Rooms(RoomBatch, Reply<RoomsCommitted>),
+    Rooms(Batch<RoomType>, Reply<Committed<RoomType>>),
     CreateRooms(NewRoomType, Reply<RoomType>),
     /// Fold the log into the database and empty it.
     Close(Reply<()>),
@@ -36,12 +35,12 @@ pub enum Job {
 
 /// What a job came to inside the transaction; told once that is durable.
 pub enum Finished {
-    Commit(Option<Committed>),
+    Commit(Option<Committed<Event>>),
     Create(Option<Event>),
     Raise(Option<u64>),
     BeginLine(Option<LineBegun>),
     MakeTicketKey(Option<TicketKey>),
-    Rooms(Option<RoomsCommitted>),
+    Rooms(Option<Committed<RoomType>>),
     CreateRooms(Option<RoomType>),
     Close,
 }
@@ -49,7 +48,7 @@ pub enum Finished {
 impl Job {
     pub fn tell(self, finished: Finished) {
         fn send<T>(reply: Reply<T>, found: Option<T>) {
-            let _ = reply.send(found.ok_or(Fault::NoSuchEvent));
+            let _ = reply.send(found.ok_or(LedgerFault::NoSuchSubject));
         }
         match (self, finished) {
             (Job::Commit(_, reply), Finished::Commit(found)) => send(reply, found),
@@ -60,11 +59,11 @@ impl Job {
             (Job::Rooms(_, reply), Finished::Rooms(found)) => send(reply, found),
             (Job::CreateRooms(_, reply), Finished::CreateRooms(found)) => send(reply, found),
             (Job::Close(reply), Finished::Close) => send(reply, Some(())),
-            (job, _) => job.refuse(Fault::Broken("a job was answered as another".into())),
+            (job, _) => job.refuse(LedgerFault::Broken("a job was answered as another".into())),
         }
     }
 
-    pub fn refuse(self, fault: Fault) {
+    pub fn refuse(self, fault: LedgerFault) {
         match self {
             Job::Commit(_, reply) => drop(reply.send(Err(fault))),
             Job::Create(_, _, reply) => drop(reply.send(Err(fault))),
@@ -187,12 +186,12 @@ impl Writer {
         let (conn, halls) = (&self.conn, &*self.halls);
         Ok(match job {
             Job::Commit(batch, _) => Finished::Commit(match care {
-                Care::None => apply::together(conn, halls, batch, now)?,
-                Care::EachAlone => apply::batch(conn, halls, batch, now)?,
+                Care::None => engine::together(conn, halls, batch, now)?,
+                Care::EachAlone => engine::with_savepoint(conn, halls, batch, now)?,
             }),
             Job::Rooms(batch, _) => Finished::Rooms(match care {
-                Care::None => rooms::together(conn, batch, now)?,
-                Care::EachAlone => rooms::batch(conn, batch, now)?,
+                Care::None => engine::together(conn, halls, batch, now)?,
+                Care::EachAlone => engine::with_savepoint(conn, halls, batch, now)?,
             }),
             Job::CreateRooms(new, _) => Finished::CreateRooms(rooms::create(conn, new, now)?),
             Job::Create(new, id, _) => Finished::Create(apply::create_event(conn, halls, new, *id, now)?),

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures_util::future::{try_join, try_join3, try_join4};
-use rules::decide::Answer;
+use rules::decide::{self, Answer, Decision};
 use rules::nights::Night;
 use rules::outcome::{Outcome, Refusal};
-use rules::stays::decide::{self, Decision, Known};
-use rules::stays::{Command, NightRow, RoomType};
-use rules::subject::{RoomTypeId, Subject};
+use rules::stays::decide::RoomTypeKnown;
+use rules::stays::{NightRow, RoomCommand, RoomType};
+use rules::subject::{RoomTypeId, Subject, SubjectId, Writes};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
@@ -21,14 +21,14 @@ use super::super::{Inner, planted, resolve};
 use super::known::{Asked, Reads};
 use super::room_type;
 use super::writes::{Page, Writer};
-use crate::ledger::Fault;
-use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
+use crate::ledger::LedgerFault;
+use crate::ledger::{Batch, Committed};
 
 type Nights = HashMap<Night, NightRow>;
 
 /// A batch, and nights that were seen before its lock was had: only where that bug is planted.
 pub struct Wanted {
-    pub batch: RoomBatch,
+    pub batch: Batch<RoomType>,
     pub early: Option<Nights>,
 }
 
@@ -43,32 +43,32 @@ pub enum Lock {
 
 /// One room type alone: its lock is waited for, and if its batch is refused, its requests run one by
 /// one.
-pub async fn commit(ledger: &Inner, wanted: &Wanted) -> Result<RoomsCommitted, Fault> {
+pub async fn commit(ledger: &Inner, wanted: &Wanted) -> Result<Committed<RoomType>, LedgerFault> {
     let batch = &wanted.batch;
     let tried = match together(ledger, std::slice::from_ref(wanted), Lock::Wait).await {
         Err(Trouble::Lasting(why)) => {
-            tracing::warn!(room_type = %batch.room_type, why, "a batch was refused; its requests run one by one");
+            tracing::warn!(room_type = %batch.subject, why, "a batch was refused; its requests run one by one");
             one_by_one(ledger, wanted).await
         }
         other => other.map(|(_, tried)| tried),
     };
     let mut committed = match tried.map_err(Trouble::fault)? {
         Tried::Done(committed) => committed,
-        Tried::NoSuchEvent => return Err(Fault::NoSuchEvent),
-        Tried::Unknown(unknown) => resolve::resolve(ledger, Subject::RoomType(batch.room_type), unknown).await?,
+        Tried::NoSuchSubject => return Err(LedgerFault::NoSuchSubject),
+        Tried::Unknown(unknown) => resolve::resolve(ledger, SubjectId::RoomType(batch.subject), unknown).await?,
     };
-    committed.pop().flatten().ok_or(Fault::NoSuchEvent)
+    committed.pop().flatten().ok_or(LedgerFault::NoSuchSubject)
 }
 
 /// For each batch what was committed, or none if its row was not to be had.
-type Each = Vec<Option<RoomsCommitted>>;
+type Each = Vec<Option<Committed<RoomType>>>;
 
 /// Batches of different room types in one transaction, and a subject that it wrote: what happened to
 /// that one happened to all.
-pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(Subject, Tried<Each>), Trouble> {
-    let ids: Vec<i64> = all.iter().map(|one| one.batch.room_type.0).collect();
-    let asked: Vec<Asked<'_>> = all.iter().map(|one| (one.batch.room_type, one.batch.commands.as_slice())).collect();
-    let mut subject = Subject::RoomType(RoomTypeId(ids[0]));
+pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(SubjectId, Tried<Each>), Trouble> {
+    let ids: Vec<i64> = all.iter().map(|one| one.batch.subject.0).collect();
+    let asked: Vec<Asked<'_>> = all.iter().map(|one| (one.batch.subject, one.batch.commands.as_slice())).collect();
+    let mut subject = SubjectId::RoomType(RoomTypeId(ids[0]));
     let mut session = ledger.sessions.get().await?;
     let reads = Reads::prepare(&session).await?;
     let writer = Writer::prepare(&session).await?;
@@ -87,7 +87,7 @@ pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(Sub
         (rows, now, raw)
     };
     if rows.is_empty() {
-        return Ok((subject, ended(session, Tried::NoSuchEvent).await?));
+        return Ok((subject, ended(session, Tried::NoSuchSubject).await?));
     }
     let (mut known, mut before) = (raw.understand()?, HashMap::with_capacity(rows.len()));
     for row in &rows {
@@ -96,8 +96,8 @@ pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(Sub
     }
     let mut decisions = Vec::with_capacity(all.len());
     for Wanted { batch, early } in all {
-        let decision = before.get(&batch.room_type).map(|(before, now)| {
-            let known = planted::seen(known.remove(&batch.room_type).unwrap_or_default(), early.as_ref());
+        let decision = before.get(&batch.subject).map(|(before, now)| {
+            let known = planted::seen(known.remove(&batch.subject).unwrap_or_default(), early.as_ref());
             decided(before, known, &batch.commands, batch, *now)
         });
         decisions.push(decision.transpose()?);
@@ -111,22 +111,16 @@ pub async fn together(ledger: &Inner, all: &[Wanted], lock: Lock) -> Result<(Sub
         })
         .collect();
     let Some((first, n)) = pages.first().and_then(|page| Some((page.before.id, page.writes.history.first()?.n))) else {
-        let each = decisions.into_iter().map(|decision| decision.map(committed)).collect();
+        let each = decisions.into_iter().map(|decision| decision.map(Committed::from)).collect();
         return Ok((subject, ended(session, Tried::Done(each)).await?));
     };
-    subject = Subject::RoomType(first);
+    subject = SubjectId::RoomType(first);
     let id = uuid::Uuid::new_v4().to_string();
     let writing = writer.write(&session, &pages, ledger.key_ttl_ms, &id);
     let written = within(try_join(writing, session.batch_execute("COMMIT"))).await;
     drop(pages);
-    let each = decisions.into_iter().map(|decision| decision.map(committed)).collect();
+    let each = decisions.into_iter().map(|decision| decision.map(Committed::from)).collect();
     Ok((subject, finish(session, written.map(|result| result.map(|_| ())), each, n, id)?))
-}
-
-fn committed(decision: Decision) -> RoomsCommitted {
-    let Decision { answers, writes, after } = decision;
-    let holds = writes.changed.into_iter().chain(writes.begun).collect();
-    RoomsCommitted { answers, room_type: after, holds }
 }
 
 fn locked(ledger: &Inner, row: &Row, now: &Row) -> Result<(RoomType, Moment), Trouble> {
@@ -140,12 +134,12 @@ fn locked(ledger: &Inner, row: &Row, now: &Row) -> Result<(RoomType, Moment), Tr
 /// A panic in a rule is an error like any other.
 fn decided(
     before: &RoomType,
-    known: Known,
-    commands: &[Command],
-    batch: &RoomBatch,
+    known: RoomTypeKnown,
+    commands: &[RoomCommand],
+    batch: &Batch<RoomType>,
     now: Moment,
-) -> Result<Decision, Trouble> {
-    catch_unwind(AssertUnwindSafe(|| decide::decide(before, known, commands, &batch.terms, now)))
+) -> Result<Decision<RoomType>, Trouble> {
+    catch_unwind(AssertUnwindSafe(|| before.decide(known, commands, &batch.terms, now)))
         .map_err(|_| Trouble::Lasting("a rule panicked".into()))
 }
 
@@ -157,12 +151,12 @@ async fn one_by_one(ledger: &Inner, Wanted { batch, early }: &Wanted) -> Result<
     session.dirty();
     let (row, now) = {
         let begin = session.batch_execute("BEGIN");
-        let lock = async { session.query_opt(&reads.lock, &[&batch.room_type.0]).await };
+        let lock = async { session.query_opt(&reads.lock, &[&batch.subject.0]).await };
         let now = session.query_one(&reads.now, &[]);
         let ((), row, now) = within(try_join3(begin, lock, now)).await??;
         (row, now)
     };
-    let Some(row) = row else { return ended(session, Tried::NoSuchEvent).await };
+    let Some(row) = row else { return ended(session, Tried::NoSuchSubject).await };
     let (mut room_type, now) = locked(ledger, &row, &now)?;
     let id = uuid::Uuid::new_v4().to_string();
     let (mut first, mut holds) = (None, Vec::new());
@@ -180,21 +174,21 @@ async fn one_by_one(ledger: &Inner, Wanted { batch, early }: &Wanted) -> Result<
             id: &id,
         };
         match one.alone(&room_type, &batch.commands[i]).await {
-            Ok(Decision { answers: mut answer, writes, after }) => {
+            Ok(Decision { answers: mut answer, writes, after, effects: () }) => {
                 within(session.batch_execute("RELEASE request")).await??;
-                first = first.or(writes.history.first().map(|entry| entry.n));
+                first = first.or(writes.first_n());
                 room_type = after;
-                holds.extend(writes.changed.into_iter().chain(writes.begun));
+                holds.extend(writes.holds());
                 answers[i] = answer.pop().unwrap_or(answers[i].clone());
             }
             Err(Trouble::Lasting(why)) => {
-                tracing::error!(room_type = %batch.room_type, why, "a request was refused by the database");
+                tracing::error!(room_type = %batch.subject, why, "a request was refused by the database");
                 within(session.batch_execute("ROLLBACK TO request")).await??;
             }
             Err(trouble) => return Err(trouble),
         }
     }
-    let committed = vec![Some(RoomsCommitted { answers, room_type, holds })];
+    let committed = vec![Some(Committed { answers, after: room_type, holds, effects: () })];
     let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
     let written = within(session.batch_execute("COMMIT")).await;
     finish(session, written, committed, first, id)
@@ -206,14 +200,14 @@ struct One<'a> {
     session: &'a Session,
     reads: &'a Reads,
     writer: &'a Writer,
-    batch: &'a RoomBatch,
+    batch: &'a Batch<RoomType>,
     early: Option<&'a Nights>,
     now: Moment,
     id: &'a str,
 }
 
 impl One<'_> {
-    async fn alone(&self, before: &RoomType, command: &Command) -> Result<Decision, Trouble> {
+    async fn alone(&self, before: &RoomType, command: &RoomCommand) -> Result<Decision<RoomType>, Trouble> {
         let command = std::slice::from_ref(command);
         let raw = within(self.reads.known(self.session, &[(before.id, command)])).await??;
         let known = planted::seen(raw.understand()?.remove(&before.id).unwrap_or_default(), self.early);

@@ -8,21 +8,22 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use rules::stays::RoomType;
 use tokio::sync::oneshot;
 
 use super::super::batch::Tried;
 use super::super::trouble::Trouble;
 use super::super::{Inner, planted, resolve};
 use super::batch::{self, Lock, Wanted};
-use crate::ledger::rooms::{RoomBatch, RoomsCommitted};
-use crate::ledger::{BATCH_MOST, Fault};
+use crate::ledger::{BATCH_MOST, LedgerFault};
+use crate::ledger::{Batch, Committed};
 
 /// So many transactions are under way at once: while one is flushed, the next is decided.
 const AT_ONCE: usize = 2;
 
 struct Waiting {
     wanted: Wanted,
-    reply: oneshot::Sender<Result<RoomsCommitted, Fault>>,
+    reply: oneshot::Sender<Result<Committed<RoomType>, LedgerFault>>,
 }
 
 #[derive(Default)]
@@ -46,7 +47,7 @@ impl Gathering {
         let (mut taken, mut commands) = (Vec::<Waiting>::new(), 0);
         while let Some(next) = queue.waiting.pop_front() {
             commands += next.wanted.batch.commands.len();
-            let twice = taken.iter().any(|other| other.wanted.batch.room_type == next.wanted.batch.room_type);
+            let twice = taken.iter().any(|other| other.wanted.batch.subject == next.wanted.batch.subject);
             if twice || (commands > BATCH_MOST && !taken.is_empty()) {
                 queue.waiting.push_front(next);
                 break;
@@ -61,7 +62,7 @@ impl Gathering {
     }
 }
 
-pub async fn commit(ledger: Arc<Inner>, batch: RoomBatch) -> Result<RoomsCommitted, Fault> {
+pub async fn commit(ledger: Arc<Inner>, batch: Batch<RoomType>) -> Result<Committed<RoomType>, LedgerFault> {
     let early = planted::nights_before_lock(&ledger, &batch).await.map_err(Trouble::fault)?;
     let (reply, answer) = oneshot::channel();
     {
@@ -73,7 +74,7 @@ pub async fn commit(ledger: Arc<Inner>, batch: RoomBatch) -> Result<RoomsCommitt
             tokio::spawn(run(ledger));
         }
     }
-    answer.await.unwrap_or_else(|_| Err(Fault::Broken("the ledger's task has ended".into())))
+    answer.await.unwrap_or_else(|_| Err(LedgerFault::Broken("the ledger's task has ended".into())))
 }
 
 /// Transaction after transaction until nobody waits.
@@ -86,7 +87,7 @@ async fn run(ledger: Arc<Inner>) {
 
 async fn serve(ledger: Arc<Inner>, taken: Vec<Waiting>) {
     let (all, replies): (Vec<Wanted>, Vec<_>) = taken.into_iter().map(|w| (w.wanted, w.reply)).unzip();
-    let each: Vec<Option<Result<RoomsCommitted, Fault>>> = match together(&ledger, &all).await {
+    let each: Vec<Option<Result<Committed<RoomType>, LedgerFault>>> = match together(&ledger, &all).await {
         Ok(each) => each.into_iter().map(|committed| committed.map(Ok)).collect(),
         Err(fault) => all.iter().map(|_| Some(Err(fault.clone()))).collect(),
     };
@@ -102,10 +103,10 @@ async fn serve(ledger: Arc<Inner>, taken: Vec<Waiting>) {
 }
 
 /// None: goes alone.
-async fn together(ledger: &Inner, all: &[Wanted]) -> Result<Vec<Option<RoomsCommitted>>, Fault> {
+async fn together(ledger: &Inner, all: &[Wanted]) -> Result<Vec<Option<Committed<RoomType>>>, LedgerFault> {
     match batch::together(ledger, all, Lock::IfFree).await {
         Ok((_, Tried::Done(each))) => Ok(each),
-        Ok((_, Tried::NoSuchEvent)) => Ok(all.iter().map(|_| None).collect()),
+        Ok((_, Tried::NoSuchSubject)) => Ok(all.iter().map(|_| None).collect()),
         Ok((written, Tried::Unknown(unknown))) => resolve::resolve(ledger, written, unknown).await,
         Err(Trouble::Lasting(why)) => {
             tracing::warn!(room_types = all.len(), why, "a transaction was refused; its room types go alone");

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use futures_util::future::try_join4;
 use rules::ids::User;
-use rules::stays::Command;
-use rules::stays::decide::{Known, LAPSED_MOST, needs};
-use rules::subject::{RoomTypeId, Subject};
+use rules::stays::RoomCommand;
+use rules::stays::decide::{LAPSED_MOST, RoomTypeKnown, needs};
+use rules::subject::{RoomTypeId, SubjectId};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
@@ -17,7 +17,7 @@ use super::super::{queries, rows};
 use super::{hold, night, stay};
 
 /// What is asked of one room type.
-pub type Asked<'a> = (RoomTypeId, &'a [Command]);
+pub type Asked<'a> = (RoomTypeId, &'a [RoomCommand]);
 
 /// The statements of a batch, prepared before any of them is sent: nothing may come between the
 /// parts of a pipeline.
@@ -93,9 +93,9 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn add(&mut self, id: RoomTypeId, commands: &'a [Command]) {
+    fn add(&mut self, id: RoomTypeId, commands: &'a [RoomCommand]) {
         let needs = needs(commands);
-        let subject = Subject::RoomType(id).row();
+        let subject = SubjectId::RoomType(id).row();
         self.subjects.push(subject);
         self.holds.1.extend(needs.holds.iter().map(|n| *n as i64));
         self.holds.0.resize(self.holds.1.len(), subject);
@@ -129,15 +129,15 @@ pub struct Raw {
 
 impl Raw {
     /// What is known of each room type of which anything is.
-    pub fn understand(&self) -> Result<HashMap<RoomTypeId, Known>, Trouble> {
-        let mut all: HashMap<RoomTypeId, Known> = HashMap::new();
+    pub fn understand(&self) -> Result<HashMap<RoomTypeId, RoomTypeKnown>, Trouble> {
+        let mut all: HashMap<RoomTypeId, RoomTypeKnown> = HashMap::new();
         for row in &self.nights {
             let (night, counts) = night(row, 1)?;
             all.entry(RoomTypeId(row.try_get(0)?)).or_default().nights.insert(night, counts);
         }
         for row in &self.holds {
             let hold = hold(row)?;
-            let Subject::RoomType(id) = hold.id.subject else { continue };
+            let SubjectId::RoomType(id) = hold.id.subject else { continue };
             all.entry(id).or_default().holds.insert(hold.id.n, hold);
         }
         for row in &self.stays {
@@ -145,7 +145,7 @@ impl Raw {
             all.entry(stay.id.room_type).or_default().stays.insert(stay.id.n, stay);
         }
         for row in &self.answers {
-            let Subject::RoomType(id) = Subject::of_row(row.try_get(5)?) else { continue };
+            let SubjectId::RoomType(id) = SubjectId::of_row(row.try_get(5)?) else { continue };
             let (whose, answer) = rows::answer(row)?;
             all.entry(id).or_default().answers.insert(whose, answer);
         }

@@ -7,9 +7,9 @@ use rules::decide::NewAnswer;
 use rules::holds::{Hold, On};
 use rules::ids::User;
 use rules::nights::Dates;
-use rules::stays::decide::Writes;
-use rules::stays::{Entry, RoomType, Stay};
-use rules::subject::Subject;
+use rules::stays::decide::RoomTypeWrites;
+use rules::stays::{RoomRecord, RoomType, Stay};
+use rules::subject::SubjectId;
 use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement};
@@ -18,7 +18,7 @@ use super::super::queries;
 use super::super::session::Session;
 use super::super::trouble::Trouble;
 use super::super::writes::{execute, keep};
-use crate::ledger::rooms::{write_numbers, write_stock};
+use crate::ledger::holds::{write_numbers, write_stock};
 
 pub struct Writer {
     new_nights: Statement,
@@ -38,13 +38,13 @@ pub struct Writer {
 pub struct Page<'a> {
     pub before: &'a RoomType,
     pub after: &'a RoomType,
-    pub writes: &'a Writes,
+    pub writes: &'a RoomTypeWrites,
     pub now: Moment,
 }
 
 impl Page<'_> {
     fn subject(&self) -> i64 {
-        Subject::RoomType(self.before.id).row()
+        SubjectId::RoomType(self.before.id).row()
     }
 
     /// The new total of nights from some day on, if they have one.
@@ -245,10 +245,10 @@ fn reserved(hold: &Hold) -> Option<String> {
 pub async fn append(
     session: &Session,
     statement: &Statement,
-    history: Vec<(i64, &Entry)>,
+    history: Vec<(i64, &RoomRecord)>,
     batch: Option<&str>,
 ) -> Result<(), Error> {
-    let (subject, history): (Vec<i64>, Vec<&Entry>) = history.into_iter().unzip();
+    let (subject, history): (Vec<i64>, Vec<&RoomRecord>) = history.into_iter().unzip();
     let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
     let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
     let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();

@@ -3,43 +3,25 @@
 use rules::holds::Hold;
 use rules::ids::{EventId, Seat, User};
 use rules::nights::Dates;
-use rules::stays::{Entry, NewRoomType, RoomType, Stay};
-use rules::subject::{HoldId, RoomTypeId, StayId, Subject};
+use rules::stays::{NewRoomType, RoomRecord, RoomType, Stay};
+use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 use rusqlite::OptionalExtension;
 
 use super::{availability, entry, hold, read_room_type, room_type, stay};
-use crate::ledger::Answered;
-use crate::ledger::rooms::{At, Availability, RoomBatch, Rooms, RoomsCommitted};
+use crate::ledger::holds::{At, Holds};
+use crate::ledger::rooms::{Availability, Rooms};
 use crate::ledger::sqlite::writer::Job;
 use crate::ledger::sqlite::{SqliteLedger, queries};
+use crate::ledger::{Answered, Batch, Commit, Committed};
 
-impl Rooms for SqliteLedger {
-    fn commit_rooms(&self, batch: RoomBatch) -> Answered<RoomsCommitted> {
+impl Commit<RoomType> for SqliteLedger {
+    fn commit(&self, batch: Batch<RoomType>) -> Answered<Committed<RoomType>> {
         self.ask(|reply| Job::Rooms(batch, reply))
     }
+}
 
-    fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
-        self.ask(|reply| Job::CreateRooms(new, reply))
-    }
-
-    fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>> {
-        self.readers.read(move |conn| {
-            let mut statement = conn.prepare_cached(queries::ROOM_TYPES)?;
-            let after = after.map_or(i64::MIN, |id| id.0);
-            statement.query_map((after, limit as i64), read_room_type)?.collect()
-        })
-    }
-
-    fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>> {
-        self.readers.read(move |conn| room_type(conn, id))
-    }
-
-    fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>> {
-        let clock = self.clock.clone();
-        self.readers.read(move |conn| availability(conn, id, dates, clock.now()))
-    }
-
+impl Holds for SqliteLedger {
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
         let clock = self.clock.clone();
         self.readers.read(move |conn| {
@@ -77,6 +59,29 @@ impl Rooms for SqliteLedger {
             Ok(At { found, now })
         })
     }
+}
+
+impl Rooms for SqliteLedger {
+    fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
+        self.ask(|reply| Job::CreateRooms(new, reply))
+    }
+
+    fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>> {
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::ROOM_TYPES)?;
+            let after = after.map_or(i64::MIN, |id| id.0);
+            statement.query_map((after, limit as i64), read_room_type)?.collect()
+        })
+    }
+
+    fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>> {
+        self.readers.read(move |conn| room_type(conn, id))
+    }
+
+    fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>> {
+        let clock = self.clock.clone();
+        self.readers.read(move |conn| availability(conn, id, dates, clock.now()))
+    }
 
     fn stay(&self, id: StayId) -> Answered<Option<Stay>> {
         self.readers.read(move |conn| {
@@ -92,10 +97,10 @@ impl Rooms for SqliteLedger {
         })
     }
 
-    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Entry>> {
+    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {
         self.readers.read(move |conn| {
             let mut statement = conn.prepare_cached(queries::ROOM_HISTORY)?;
-            let row = (Subject::RoomType(id).row(), after as i64, limit as i64);
+            let row = (SubjectId::RoomType(id).row(), after as i64, limit as i64);
             statement.query_map(row, entry)?.collect()
         })
     }

@@ -1,0 +1,74 @@
+//! The ledger's holds, on nights and on seats: what is kept for somebody while they pay.
+
+use rules::holds::{Hold, On};
+use rules::ids::{EventId, Seat, User};
+use rules::nights::Dates;
+use rules::subject::HoldId;
+use rules::time::Moment;
+
+use super::Answered;
+
+/// Read at a moment of the ledger's clock: whether a hold is live is asked of that moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At<T> {
+    pub found: T,
+    pub now: Moment,
+}
+
+pub trait Holds {
+    /// Every seat of an event that is on hold, lapsed or not, with its end.
+    fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>>;
+
+    /// Whether a seat is on hold, exactly now.
+    fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool>;
+
+    /// One hold, in whatever state.
+    fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>>;
+
+    /// A user's live holds, by subject and number.
+    fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>>;
+}
+
+/// What is held, in the one spelling that the rows have.
+pub(super) fn write_stock(on: &On) -> String {
+    match on {
+        On::Nights(Dates { check_in, check_out }) => format!("{check_in}/{check_out}"),
+        On::Seats(seats) => write_numbers(seats.iter().map(|seat| u64::from(seat.0))),
+    }
+}
+
+pub(super) fn read_stock(text: &str) -> Option<On> {
+    if let Some((check_in, check_out)) = text.split_once('/') {
+        return Some(On::Nights(Dates { check_in: check_in.parse().ok()?, check_out: check_out.parse().ok()? }));
+    }
+    let seats = read_numbers(text)?.into_iter().map(|seat| u32::try_from(seat).ok().map(Seat));
+    seats.collect::<Option<_>>().map(On::Seats)
+}
+
+pub(super) fn write_numbers(numbers: impl Iterator<Item = u64>) -> String {
+    numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(",")
+}
+
+pub(super) fn read_numbers(text: &str) -> Option<Vec<u64>> {
+    text.split(',').map(|n| n.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rules::nights::Night;
+
+    use super::*;
+
+    #[test]
+    fn stock_has_one_spelling() {
+        let nights = On::Nights(Dates { check_in: Night(20_811), check_out: Night(20_813) });
+        let seats = On::Seats(vec![Seat(3), Seat(14)]);
+        assert_eq!((write_stock(&nights), write_stock(&seats)), ("2026-12-24/2026-12-26".into(), "3,14".into()));
+        for on in [nights, seats] {
+            assert_eq!(read_stock(&write_stock(&on)), Some(on));
+        }
+        for bad in ["", "3,", "2026-12-24/", "2026-02-30/2026-03-01", "x"] {
+            assert_eq!(read_stock(bad), None, "{bad}");
+        }
+    }
+}

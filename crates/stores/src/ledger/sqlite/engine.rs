@@ -1,0 +1,115 @@
+//! One batch of any subject inside an open transaction: read, decide with the rules, write.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rules::command::Command;
+use rules::decide::{self, Answer};
+use rules::outcome::{Outcome, Refusal};
+use rules::subject::{Subject, Writes};
+use rules::time::Moment;
+use rusqlite::{Connection, Error, Result};
+
+use super::rows::Halls;
+use super::trouble;
+use crate::ledger::{Batch, Committed};
+
+/// How a subject is found, read and written in SQLite.
+pub trait Stored: Subject {
+    fn find(conn: &Connection, halls: &Halls, id: Self::Id) -> Result<Option<Self>>;
+
+    /// What these commands need to be decided.
+    fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment) -> Result<Self::Known>;
+
+    /// Writes what was decided, from `self` to `after`.
+    fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, now: Moment) -> Result<()>;
+}
+
+/// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
+/// every command runs alone, so that only the guilty one fails.
+pub fn with_savepoint<S: Stored>(
+    conn: &Connection,
+    halls: &Halls,
+    batch: &Batch<S>,
+    now: Moment,
+) -> Result<Option<Committed<S>>> {
+    match within_savepoint(conn, || together(conn, halls, batch, now)) {
+        Err(error) if trouble::lasting(&error) => {
+            tracing::warn!(subject = %S::subject(batch.subject), %error, "a batch was refused; its requests run one by one");
+            one_by_one(conn, halls, batch, now)
+        }
+        other => other,
+    }
+}
+
+fn one_by_one<S: Stored>(
+    conn: &Connection,
+    halls: &Halls,
+    batch: &Batch<S>,
+    now: Moment,
+) -> Result<Option<Committed<S>>> {
+    let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    let (mut holds, mut effects) = (Vec::new(), S::Effects::default());
+    for i in decide::order(&batch.commands) {
+        let commands = Arc::new(vec![batch.commands[i].clone()]);
+        let alone = Batch { subject: batch.subject, commands, terms: batch.terms };
+        match within_savepoint(conn, || together(conn, halls, &alone, now)) {
+            Ok(Some(mut committed)) => {
+                answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
+                holds.append(&mut committed.holds);
+                S::then(&mut effects, committed.effects);
+            }
+            Ok(None) => return Ok(None),
+            Err(error) if trouble::lasting(&error) => {
+                tracing::error!(subject = %S::subject(batch.subject), %error, "a request was refused by the database");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(S::find(conn, halls, batch.subject)?.map(|after| Committed { answers, after, holds, effects }))
+}
+
+/// All of `work` or none of it.
+fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    conn.prepare_cached("SAVEPOINT step")?.execute([])?;
+    let result = work();
+    // Some errors end the whole transaction; then there is no savepoint to go back to.
+    if result.is_err() && !conn.is_autocommit() {
+        conn.prepare_cached("ROLLBACK TO step")?.execute([])?;
+    }
+    if !conn.is_autocommit() {
+        conn.prepare_cached("RELEASE step")?.execute([])?;
+    }
+    result
+}
+
+/// Runs a batch as it is. A panic in a rule is an error like any other: the writer lives on.
+pub fn together<S: Stored>(
+    conn: &Connection,
+    halls: &Halls,
+    batch: &Batch<S>,
+    now: Moment,
+) -> Result<Option<Committed<S>>> {
+    catch_unwind(AssertUnwindSafe(|| read_decide_write(conn, halls, batch, now)))
+        .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())))
+}
+
+fn read_decide_write<S: Stored>(
+    conn: &Connection,
+    halls: &Halls,
+    batch: &Batch<S>,
+    now: Moment,
+) -> Result<Option<Committed<S>>> {
+    let Some(before) = S::find(conn, halls, batch.subject)? else { return Ok(None) };
+    let known = before.read(conn, &batch.commands, now)?;
+    let decision = before.decide(known, &batch.commands, &batch.terms, now);
+    if !decision.writes.is_empty() {
+        before.write(conn, &decision.after, &decision.writes, now)?;
+    }
+    Ok(Some(decision.into()))
+}
+
+/// A guarded write that hit anything but its one row means that the rules and the rows disagree.
+pub fn exactly_one(changed: usize) -> Result<()> {
+    if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
+}

@@ -10,7 +10,6 @@ url=$1
 seconds=$2
 users=${3:-20}
 version=2.47.0
-venv=target/locust-$version
 
 case "$url" in
 http://127.* | http://localhost* | http://\[::1\]*) ;;
@@ -20,22 +19,7 @@ http://127.* | http://localhost* | http://\[::1\]*) ;;
     ;;
 esac
 
-if [ ! -x "$venv/bin/locust" ]; then
-    command -v python3 >/dev/null || {
-        echo "tickettock: python3 was not found; Locust needs it. On Debian: apt-get install python3 python3-venv" >&2
-        exit 1
-    }
-    rm -rf "$venv" "$venv.new"
-    python3 -m venv "$venv.new" || {
-        echo "tickettock: no virtual environment could be made. On Debian: apt-get install python3-venv" >&2
-        exit 1
-    }
-    "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check "locust==$version" || {
-        echo "tickettock: Locust $version could not be installed from PyPI. This test needs PyPI once." >&2
-        exit 1
-    }
-    mv "$venv.new" "$venv"
-fi
+venv=$(scripts/python-tools.sh locust "locust==$version")
 
 # Started as a module: the scripts in a folder that was renamed name the old one.
 exec timeout --kill-after=10 $((seconds + 60)) "$venv/bin/python" -m locust \

@@ -9,24 +9,8 @@ url=$1
 seconds=$2
 token=$3
 version=4.32.5
-venv=target/schemathesis-$version
 
-if [ ! -x "$venv/bin/schemathesis" ]; then
-    command -v python3 >/dev/null || {
-        echo "tickettock: python3 was not found; the fuzzer needs it. On Debian: apt-get install python3 python3-venv" >&2
-        exit 1
-    }
-    rm -rf "$venv" "$venv.new"
-    python3 -m venv "$venv.new" || {
-        echo "tickettock: no virtual environment could be made. On Debian: apt-get install python3-venv" >&2
-        exit 1
-    }
-    "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check "schemathesis==$version" || {
-        echo "tickettock: schemathesis $version could not be installed from PyPI. The fuzz test needs PyPI once." >&2
-        exit 1
-    }
-    mv "$venv.new" "$venv"
-fi
+venv=$(scripts/python-tools.sh schemathesis "schemathesis==$version")
 
 # It keeps a cache in the folder it runs in.
 venv=$PWD/$venv

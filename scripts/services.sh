@@ -25,6 +25,8 @@ run)
 esac
 IDLE=${IDLE:-30}
 chmod 755 "$folder"
+# The folders are named by version numbers.
+# shellcheck disable=SC2012
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 [ -n "$bin" ] || bin=$(dirname "$(command -v postgres)")
 

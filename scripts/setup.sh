@@ -24,7 +24,9 @@ test)
     scripts/install-services.sh
     ;;
 lint)
-    cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
-    cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+    cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt ||
+        missing "rustfmt was not found and could not be installed: rustup component add rustfmt"
+    cargo clippy --version >/dev/null 2>&1 || rustup component add clippy ||
+        missing "clippy was not found and could not be installed: rustup component add clippy"
     ;;
 esac

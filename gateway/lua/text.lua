@@ -47,7 +47,7 @@ function M.surely_user(text)
     return M.surely_printable(text, 128)
 end
 
--- The check of `Asked::key` in asked.rs.
+-- The check of the server for an idempotency key, which may be in double quotes.
 function M.surely_key(text)
     if #text >= 2 and byte(text) == 34 and byte(text, -1) == 34 then text = sub(text, 2, -2) end
     return M.surely_printable(text, 128)

@@ -1,10 +1,10 @@
-"""The scenarios of `tickettock rush`, for people who have Locust already.
+"""The scenarios of `tickettock rush`, for teams that already use Locust.
 
     scripts/locust.sh http://127.0.0.1:5800 10
 
-Every user of Locust is a stream of buyers: each task is another buyer. An answer that is not in
-the contract is a failure, and Locust ends with exit code 1 if there is one. Set EVENT to go to
-another event than the first.
+Each Locust user is a stream of buyers: every task is a new buyer. A response outside the contract
+is a failure, and Locust then exits with code 1. Set EVENT to reserve in another event than the
+first.
 """
 
 import os
@@ -17,10 +17,10 @@ from locust import FastHttpUser, between, task
 
 EVENT = os.environ.get("EVENT", "1")
 RESERVE = f"/api/v1/events/{EVENT}/seats/reservation/fcfs"
-# As text: a key belongs to these very bytes.
+# A string, because an idempotency key is bound to the exact bytes of the body.
 BUYER = '{"userName":"Locust","phone":"010-1234-5678"}'
 
-# Status to the reasons that a buyer of this file may be told with it.
+# The reasons that these scenarios may get, by status.
 REFUSALS = {
     409: {"sold_out", "held_out", "duplicate", "already_reserved", "limit_reached", "contention", "not_open", "closed"},
     429: {"rate_limited"},
@@ -29,9 +29,9 @@ REFUSALS = {
 
 
 def reserved(body):
-    """The reservation that a success tells of."""
+    """The reservation id in a success response."""
     if body.get("success") is not True or not isinstance(body["seat"]["id"], int):
-        raise ValueError(f"a success that is none: {body}")
+        raise ValueError(f"not a valid success response: {body}")
     return body["reservationId"]
 
 
@@ -45,12 +45,12 @@ def refused(status, body):
 
 class Buyers(FastHttpUser):
     wait_time = between(0.01, 0.05)
-    # A buyer who gets no answer in this time has found a fault: nothing may hang.
+    # A request without a response within this time is a failure: no request may hang.
     connection_timeout = 10.0
     network_timeout = 10.0
 
     def reserve(self, user, name, key=None):
-        """The reservation, or None if it was refused as the contract says."""
+        """Returns the reservation id, or None if the server refused within the contract."""
         headers = {"X-User-Id": user, "Content-Type": "application/json"}
         if key:
             headers["Idempotency-Key"] = key
@@ -78,7 +78,7 @@ class Buyers(FastHttpUser):
 
     @task(3)
     def double_click(self):
-        """Both clicks are answered, and only one seat is given."""
+        """Both clicks get a response, and only one of them gets a seat."""
         user = f"locust-{uuid.uuid4()}"
         clicks = [gevent.spawn(self.reserve, user, "double click") for _ in range(2)]
         gevent.joinall(clicks)
@@ -88,13 +88,13 @@ class Buyers(FastHttpUser):
 
     @task(2)
     def lost_answer(self):
-        """Hangs up before the answer and asks again with the same key: one seat, the same answer."""
+        """Disconnects before the response and retries with the same idempotency key: one seat, the same response."""
         user, key = f"locust-{uuid.uuid4()}", str(uuid.uuid4())
         self.hang_up(user, key)
         first = self.reserve(user, "lost answer", key)
         again = self.reserve(user, "lost answer", key)
         if first and again != first:
-            self.complain("lost answer", f"{first} first, {again} when asked again")
+            self.complain("lost answer", f"{first} first, {again} on retry")
 
     def hang_up(self, user, key):
         target = urlsplit(self.host)

@@ -1,5 +1,5 @@
--- The address whose budget a request spends, written as in keys.rs: IPv4 whole, IPv6 by /64,
--- because one household owns a whole /64.
+-- The address that a request's budget belongs to, in the same form as in keys.rs. IPv4 addresses count
+-- whole, IPv6 addresses by /64, because one household has a whole /64.
 
 local byte, format = string.byte, string.format
 
@@ -7,7 +7,7 @@ local MAPPED = ("\0"):rep(10) .. "\255\255"
 
 local M = {}
 
--- From the 4 or 16 bytes of `$binary_remote_addr`.
+-- `binary` is `$binary_remote_addr`: 4 or 16 bytes, or something else for a Unix socket.
 function M.key(binary)
     if #binary == 4 then
         local a, b, c, d = byte(binary, 1, 4)

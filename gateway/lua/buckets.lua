@@ -1,5 +1,5 @@
--- Token buckets, per user and per address: so many requests a second, and two seconds' worth at once.
--- A bucket is one number: the moment at which it will be full again.
+-- Token buckets per user and per address. A bucket allows `rate` requests a second, with a burst of two
+-- seconds' worth. It is stored as one number: the time at which it will be full again.
 
 local clock = require "clock"
 local settings = require "settings"
@@ -12,7 +12,7 @@ local BURST_MS = 2000
 
 local M = {}
 
--- Seconds to wait, or nil: taken.
+-- Takes a token. Returns nil, or the seconds to wait if the bucket is empty.
 local function take(key, rate)
     if rate == 0 then return nil end
     local now = clock.now_ms()

@@ -1,10 +1,10 @@
--- Time in milliseconds. Tests put another file in this one's place, to move it.
+-- The clock, in milliseconds. Tests replace this file to move time.
 
 local ngx_now = ngx.now
 
 local M = {}
 
--- Added to the time of Redis too.
+-- Scripts add this to the time of Redis.
 function M.offset_ms()
     return 0
 end

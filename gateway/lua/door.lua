@@ -1,4 +1,4 @@
--- The door, asked by the gateway: the same scripts that the servers run, with the same keys (keys.rs).
+-- The door, called by the gateway: the same scripts that the servers run, with the same keys (keys.rs).
 
 local clock = require "clock"
 local lane = require "lane"
@@ -15,7 +15,7 @@ local state = ngx.shared.state
 
 local M = {}
 
--- Whose door it is. The servers say so with their answers; before that no number is given.
+-- Stores the ledger id, which the servers send with their responses. Until then the gateway assigns no number.
 function M.learn(ledger)
     if ledger and state:get("ledger") ~= ledger then state:set("ledger", ledger) end
 end
@@ -24,7 +24,7 @@ local function tag(event)
     return "{e:" .. event .. "}"
 end
 
--- All of a batch in one call: two integers for each.
+-- Sends a batch in one call. The reply has two integers per request.
 local function let_in(batch)
     local event, count = batch[1].event, batch.count
     local of = tag(event)
@@ -42,25 +42,25 @@ local function let_in(batch)
     return wire.run(event, arrive, keys, words, keys + 2)
 end
 
--- Lets one request in, in one call with those who come at the same time. "number", n |
--- "address_spent", seconds | "already_asking", seconds | "unknown" (only a server can give a number now) |
--- nil, fault
--- `name`: of the request, or nil where it is not to be marked.
+-- Gets an arrival number for one request, in one call with the requests that arrive at the same time.
+-- Returns one of: "number", n | "address_spent", seconds | "already_asking", seconds | "unknown" (only a
+-- server can assign a number now) | nil, fault.
+-- `name`: the name of the request; nil: do not mark the user.
 function M.arrive(event, user, address, name)
     local ledger = state:get("ledger")
     if not ledger then return "unknown" end
     local one = { event = event, ledger = ledger, user = user, address = address, name = name }
     local said, place = lane.share(event .. " " .. ledger, one, let_in)
-    if not said then return nil, place or wire.fault("door_unreachable", "too many wait for an answer") end
+    if not said then return nil, place or wire.fault("door_unreachable", "no turn in time: too many requests are waiting") end
     local code, value = said[2 * place - 1], said[2 * place]
     if code == 1 and type(value) == "number" and value >= 1 then return "number", format("%.0f", value) end
     if code == 2 then return "address_spent", value end
     if code == 3 then return "already_asking", value end
     if code == 0 then return "unknown" end
-    return nil, wire.fault("no_number", "arrive answered what nobody understands")
+    return nil, wire.fault("no_number", "arrive.lua returned an unexpected reply")
 end
 
--- Takes a mark away, if it is still that request's own.
+-- Removes a mark, if this request still owns it.
 function M.release(event, user, name)
     local of = tag(event)
     local words = { "left:" .. of, "dup:user:" .. of .. ":" .. user, clock.offset_ms(), "", "", "", "", "",
@@ -68,8 +68,8 @@ function M.release(event, user, name)
     return wire.run(event, settle, 2, words)
 end
 
--- What the last batch left: free, held, first_end, state, says_ms, now; nothing if that says nothing;
--- nil and a fault.
+-- What the last batch left: free, held, first_end, state, says_ms, now. An empty table if that is out of
+-- date; nil and a fault if Redis failed.
 function M.left(event)
     local said, fault = wire.run(event, left, 1, { "left:" .. tag(event), clock.offset_ms() })
     if not said then return nil, fault end

@@ -1,6 +1,6 @@
--- The form of what is sent: JSON, and surely complete. What is not JSON is refused here; what may
--- lack something passes on without a number, so that it spends no budget before the server has
--- said what is wrong.
+-- Checks a reservation's body: is it JSON, and is it certainly complete? The gateway refuses a body that
+-- is not JSON. It passes on a body that may be incomplete without a number, so that the request uses no
+-- budget before the server reports what is wrong.
 
 local cjson = require "cjson.safe"
 local settings = require "settings"
@@ -16,7 +16,7 @@ local decode = json.decode
 
 local M = {}
 
--- Nothing was sent, and nothing had to be; something was sent that only the server can read.
+-- EMPTY: there is no body, and none is required. UNREAD: only the server can parse this body.
 local EMPTY, UNREAD = {}, "unread"
 
 function M.says_json(kind)
@@ -25,11 +25,11 @@ function M.says_json(kind)
     return lower(match(kind, "^%s*([^;]-)%s*$") or match(kind, "^%s*([^;]-)%s*;") or "") == "application/json"
 end
 
--- Marks between the digits of a telephone number.
+-- Separators between the digits of a telephone number.
 local BETWEEN = {}
 for mark in (" -.()/"):gmatch(".") do BETWEEN[byte(mark)] = true end
 
--- As rules/src/phone.rs; the forms of other regions are known to the server alone.
+-- The checks of rules/src/phone.rs. Only the server knows the formats of other regions.
 local function surely_phone(phone)
     local length = #phone
     if length > 32 then return false end
@@ -46,7 +46,7 @@ local function surely_phone(phone)
     end
     if first == 2 then
         if a == 56 and b == 50 then
-            -- +82, and perhaps the trunk 0 that does not belong there.
+            -- +82, perhaps followed by a superfluous trunk 0.
             local rest = digits - (c == 48 and 3 or 2)
             return rest >= 8 and rest <= 10
         end
@@ -56,17 +56,17 @@ local function surely_phone(phone)
     return digits >= 6 and digits <= 15
 end
 
--- A known field that stands there twice is refused by the server.
+-- The server refuses a known field that occurs twice.
 local function once(body, quoted)
     local _, last = find(body, quoted, 1, true)
     return not last or not find(body, quoted, last + 1, true)
 end
 
--- Whether it surely has everything that its dialect asks for. `sent` is what `read` made of it.
+-- Whether the body certainly has every field that its dialect requires. `sent` is the result of `read`.
 function M.complete(body, sent, dialect)
     if sent == EMPTY then return true end
     if type(sent) ~= "table" or byte(body) ~= 123 and not find(body, "^%s*{") then return false end
-    -- JSON has none of these, and this reader would not mind.
+    -- JSON allows no control characters, but this parser accepts them.
     if find(body, "[%z\1-\8\11\12\14-\31]") then return false end
     if not once(body, '"phone"') then return false end
     local phone = sent.phone
@@ -84,19 +84,19 @@ function M.complete(body, sent, dialect)
     return true
 end
 
--- Where the reader stumbled: line and column of a character counted from 1.
+-- Line and column, from 1, of the character where the parser failed.
 local function place(body, at)
     local before = sub(body, 1, math.min(at, #body) - 1)
     local _, lines = gsub(before, "\n", "")
     return lines + 1, #match(before, "[^\n]*$") + 1
 end
 
--- What was sent, or nil with the line and column where it stops being JSON.
+-- The parsed body, or nil with the line and column of the syntax error.
 function M.read(body, dialect)
     if body == "" and dialect == "2025-08-17" then return EMPTY end
     local sent, why = decode(body)
     if sent ~= nil then return sent end
-    -- Deeper than this reader goes, or odd escapes: still JSON to the server.
+    -- Nesting too deep for this parser, or unusual escapes: the server may still accept it.
     if find(why, "nested", 1, true) or find(why, "escape", 1, true) then return UNREAD end
     if body == "" then return nil, 1, 0 end
     return nil, place(body, tonumber(match(why, "character (%d+)")) or 1)

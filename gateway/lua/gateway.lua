@@ -1,5 +1,5 @@
--- The gateway, in the order in which a request passes it: form, who asks, content, hint, rate, door;
--- then a server; then what is heard from it.
+-- The path of a request through the gateway, in order: form, user, content, hint, rate, door; then a
+-- server; then the outcome that the server reports.
 
 local address = require "address"
 local answer = require "answer"
@@ -22,8 +22,8 @@ local type = type
 
 local HEADERS_MOST = 100
 
--- By their names in small letters, and no others: what else nginx's table finds under a name that is not there
--- takes longer to look for than all the rest.
+-- All headers, by lower-case name. Without its metatable, whose fallback for missing names (lower case,
+-- underscores to dashes) costs more than all the rest.
 local function all_headers()
     local headers, truncated = get_headers(HEADERS_MOST)
     return setmetatable(headers, nil), truncated
@@ -31,16 +31,16 @@ end
 
 local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
 
--- What only a gateway may say, and what claims to come from another one.
+-- Headers that only a gateway or a proxy may set.
 local function is_spoofed(name)
     local plain = gsub(lower(name), "_", "-")
-    -- Whether that one is believed is asked for itself, whatever it is called.
+    -- The user header has its own check, whatever its name is.
     if plain == settings.user_header then return false end
     return find(plain, "^x%-fcfs%-") or find(plain, "^x%-gateway%-") or find(plain, "^x%-forwarded%-")
         or plain == "forwarded" or plain == "x-real-ip"
 end
 
--- Remembered per worker, and forgotten all at once before it is much.
+-- Cached per worker, and cleared when it reaches its limit.
 local judged, judged_count, JUDGED_MOST = {}, 0, 1000
 
 local function spoofed(name)
@@ -57,7 +57,7 @@ local function trusts_user()
     return settings.trust_user_header or ngx.var.gw_trusted == "1"
 end
 
--- On to a server, without what nobody outside may say.
+-- Passes the request to a server, without spoofed headers.
 local function pass_on(way, headers, trace)
     for header in pairs(headers) do
         if spoofed(header) then ngx.req.clear_header(header) end
@@ -70,8 +70,8 @@ local function pass_on(way, headers, trace)
     return ngx.exec(way)
 end
 
--- Who asks, as far as this gateway can know: the user, or nil; a refusal; whether a user is named whom
--- only the server can judge.
+-- The user, as far as the gateway can tell. Returns the user or nil; a refusal or nil; and whether the
+-- request names a user that only the server can validate.
 local function who(headers, path, dialect)
     if settings.auth ~= "header" then return nil end
     local user = headers[settings.user_header]
@@ -81,12 +81,12 @@ local function who(headers, path, dialect)
         if text.surely_user(user) then return user end
         return nil, nil, true
     end
-    -- The oldest dialect may name a telephone in the body, or nobody.
+    -- The oldest dialect may name a telephone number in the body, or no user.
     if dialect == "2025-08-17" and path.short then return nil end
     return nil, "missing_user"
 end
 
--- By what somebody is remembered whose user is known to the server alone.
+-- The key under which to remember a user that only the server can identify.
 local function likeness(headers, body)
     if settings.auth ~= "header" then
         local shown = headers["authorization"]
@@ -99,7 +99,7 @@ local function whole_body()
     ngx.req.read_body()
     local body = ngx.req.get_body_data()
     if body then return body end
-    -- Larger than its buffer: only where somebody set the sizes so.
+    -- nginx writes a body that is larger than its buffer to a file. Our sizes prevent that.
     local file = ngx.req.get_body_file()
     if not file then return "" end
     local handle = assert(io.open(file, "rb"))
@@ -115,7 +115,7 @@ local function keyed(headers)
     return true, type(key) == "string" and not (one and other) and text.surely_key(key)
 end
 
--- Somebody wants a seat.
+-- A reservation request.
 local function ask(path, dialect, headers, trace)
     local send = answer.send
     local json = form.says_json(headers["content-type"])
@@ -178,21 +178,21 @@ function M.handle()
     end
     if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
     if method == "GET" or method == "HEAD" then
-        -- HTTP/0.9 has no headers to answer with, and nothing to say.
+        -- HTTP/0.9 has no response headers.
         if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
         return pass_on(path.streams and "@streaming" or "@reading", headers, trace)
     end
-    -- Here, where this path's own limit of size holds.
+    -- Read the body here, where the size limit of this location applies.
     ngx.req.read_body()
     return pass_on(method == "POST" and "@posting" or "@changing", headers, trace)
 end
 
 local function release(_, event, user, name)
-    -- What fails is logged where it fails; the mark then ends by itself.
+    -- wire.lua logs a failure; the mark then expires.
     door.release(event, user, name)
 end
 
--- What a server said, before its answer leaves.
+-- Handles the server's response headers before the response is sent.
 function M.heard()
     local var = ngx.var
     local outcome = var.upstream_http_x_fcfs_outcome
@@ -201,8 +201,8 @@ function M.heard()
         door.learn(var.upstream_http_x_fcfs_ledger)
         if event ~= "" and remembered.ended(event, var.gw_known_as, outcome) then hint.doubt(event) end
     elseif var.gw_number ~= "" then
-        -- An answer of somebody who did not take the request over, and so leaves its mark to us. Here
-        -- nobody may wait for Redis.
+        -- The server did not take the request over, so it does not remove the mark. This phase allows no
+        -- cosockets, so a timer does it.
         ngx.timer.at(0, release, event, var.gw_known_as, var.gw_name)
     end
     local freed = var.upstream_http_x_fcfs_freed
@@ -234,7 +234,7 @@ local function refuse()
     if status == 502 or status == 503 or status == 504 then
         servers.failed(var.upstream_addr)
         local connected = var.upstream_connect_time
-        -- No server was reached that could take the mark away.
+        -- No server was reached, so none removes the mark.
         if var.gw_number ~= "" and (not connected or find(connected, "-$")) then
             release(false, var.gw_event, var.gw_known_as, var.gw_name)
         end
@@ -244,11 +244,11 @@ local function refuse()
     return answer.send(MALFORMED[status] and "malformed" or "internal", dialect, trace)
 end
 
--- Instead of nginx's own pages.
+-- Replaces nginx's own error pages.
 function M.refuse()
     local fine, why = pcall(refuse)
     if fine or ngx.headers_sent then return end
-    ngx.log(ngx.ERR, "a refusal failed: ", why)
+    ngx.log(ngx.ERR, "the refusal could not be sent: ", why)
     ngx.status = 500
     ngx.print('{"success":false,"reason":"internal_error","message":"Something broke on our side.","traceId":"',
         ngx.var.request_id, '"}')

@@ -1,6 +1,7 @@
--- Sold out is cheap: what the last batch left, at most 250 ms old, shared by all workers. One request
--- looks at Redis while the others use what is known. What is known says nothing for longer than it
--- did in Redis, so somebody has to be let through to the servers now and then; one at a time.
+-- Answers `sold_out` and similar refusals from a cache: what the last batch left, at most 250 ms old,
+-- shared by all workers. One request reads Redis while the others use the cached value. A cached value
+-- expires no later than the value in Redis, so now and then one request has to go through to the servers
+-- to refresh it; one at a time.
 
 local answer = require "answer"
 local clock = require "clock"
@@ -12,45 +13,45 @@ local ceil, max, min = math.ceil, math.max, math.min
 local dictionary = ngx.shared.left
 
 local FRESH_MS = 250
--- From then on one request looks again, while the rest go on with what is known.
+-- After this time one request reads Redis again, while the others use the cached value.
 local AGAIN_MS = 120
--- With less than this left one request goes through, so that its batch says it anew.
+-- When less than this is left, one request goes through so that its batch refreshes the value.
 local PROBE_BELOW_MS = 500
--- After something came back nothing is answered from here for so long.
+-- After stock was freed the hint answers nothing for this long.
 local MUTED_S = 1
--- Whoever meets a hint that has just lapsed waits so long for the one that went through.
+-- A request that finds the hint just expired waits this long for the request that went through.
 local WAIT_STEP_S, WAIT_STEPS = 0.005, 10
 
--- Where nothing is known it is not looked at more often than this.
+-- When Redis has no value, it is not read more often than this.
 local NOTHING_MS = 20
 
 local OUT = { sold_out = true, held_out = true, not_open = true, paused = true, closed = true }
 
 local M = {}
 
--- Something came back, or a sale began: ask the servers.
+-- Stock was freed or a sale began: pass requests on.
 function M.mute(event)
     dictionary:set(M.muted(event), true, MUTED_S)
 end
 
--- A server refused where more was thought to be left: look again now.
+-- A server refused although the cached value says that stock is left: read it again now.
 function M.doubt(event)
     local line = dictionary:get(event)
     if line and not OUT[match(line, "^%S+")] then dictionary:delete(event) end
 end
 
--- What it amounts to.
+-- The refusal that follows from what is left, or `open`.
 local function verdict(left)
     if left.state == "closed" then return "closed" end
     if left.state == "paused" then return "paused" end
-    -- Until the first end: of a hold it would not be the opening.
+    -- `not_open` is valid until first_end. With holds, first_end would be a hold's end, not the opening.
     if left.state == "scheduled" then return left.held == 0 and "not_open" or "open" end
     if left.free > 0 then return "open" end
     return left.held > 0 and "held_out" or "sold_out"
 end
 
--- One line per event: verdict, read at, valid until, lapses in Redis at (all in our ms), first end
--- in our ms, first end as Redis has it.
+-- Caches one line per event: verdict, read at, valid until, expiry of the value in Redis (all in the
+-- gateway's ms), first end in the gateway's ms, first end in Redis' ms.
 local function keep(event, left, now)
     local word, lapses, first_end, shown = nil, now, 0, 0
     local valid
@@ -60,7 +61,7 @@ local function keep(event, left, now)
         if left.first_end then first_end, shown = now + (left.first_end - left.now), left.first_end end
         valid = min(now + FRESH_MS, lapses)
     else
-        -- The last word stays known, so that those who come now can wait for a new one.
+        -- Keep the last verdict, so that requests can wait for a new one.
         local before = dictionary:get(event)
         word = before and match(before, "^%S+") or "open"
         valid = OUT[word] and now or now + NOTHING_MS
@@ -70,7 +71,7 @@ local function keep(event, left, now)
     return line
 end
 
--- The newest line, read and remembered.
+-- The newest line, parsed, per worker.
 local parsed_line, parsed = {}, {}
 local count = 0
 
@@ -92,7 +93,7 @@ local function look(event, now)
     return line and parse(event, line)
 end
 
--- Nobody went through just now: this request does.
+-- Whether this request goes through: at most one every 100 ms does.
 local function probes(event)
     return dictionary:add("probing:" .. event, true, 0.1)
 end
@@ -107,16 +108,17 @@ local function facts(known, now)
     return NONE
 end
 
--- The name of its silence.
+-- The key that mutes the hint of an event.
 function M.muted(event)
     return "muted:" .. event
 end
 
--- A refusal and its facts, or nil: pass on. `only_shut`: stock is not asked for.
+-- Returns a refusal and its facts, or nil: pass the request on. `only_shut`: ignore the stock, because the
+-- request names its seat.
 function M.on(event, muted, only_shut)
     if dictionary:get(muted) then return nil end
     local now = clock.now_ms()
-    -- What this worker read last is what the others know, as long as nobody need look again.
+    -- What this worker parsed last is still current until somebody has to read again.
     local known, line = parsed[event], nil
     if not known or not OUT[known.word] or now - known.read >= AGAIN_MS or now >= known.valid then
         line = dictionary:get(event)
@@ -126,7 +128,7 @@ function M.on(event, muted, only_shut)
         known = look(event, now) or known
         if not known then return nil end
         if now >= known.valid then
-            -- It lapsed. If it was out, one goes through to hear it anew, and the others wait a moment.
+            -- It expired. If it was a refusal, one request goes through to refresh it, and the others wait.
             if not OUT[known.word] or probes(event) then return nil end
             for _ = 1, WAIT_STEPS do
                 ngx.sleep(WAIT_STEP_S)

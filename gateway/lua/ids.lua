@@ -1,5 +1,5 @@
--- Ids of requests, 32 hexadecimal digits: a random beginning per worker, then a counter. Unique without
--- a random number per request.
+-- Request ids of 32 hexadecimal digits: a random prefix per worker, then a counter. They are unique
+-- without a random number per request.
 
 local find, format = string.find, string.format
 local type = type
@@ -16,13 +16,13 @@ local function begin()
 end
 
 function M.new()
-    -- Not before the worker is there: all of them would begin alike.
+    -- Only in the worker: drawn before the fork, the prefix would be the same in all of them.
     if not beginning then begin() end
     count = count + 1
     return beginning .. format("%016x", count)
 end
 
--- The caller's own id if it can stand in a header and a log line, else one of ours.
+-- The client's id if it is safe in a header and a log line, else a new one.
 function M.trace(given)
     if not given then return M.new() end
     if type(given) == "table" then given = given[1] end

@@ -1,23 +1,23 @@
--- Round trips are shared: whoever comes while one is under way goes with the next, all of them in one call.
--- One after the other per lane, so the busier it is, the more share one; a call that is full waits for
--- nobody. No timers: who comes to an empty lane goes at once, alone.
+-- Requests share round trips: those that arrive while a call is in flight go together in the next one.
+-- Calls of a lane run one after the other, so the batch size grows with load. A full batch does not wait
+-- for the call in flight. There are no timers: a request that finds the lane empty goes at once, alone.
 
 local semaphore = require "ngx.semaphore"
 
 local remove = table.remove
 
--- As many as a script takes, and as many calls at once.
+-- Requests per call, as the script accepts; and calls in flight per lane.
 local MOST, ABREAST = 128, 8
--- For a turn. A call to a Redis that is away takes no longer, and those behind it then fail at once: who waits
--- so long met one that answers, but too slowly for so many.
+-- How long a batch waits for its turn. A call to an unreachable Redis fails within the same time, and those
+-- behind it then fail at once. So a batch that waits this long means that Redis answers, but too slowly.
 local TURN_S = 0.7
--- For an answer on which somebody else is at work; it always comes before that.
+-- How long a request waits for the call of its batch. The call always ends sooner.
 local ANSWER_S = 5
 
 local M = {}
 
--- By name; gone when nobody is in it. A lane: running (calls), waiting (batches in turn), open (the last of
--- them, if there is room).
+-- Lanes by name; an empty lane is removed. Fields: running (calls in flight), waiting (batches in order),
+-- open (the last batch, if it has room).
 local lanes = {}
 
 local function start(lane, batch)
@@ -37,7 +37,7 @@ local function wake(lane, batch)
     batch.turn:post(1)
 end
 
--- Its call is over: the next goes.
+-- A call has ended: start the next batch.
 local function finish(name, lane)
     lane.running = lane.running - 1
     local following = lane.waiting[1]
@@ -53,7 +53,7 @@ local function tell(batch, said, fault)
     if batch.count > 1 then batch.done:post(batch.count - 1) end
 end
 
--- A place in a batch that another one leads.
+-- Joins a batch that another request will send.
 local function join(lane, batch, item)
     local place = batch.count + 1
     batch[place], batch.count = item, place
@@ -65,8 +65,8 @@ local function join(lane, batch, item)
     return batch, place
 end
 
--- Does `exchange(items)`, together with whoever else is there. The reply to all and one's own place in it;
--- or nil and a fault; nil alone: no turn was to be had in time.
+-- Runs `exchange(items)`, together with other requests of the lane. Returns the reply for the batch and the
+-- request's index in it; or nil and a fault; or nil alone if the batch got no turn in time.
 function M.share(name, item, exchange)
     local lane = lanes[name]
     if not lane then
@@ -94,7 +94,7 @@ function M.share(name, item, exchange)
             return nil
         end
     end
-    -- Whatever happens in there, those who wait are told and the lane goes on.
+    -- Even if the exchange raises an error, wake the waiting requests and keep the lane running.
     local fine, said, fault = pcall(exchange, batch)
     if not fine then
         ngx.log(ngx.ERR, "a shared call failed: ", said)

@@ -1,5 +1,5 @@
--- What stands at a path, as far as the gateway cares: who asks for a seat, of which event, and which
--- dialect is spoken there. What is not known here passes on.
+-- Classifies a path as far as the gateway needs: is it a reservation, of which event, and in which
+-- dialect? Requests to unknown paths are passed on.
 
 local hint = require "hint"
 
@@ -15,7 +15,7 @@ local function asking(kind, event, default, short)
     return { asks = kind, event = event, muted = hint.muted(event), speaks = true, default = default, short = short }
 end
 
--- The paths that mean event 1.
+-- The short paths, which mean event 1.
 local SHORT = {
     ["/api/v1/seats/reservation/fcfs"] = asking("fcfs", "1", "1.1", true),
     ["/fcfs/join"] = asking("fcfs", "1", "1.1", true),
@@ -24,7 +24,7 @@ local SHORT = {
     ["/api/v1/stream"] = STREAM,
 }
 
--- A whole number as the server writes it, and small enough for every number of ours.
+-- A whole number in canonical form, small enough for the server's integers.
 local function whole(text)
     return #text <= 18 and (text == "0" or sub(text, 1, 1) ~= "0")
 end
@@ -43,10 +43,10 @@ local function long(path)
     return OTHER
 end
 
--- Remembered per worker, and forgotten all at once before it is much.
+-- Cached per worker, and cleared when it reaches its limit.
 local known, count, MOST = {}, 0, 1000
 
--- By the request line's own words: the server sees the same ones.
+-- `uri` is the raw request line: the server sees the same bytes.
 function M.at(uri)
     local path = known[uri]
     if path then return path end
@@ -60,7 +60,7 @@ end
 
 local DIALECTS = { ["1.1"] = true, ["1.0"] = true, ["2025-08-17"] = true }
 
--- The dialect that is asked for, or nil where the header is not one of them.
+-- The requested dialect, or nil if the header names an unknown one.
 function M.dialect(path, version)
     if version == nil then return path.default end
     if not DIALECTS[version] then return nil end

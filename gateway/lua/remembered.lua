@@ -1,6 +1,6 @@
--- Whose last request through this gateway may have ended otherwise than empty-handed: they are not
--- answered from a hint, because the server may have something else to tell them. Bounded: when it
--- is full, the longest unasked are forgotten.
+-- Users whose last request through this gateway may have got something. The hint does not answer them,
+-- because the server may have a different answer, such as their seat. The dictionary is bounded: when it
+-- is full, the least recently used users are evicted.
 
 local dictionary = ngx.shared.remembered
 
@@ -8,12 +8,12 @@ local EMPTY_HANDED = { sold_out = true, held_out = true, not_open = true, closed
 
 local M = {}
 
--- Before the request passes on: how it ends is not known until it is heard.
+-- Called before the request is passed on: its outcome is unknown until the server responds.
 function M.begin(event, who)
     dictionary:set(event .. " " .. who, true)
 end
 
--- Whether it ended empty-handed.
+-- Records the outcome. Returns true if the user got nothing.
 function M.ended(event, who, outcome)
     if EMPTY_HANDED[outcome] then
         dictionary:delete(event .. " " .. who)

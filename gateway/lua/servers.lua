@@ -1,16 +1,17 @@
--- Which server: in turn. One that could not be reached is left out for a moment, and then found out about by
--- one request at a time. All of them failed: in turn all the same, so that the first one back is found at once.
+-- Chooses a server, round robin. A server that could not be reached is skipped for a moment, and then tried
+-- by one request at a time. If all servers failed, round robin goes on, so that the first one back is found
+-- at once.
 
 local balancer = require "ngx.balancer"
 local settings = require "settings"
 
 local state = ngx.shared.state
 local servers = settings.servers
--- After a failure nobody tries for so long; then one does, for as long as a connection may take.
+-- After a failure no request tries the server for SPARED_S. Then one does, for TRYING_S at most.
 local SPARED_S, TRYING_S = 0.25, 1
--- No failure for so long: as if nothing had been. Longer than both of these.
+-- Without a failure for this long the server counts as healthy. Longer than both of the above.
 local DOUBTED_S = 1.5
--- Whether the next one is asked, and when, is said in nginx.conf.
+-- nginx.conf decides whether and when the next server is tried.
 local AGAIN = { GET = true, HEAD = true, POST = true }
 
 local M = {}
@@ -36,7 +37,7 @@ local function failed(name)
 end
 
 function M.choose()
-    -- The second try: the first server did not answer, or could not be reached.
+    -- A retry: the first server did not respond or could not be reached.
     if balancer.get_last_failure() then
         local server = ngx.ctx.server
         if server then failed(server.name) end
@@ -49,7 +50,7 @@ function M.choose()
     if not ok then ngx.log(ngx.ERR, "the server ", server.name, " cannot be used: ", why) end
 end
 
--- By the address it was tried at, the last of several.
+-- `address` is `$upstream_addr`; its last entry is the server that was tried last.
 function M.failed(address)
     local last = address and address:match("([^, ]+)$")
     if last then failed(last) end

@@ -1,10 +1,11 @@
--- What a text surely is. Whatever is not sure here passes on, and the server says what is wrong with it.
+-- Checks that a string is certainly valid. If that is not certain, the request is passed on, and the server
+-- reports what is wrong.
 
 local byte, find, sub = string.byte, string.find, string.sub
 
 local M = {}
 
--- Characters of UTF-8 that is certainly well formed and certainly printable; else nil.
+-- The number of characters, if the string is certainly well-formed and printable UTF-8; else nil.
 local function characters(text)
     local count, i, length = 0, 1, #text
     while i <= length do
@@ -22,7 +23,7 @@ local function characters(text)
         end
         if more == 2 and point < 0x800 or more == 3 and (point < 0x10000 or point > 0x10FFFF) then return nil end
         if point >= 0xD800 and point <= 0xDFFF then return nil end
-        -- Controls; spaces, separators and marks that reorder, wherever they stand: not sure.
+        -- Control characters; and spaces, separators and bidirectional marks, which are not certain.
         if point < 0x20 or point >= 0x7F and point <= 0xA0 or point == 0x1680
             or point >= 0x2000 and point <= 0x206F or point == 0x3000 or point == 0xFEFF then
             return nil
@@ -33,7 +34,7 @@ local function characters(text)
     return count
 end
 
--- 1 to `most` printable characters, no space at either end.
+-- Whether it is 1 to `most` printable characters, without a space at either end.
 function M.surely_printable(text, most)
     if text == "" or byte(text) == 32 or byte(text, -1) == 32 then return false end
     if not find(text, "[^ -~]") then return #text <= most end
@@ -41,12 +42,12 @@ function M.surely_printable(text, most)
     return count ~= nil and count <= most
 end
 
--- As `User::new` in ids.rs.
+-- The check of `User::new` in ids.rs.
 function M.surely_user(text)
     return M.surely_printable(text, 128)
 end
 
--- As `Asked::key` in asked.rs.
+-- The check of the server for an idempotency key, which may be in double quotes.
 function M.surely_key(text)
     if #text >= 2 and byte(text) == 34 and byte(text, -1) == 34 then text = sub(text, 2, -2) end
     return M.surely_printable(text, 128)

@@ -1,6 +1,6 @@
--- Connections to Redis, single or Cluster. Each is looked at once, when it is new: a Redis that may
--- throw keys away, or may not be written to, is not used. Its `run_id` is in the name of the pool it
--- is kept in, so whoever takes a connection from there knows to which run of Redis it leads.
+-- Connections to Redis, single or Cluster. Each new connection is checked once: a Redis that may evict keys
+-- or is read-only is not used. The name of a connection pool contains the `run_id` of its Redis, so every
+-- connection taken from the pool leads to that run.
 
 local clock = require "clock"
 local settings = require "settings"
@@ -12,19 +12,20 @@ local find, match = string.find, string.match
 local max, min = math.max, math.min
 local concat, unpack = table.concat, unpack
 
--- For a connection and an answer on it, together; less than the second in which everybody is answered. Not
--- much less: a worker that has a thousand others to serve first is late itself, and Redis is not away for it.
+-- Timeout for connecting and the reply together. It is less than the one second in which every request must
+-- get a response. It is not much less, because a busy worker is late itself, which does not mean that Redis
+-- is down.
 local PATIENCE_MS = 700
--- For one node of a cluster: so much that another one can still be asked.
+-- Timeout for one node of a cluster, short enough to try another one.
 local NODE_MS = settings.redis.cluster and PATIENCE_MS / 2 or PATIENCE_MS
--- After a failure others are told so at once, without trying again themselves.
+-- After a failure other requests fail at once, without a new attempt, for this long.
 local COOLING_MS = 100
 local IDLE_MS, POOL, WAITING = 60000, 64, 4096
 local REDIRECTS = 4
 
 local M = {}
 
--- Per worker. By name: host, port, run_id, cool (until when), why.
+-- Nodes by name, per worker. Fields: host, port, run_id, cool (backoff until), why (the last error).
 local nodes = {}
 
 local function node_at(host, port)
@@ -40,7 +41,7 @@ end
 local seeds = {}
 for i, at in ipairs(settings.redis.nodes) do seeds[i] = node_at(at.host, at.port) end
 
--- Where the keys of an event are, as far as Redis told.
+-- The node of each event's keys, as far as Redis has redirected us.
 local homes, homes_count, HOMES_MOST = {}, 0, 10000
 
 local function remember_home(event, node)
@@ -51,7 +52,7 @@ local function remember_home(event, node)
     homes[event] = node
 end
 
--- Answers that mean: not here, or not now.
+-- Errors that mean that the node cannot serve the call, now or at all.
 local AWAY = { "^LOADING", "^CLUSTERDOWN", "^TRYAGAIN", "^ASK ", "^MOVED ", "^MASTERDOWN", "^READONLY", "^NOAUTH",
     "^WRONGPASS", "^NOPERM" }
 local UNFIT = { "^MASTERDOWN", "^READONLY", "^NOAUTH", "^WRONGPASS", "^NOPERM" }
@@ -63,7 +64,7 @@ local function any(patterns, words)
     return false
 end
 
--- A crowd that meets the same trouble is one line a second in the log.
+-- At most one log line a second, however many requests fail.
 local complained = 0
 
 local function fault(kind, why)
@@ -80,7 +81,7 @@ local function cooled(node, why)
     return nil, fault("door_unreachable", node.name .. ": " .. why)
 end
 
--- As `fit` in door/redis/wire.rs. The run_id, or nil and why not.
+-- The checks of `fit` in door/redis/wire.rs. Returns the run_id, or nil and the reason.
 local function look(connection)
     local at = settings.redis
     if at.password then
@@ -101,12 +102,12 @@ local function look(connection)
     return match(info, "run_id:(%x+)")
 end
 
--- What is left of the time for the steps to come.
+-- Sets the timeout to the time left until the deadline.
 local function hurry(connection, ends)
     connection:set_timeout(max(1, ends - clock.now_ms()))
 end
 
--- A connection that was looked at; whether it may be kept.
+-- Returns a checked connection, nil, and whether it may go back to the pool; or nil and a fault.
 local function connect(node, ends)
     if node.cool > clock.now_ms() then return nil, fault("door_unreachable", node.name .. ": " .. node.why) end
     local connection = redis:new()
@@ -121,7 +122,7 @@ local function connect(node, ends)
         connection:close()
         return cooled(node, unfit or "closed")
     end
-    -- Its pool is named after another run: used once.
+    -- If the pool is named after another run, use the connection once.
     local keep = run_id == node.run_id
     node.run_id = run_id
     return connection, nil, keep
@@ -142,7 +143,7 @@ local function on(node, script, keys, words, run_id_at, ends)
     local said, why = ask(connection, script, keys, words)
     if said == nil then
         connection:close()
-        -- It may have been closed while it lay in the pool; a new one knows.
+        -- Redis may have closed the pooled connection; try a new one.
         if reused and why ~= "timeout" then return on(node, script, keys, words, run_id_at, ends) end
         return cooled(node, why or "closed")
     end
@@ -155,8 +156,8 @@ local function on(node, script, keys, words, run_id_at, ends)
     return nil, fault(any(AWAY, why) and "door_unreachable" or "door_failed", node.name .. ": " .. why), why
 end
 
--- Runs a script on the keys of one event. Its reply; or nil and a fault.
--- `run_id_at`: which word is the run_id of the Redis that is asked.
+-- Runs a script on the keys of one event. Returns its reply, or nil and a fault.
+-- `run_id_at`: the index of the word to replace by the run_id of the Redis in use.
 function M.run(event, script, keys, words, run_id_at)
     local node, tried, broken = homes[event], 0, nil
     local seed, ends = 1, clock.now_ms() + PATIENCE_MS
@@ -172,7 +173,7 @@ function M.run(event, script, keys, words, run_id_at)
             node = node_at(host, port)
             remember_home(event, node)
         elseif settings.redis.cluster and broken.kind == "door_unreachable" and not moved then
-            -- That node is gone: the others know where its part went.
+            -- The node is down: ask the others where its slots are now.
             if node then
                 homes[event], node = nil, nil
             else
@@ -187,7 +188,7 @@ end
 
 M.fault = fault
 
--- A script by its text, as Redis knows it.
+-- Loads a script: its text, and the SHA-1 that EVALSHA uses.
 function M.script(path)
     local file = assert(io.open(path, "rb"))
     local words = file:read("*a")

@@ -1,4 +1,4 @@
--- For debugging, with GATEWAY_WRAP=1: `?wrap=1` puts status, number and body into one body, always 200.
+-- For debugging, with GATEWAY_WRAP=1: `?wrap=1` wraps status, number and body into one JSON body, with status 200.
 
 local cjson = require "cjson.safe"
 

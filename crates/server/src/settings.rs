@@ -1,5 +1,5 @@
-//! Settings: flags over environment over file over default. One table names them all; the command
-//! line, the file, the environment and the manual are made from it.
+//! Settings. Flags override the environment, which overrides the file, which overrides the defaults. The
+//! command line, the file, the environment and the manual are all derived from one table.
 
 pub mod gateway;
 mod stores;
@@ -39,7 +39,7 @@ pub struct Value {
     pub origin: Origin,
 }
 
-/// A setting that stops the start, named.
+/// An invalid setting. The message names it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BadSetting(pub String);
 
@@ -51,12 +51,12 @@ impl fmt::Display for BadSetting {
 
 impl std::error::Error for BadSetting {}
 
-/// The text of every setting, before it is understood.
+/// The text of every setting, before parsing.
 #[derive(Clone, Debug, Default)]
 pub struct Values(BTreeMap<&'static str, Value>);
 
 impl Values {
-    /// `flags` and `environment` look a setting up by its name.
+    /// `flags` and `environment` look up one setting.
     pub fn gather(
         flags: impl Fn(&Setting) -> Option<String>,
         environment: impl Fn(&str) -> Option<String>,
@@ -76,11 +76,11 @@ impl Values {
     }
 
     pub fn get(&self, name: &str) -> &Value {
-        self.0.get(name).unwrap_or_else(|| unreachable!("{name} is not in the table of settings"))
+        self.0.get(name).unwrap_or_else(|| unreachable!("{name} is not in the settings table"))
     }
 }
 
-/// A TOML file with the settings' names in lower case.
+/// Reads a TOML file with the names of the settings in lower case.
 fn read_file(path: &Path) -> Result<BTreeMap<&'static str, String>, BadSetting> {
     let bad = |why: String| BadSetting(format!("the settings file {}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
@@ -88,13 +88,16 @@ fn read_file(path: &Path) -> Result<BTreeMap<&'static str, String>, BadSetting> 
     let mut values = BTreeMap::new();
     for (key, value) in table {
         let known = SETTINGS.iter().find(|s| s.name.eq_ignore_ascii_case(&key));
-        let setting = known.ok_or_else(|| bad(format!("there is no setting {key:?}")))?;
+        let setting = known.ok_or_else(|| bad(format!("unknown setting {key:?}")))?;
         let text = match value {
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
             toml::Value::Boolean(on) => u8::from(on).to_string(),
             other => {
-                return Err(bad(format!("{key} is a {}, expected text, a number or true/false", other.type_str())));
+                return Err(bad(format!(
+                    "{key} is a {}: expected a string, an integer or a boolean",
+                    other.type_str()
+                )));
             }
         };
         values.insert(setting.name, text);

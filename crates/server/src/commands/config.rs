@@ -16,9 +16,9 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
 
 const INTRODUCTION: &str = "# Settings
 
-Flags over environment over TOML file (`--config FILE`, names in lower case) over default. A bad value stops the
-start and names the setting. `tickettock config` prints this text with the values of the moment and where each comes
-from; secrets are not shown.
+Flags override environment variables, which override a TOML file (`--config FILE`, names in lower case), which overrides
+the defaults. The server does not start with an invalid value, and names the setting. `tickettock config` prints this text
+with the current value of each setting and its source; it does not show secrets.
 ";
 
 pub fn text(values: &Values) -> String {

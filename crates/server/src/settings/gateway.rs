@@ -1,5 +1,5 @@
-//! The gateway's settings, understood. It is nginx, which cannot read an environment: its files are
-//! written from these, and a bad value stops that.
+//! The gateway's settings, parsed and checked. nginx cannot read our settings, so `tickettock gateway` writes
+//! its files from them. With an invalid value it writes nothing.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -15,7 +15,7 @@ pub struct GatewaySettings {
     pub servers: Vec<SocketAddr>,
     pub key: String,
     pub redis: RedisPlace,
-    /// header, or jwt: then only the servers know who asks.
+    /// `header`, or `jwt`: then only the servers can identify the user.
     pub auth_mode: String,
     pub user_header: HeaderName,
     pub trust_user_header: bool,
@@ -25,7 +25,7 @@ pub struct GatewaySettings {
     pub user_rate: u32,
     pub address_rate: u32,
     pub wrap: bool,
-    /// A number, or auto.
+    /// A number, or `auto`.
     pub workers: String,
 }
 
@@ -38,7 +38,7 @@ pub struct RedisPlace {
     pub cluster: bool,
 }
 
-/// An address, or all that begin with the same bits.
+/// An address, or all addresses with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     pub address: IpAddr,
@@ -77,7 +77,7 @@ impl GatewaySettings {
 }
 
 fn missing(name: &str) -> BadSetting {
-    BadSetting(format!("{name} is unset: the gateway needs it"))
+    BadSetting(format!("{name} is unset: the gateway requires it"))
 }
 
 fn listed(text: &str) -> impl Iterator<Item = &str> {
@@ -88,15 +88,16 @@ fn servers(read: &Reading<'_>) -> Result<Vec<SocketAddr>, BadSetting> {
     let name = "GATEWAY_UPSTREAMS";
     let mut servers = Vec::new();
     for one in listed(read.text(name)) {
-        let found =
-            one.to_socket_addrs().map_err(|e| read.bad(name, &format!("host:port that is known here ({one}: {e})")))?;
+        let found = one
+            .to_socket_addrs()
+            .map_err(|e| read.bad(name, &format!("host:port that can be resolved here ({one}: {e})")))?;
         servers.extend(found.take(1));
     }
     if servers.is_empty() { Err(missing(name)) } else { Ok(servers) }
 }
 
 fn networks(read: &Reading<'_>) -> Result<Vec<Network>, BadSetting> {
-    let bad = || read.bad("TRUSTED_PROXIES", "addresses or networks such as 10.0.0.0/8, with commas between them");
+    let bad = || read.bad("TRUSTED_PROXIES", "comma-separated addresses or networks such as 10.0.0.0/8");
     let network = |one: &str| {
         let (address, bits) = one.split_once('/').map_or((one, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().ok()?;
@@ -109,7 +110,7 @@ fn networks(read: &Reading<'_>) -> Result<Vec<Network>, BadSetting> {
 
 fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
     let place = super::stores::redis(read)?.ok_or_else(|| missing("REDIS_URL"))?;
-    let bad = || read.bad("REDIS_URL", "redis://:password@host:port; a gateway speaks to Redis without TLS");
+    let bad = || read.bad("REDIS_URL", "redis://:password@host:port; a gateway connects to Redis without TLS");
     let mut all = RedisPlace { nodes: Vec::new(), user: None, password: None, database: None, cluster: place.cluster };
     for url in listed(&place.url) {
         let rest = url.strip_prefix("redis://").ok_or_else(bad)?;
@@ -133,9 +134,9 @@ fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
     Ok(all)
 }
 
-/// Percent escapes of an address.
+/// Decodes the percent escapes of a URL.
 fn unescaped(text: &str) -> Option<String> {
-    // What means something in a form means nothing here.
+    // Characters that are special in a form are not special in a URL.
     let plain = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
     let (decoded, _) = form_urlencoded::parse(plain.as_bytes()).next().unwrap_or_default();
     Some(decoded.into_owned())
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_is_enough() {
+    fn defaults_apply_to_optional_settings() {
         let settings = with(&[]).unwrap();
         assert_eq!(settings.listen.to_string(), "0.0.0.0:8080");
         assert!(!settings.trust_user_header && !settings.wrap && settings.trusted_proxies.is_empty());
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_named() {
+    fn errors_name_the_invalid_setting() {
         for (name, value) in [
             ("GATEWAY_HOST", "localhost"),
             ("GATEWAY_PORT", "0"),
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_redis() {
+    fn redis_urls_are_parsed() {
         let one = with(&[("REDIS_URL", "redis://who:p%40ss+word@redis.example:7000/2")]).unwrap().redis;
         assert_eq!((one.user.as_deref(), one.password.as_deref()), (Some("who"), Some("p@ss+word")));
         assert_eq!((one.nodes, one.database), (vec![("redis.example".into(), 7000)], Some(2)));
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_in_front() {
+    fn trusted_proxies_are_parsed() {
         let all = with(&[("TRUSTED_PROXIES", "10.0.0.0/8, 2001:db8::/32,127.0.0.1")]).unwrap().trusted_proxies;
         assert_eq!(all.iter().map(|n| n.bits).collect::<Vec<_>>(), [8, 32, 32]);
     }

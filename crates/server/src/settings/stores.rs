@@ -1,4 +1,4 @@
-//! Which ledger and which door: `DATABASE_URL` and `REDIS_URL` choose.
+//! Selects the ledger and the door from `DATABASE_URL` and `REDIS_URL`.
 
 use super::BadSetting;
 use super::typed::Reading;
@@ -10,7 +10,7 @@ pub enum Stores {
     Postgres {
         url: String,
         pool: usize,
-        /// None: the door is in the process, and there is one server.
+        /// None: the door is in the process, and there can be one server only.
         redis: Option<Redis>,
     },
 }
@@ -29,8 +29,8 @@ impl Stores {
             return match redis {
                 None => Ok(Stores::Embedded),
                 Some(_) => Err(BadSetting(
-                    "REDIS_URL is set and DATABASE_URL is not: SQLite is one process with its door inside. \
-                     Set DATABASE_URL to a PostgreSQL for several servers, or take REDIS_URL away"
+                    "REDIS_URL is set and DATABASE_URL is not: with SQLite the door is always in the process. \
+                     Set DATABASE_URL to a PostgreSQL for several servers, or unset REDIS_URL"
                         .into(),
                 )),
             };
@@ -48,11 +48,11 @@ pub(super) fn redis(read: &Reading<'_>) -> Result<Option<Redis>, BadSetting> {
     let cluster = read.switch("REDIS_CLUSTER")?;
     match (url.is_empty(), host.is_empty()) {
         (true, true) => Ok(None),
-        (false, false) => Err(BadSetting("REDIS_URL and REDIS_HOST are both set: one of them is enough".into())),
+        (false, false) => Err(BadSetting("REDIS_URL and REDIS_HOST are both set: set only one of them".into())),
         (false, true) => {
             let sound = url.split(',').all(|one| ["redis://", "rediss://"].iter().any(|s| one.trim().starts_with(s)));
             if !sound {
-                return Err(read.bad("REDIS_URL", "redis://:password@host:port, or rediss:// with TLS"));
+                return Err(read.bad("REDIS_URL", "redis://:password@host:port, or rediss:// for TLS"));
             }
             Ok(Some(Redis { url: url.to_owned(), cluster }))
         }
@@ -65,7 +65,7 @@ pub(super) fn redis(read: &Reading<'_>) -> Result<Option<Redis>, BadSetting> {
     }
 }
 
-/// A password may have characters that mean something in an address.
+/// Percent-encodes a password for a URL.
 fn escaped(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
@@ -85,7 +85,7 @@ mod tests {
     const TOKEN: (&str, &str) = ("ADMIN_TOKEN", "0123456789abcdef");
 
     #[test]
-    fn two_addresses_choose() {
+    fn urls_select_the_stores() {
         assert_eq!(with(&[]), Ok(Stores::Embedded));
         let Ok(Stores::Postgres { redis: None, pool: 8, .. }) = with(&[POSTGRES, TOKEN]) else { panic!() };
         let parts = [POSTGRES, TOKEN, ("REDIS_HOST", "r"), ("REDIS_PORT", "7000"), ("REDIS_PASSWORD", "a b@c")];
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_refused() {
+    fn contradictory_settings_are_refused() {
         let redis = ("REDIS_URL", "redis://h");
         for (pairs, words) in [
             (&[redis][..], "DATABASE_URL is not"),
@@ -108,7 +108,7 @@ mod tests {
         ] {
             let why = with(pairs).expect_err(words);
             assert!(why.contains(words), "{why}");
-            assert!(!why.contains("u:p@"), "a password was shown: {why}");
+            assert!(!why.contains("u:p@"), "the message contains a password: {why}");
         }
     }
 }

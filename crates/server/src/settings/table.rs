@@ -1,4 +1,4 @@
-//! Every setting, on one page.
+//! The table of all settings: name, default and meaning. `docs/configuration.md` is generated from it.
 
 #[derive(Debug)]
 pub struct Setting {
@@ -27,104 +27,126 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "APP_HOST",
         "127.0.0.1",
-        "Address to listen on. One that is not loopback needs GATEWAY_KEY or ALLOW_TRUSTED_HEADER=1.",
+        "IP address to listen on. An address other than loopback requires GATEWAY_KEY or ALLOW_TRUSTED_HEADER=1.",
     ),
-    setting("APP_PORT", "5800", "Port to listen on; 0 takes a free one and prints it."),
+    setting("APP_PORT", "5800", "Port to listen on. 0 chooses a free port and prints it."),
     setting(
         "DATA_DIR",
         "./tickettock-data",
-        "Folder of the embedded ledger, and of the admin token made at first start.",
+        "Data folder: the embedded ledger, and the admin token that is created at first start.",
     ),
     secret(
         "DATABASE_URL",
-        "Ledger: postgres://user:password@host:port/database (sslmode=disable, prefer, require or verify-full). \
-         Unset: SQLite in DATA_DIR.",
+        "PostgreSQL as the ledger: postgres://user:password@host:port/database (sslmode=disable, prefer, require or \
+         verify-full). If unset, the ledger is SQLite in DATA_DIR.",
     ),
-    setting("DB_POOL", "8", "Connections to PostgreSQL at most."),
+    setting("DB_POOL", "8", "Maximum number of connections to PostgreSQL."),
     secret(
         "REDIS_URL",
-        "Door: redis://:password@host:port, or rediss:// with TLS; needs DATABASE_URL. Unset: in the process, one server only.",
+        "Redis as the door: redis://:password@host:port, or rediss:// for TLS. Requires DATABASE_URL. If unset, the door is \
+         in the process, and there can be one server only.",
     ),
-    setting("REDIS_HOST", "", "Host of Redis, in place of REDIS_URL."),
-    setting("REDIS_PORT", "6379", "Port of Redis, with REDIS_HOST."),
-    secret("REDIS_PASSWORD", "Password of Redis, with REDIS_HOST."),
-    setting(
-        "REDIS_CLUSTER",
-        "0",
-        "1: REDIS_URL is a Redis Cluster; several nodes may be given with commas between them.",
-    ),
-    setting("FCFS_SEATS", "9", "Seats of event 1, which is made at first start."),
-    setting("FCFS_USER_HEADER", "X-User-Id", "Header that names the user in AUTH_MODE=header."),
+    setting("REDIS_HOST", "", "Redis host, instead of REDIS_URL."),
+    setting("REDIS_PORT", "6379", "Redis port, with REDIS_HOST."),
+    secret("REDIS_PASSWORD", "Redis password, with REDIS_HOST."),
+    setting("REDIS_CLUSTER", "0", "1: REDIS_URL is a Redis Cluster. Separate several nodes with commas."),
+    setting("FCFS_SEATS", "9", "Number of seats of event 1, which is created at first start."),
+    setting("FCFS_USER_HEADER", "X-User-Id", "Header that contains the user id in AUTH_MODE=header."),
     setting(
         "FCFS_USER_TTL",
         "900",
-        "Seconds after a sale in which the same user's next request is called duplicate; 0: for ever.",
+        "Seconds after a reservation during which another request of the same user gets duplicate; 0: for ever.",
     ),
-    setting("FCFS_IP_LIMIT", "0", "Reservation requests per address and window; 0: no limit."),
-    setting("FCFS_IP_WINDOW", "5", "Seconds of that window."),
-    setting("FCFS_MAX_RETRIES", "5", "How often a batch is tried again when the ledger's lock cannot be had."),
+    setting("FCFS_IP_LIMIT", "0", "Reservation requests per client address and window; 0: no limit."),
+    setting("FCFS_IP_WINDOW", "5", "Length of the FCFS_IP_LIMIT window in seconds."),
+    setting(
+        "FCFS_MAX_RETRIES",
+        "5",
+        "How often a batch is retried after a lock timeout or a transient error of the ledger.",
+    ),
     setting(
         "FCFS_ANONYMOUS",
         "",
-        "1: dialect 2025-08-17 may reserve without a user header, by phone or as nobody, on the short paths. \
-         Unset: 1 on loopback without GATEWAY_KEY, else 0.",
+        "1: dialect 2025-08-17 allows reservations without a user header on the short paths, by phone number or \
+         anonymous. If unset: 1 on loopback without GATEWAY_KEY, else 0.",
     ),
-    setting("HOLD_TTL", "600", "Seconds that a hold lasts."),
+    setting("HOLD_TTL", "600", "Duration of a hold in seconds."),
     setting(
         "HOLD_MAX_AGE",
         "1800",
-        "Seconds from the first hold of the same nights or seats to the end of its last extension.",
+        "Maximum total duration in seconds, with extensions and replacements, of a user's holds on the same nights or seats.",
     ),
     setting(
         "HOLD_REPEAT",
         "same",
-        "What the same clientHoldKey gets again: same, the hold that is there, or replace, a new one in its place.",
+        "Response to a repeated clientHoldKey: same returns the existing hold, replace creates a new one in its place.",
     ),
-    setting("HOLDS_PER_USER", "5", "Live holds per user and room type or event."),
-    setting("CONFIRM_BY", "owner", "Who confirms a hold: owner, or service, with ADMIN_TOKEN, after payment."),
-    setting("MAX_DAYS_AHEAD", "730", "How many days ahead nights are sold."),
-    setting("DEFAULT_REGION", "KR", "Region (ISO 3166) of telephone numbers without a country code."),
-    setting("AUTH_MODE", "header", "header: FCFS_USER_HEADER is believed, from loopback or with GATEWAY_KEY."),
+    setting("HOLDS_PER_USER", "5", "Maximum number of live holds per user and room type or event."),
+    setting(
+        "CONFIRM_BY",
+        "owner",
+        "Who may confirm a hold: owner, or service (your backend, with ADMIN_TOKEN, after payment).",
+    ),
+    setting("MAX_DAYS_AHEAD", "730", "How many days ahead nights can be reserved."),
+    setting("DEFAULT_REGION", "KR", "Region (ISO 3166) for telephone numbers without a country code."),
+    setting(
+        "AUTH_MODE",
+        "header",
+        "header: trust FCFS_USER_HEADER in requests from loopback or with GATEWAY_KEY. The gateway also accepts jwt.",
+    ),
     secret(
         "ADMIN_TOKEN",
-        "Bearer token of the admin paths, at least 16 characters. Unset, with SQLite: one is made at first start.",
+        "Bearer token of the admin API, at least 16 characters. Required with DATABASE_URL. If unset with SQLite, a token is \
+         created at first start.",
     ),
     secret(
         "GATEWAY_KEY",
-        "Secret that the gateway shows to the servers, the same on all of them, at least 32 characters.",
+        "Shared secret that the gateway sends to the servers, at least 32 characters. Use the same value on all of them.",
     ),
     setting(
         "ALLOW_TRUSTED_HEADER",
         "0",
-        "1: believe the user header from any address. Only behind something that sets it.",
+        "1: trust the user header from any address. Use it only behind a proxy that sets the header.",
     ),
-    setting("QUEUE_DEPTH", "8192", "Requests that may wait per event; beyond it the answer is 503 at once."),
-    setting("GATEWAY_HOST", "0.0.0.0", "Gateway: address to listen on."),
+    setting(
+        "QUEUE_DEPTH",
+        "8192",
+        "Maximum number of waiting requests per event or room type. Further requests get 503 at once.",
+    ),
+    setting("GATEWAY_HOST", "0.0.0.0", "Gateway: IP address to listen on."),
     setting("GATEWAY_PORT", "8080", "Gateway: port to listen on."),
     setting(
         "GATEWAY_UPSTREAMS",
         "",
-        "Gateway: the servers behind it, host:port with commas between them. Names are looked up when its files are written.",
+        "Gateway: the servers, as comma-separated host:port. Names are resolved when the gateway's files are written.",
     ),
     setting(
         "GATEWAY_TRUST_USER_HEADER",
         "0",
-        "Gateway: 1 believes FCFS_USER_HEADER from every client; 0 from TRUSTED_PROXIES only.",
+        "Gateway: 1 trusts FCFS_USER_HEADER from every client, 0 from TRUSTED_PROXIES only.",
     ),
     setting(
         "TRUSTED_PROXIES",
         "",
-        "Gateway: addresses and networks (10.0.0.0/8, 2001:db8::/32) of what stands in front of it, with commas between \
-         them. Their X-Forwarded-For and FCFS_USER_HEADER are believed.",
+        "Gateway: comma-separated addresses and networks (10.0.0.0/8, 2001:db8::/32) of the proxies in front of it. Their \
+         X-Forwarded-For and FCFS_USER_HEADER are trusted.",
     ),
-    setting("GATEWAY_USER_RATE", "20", "Gateway: requests per second and user, twice that at once; 0: no limit."),
+    setting(
+        "GATEWAY_USER_RATE",
+        "20",
+        "Gateway: requests per second and user, with a burst of twice that; 0: no limit.",
+    ),
     setting(
         "GATEWAY_ADDRESS_RATE",
         "2000",
-        "Gateway: requests per second and address (IPv6 by /64), twice that at once; 0: no limit.",
+        "Gateway: requests per second and client address (IPv6 by /64), with a burst of twice that; 0: no limit.",
     ),
-    setting("GATEWAY_WRAP", "0", "Gateway: 1 lets ?wrap=1 put status, number and body into one body, for debugging."),
-    setting("GATEWAY_WORKERS", "auto", "Gateway: nginx worker processes; auto: one per core."),
-    setting("RUST_LOG", "info", "What to log: error, warn, info, debug, trace, or filters per module."),
-    setting("LOG_FORMAT", "text", "text or json."),
+    setting(
+        "GATEWAY_WRAP",
+        "0",
+        "Gateway: 1 enables ?wrap=1, which wraps status, number and body into one JSON body, for debugging.",
+    ),
+    setting("GATEWAY_WORKERS", "auto", "Gateway: number of nginx worker processes; auto: one per core."),
+    setting("RUST_LOG", "info", "Log level: error, warn, info, debug, trace, or filters per module."),
+    setting("LOG_FORMAT", "text", "Log format: text or json."),
 ];

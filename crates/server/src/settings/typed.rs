@@ -1,4 +1,5 @@
-//! Settings that are understood. A bad value stops the start and names the setting.
+//! The server's settings, parsed and checked. With an invalid value the server does not start; the error
+//! names the setting.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -28,11 +29,11 @@ pub struct Settings {
     pub user_header: HeaderName,
     pub budget: Budget,
     pub terms: Terms,
-    /// Only the shop's backend confirms, with the admin token.
+    /// Only the operator's backend may confirm holds, with the admin token.
     pub confirm_by_service: bool,
     pub max_days_ahead: u32,
     pub max_retries: u32,
-    /// Reservations without a user header, in dialect 2025-08-17.
+    /// Dialect 2025-08-17 allows reservations without a user header.
     pub anonymous: bool,
     pub default_region: String,
     pub admin_token: Option<String>,
@@ -91,33 +92,33 @@ impl Settings {
         };
         if settings.admin_token.is_none() && settings.stores != Stores::Embedded {
             return Err(BadSetting(
-                "ADMIN_TOKEN is unset: with DATABASE_URL it is required, the same on every server".into(),
+                "ADMIN_TOKEN is unset: it is required with DATABASE_URL, with the same value on every server".into(),
             ));
         }
         settings.safe_to_listen()?;
         Ok(settings)
     }
 
-    /// Where the ledger is, for whoever only looks at it: nothing else has to be set.
+    /// The data folder and the stores only, for commands that read the ledger and need no other setting.
     pub fn ledger(values: &Values) -> Result<(PathBuf, Stores), BadSetting> {
         let read = Reading { values };
         Ok((read.path("DATA_DIR")?, Stores::understand(&read)?))
     }
 
-    /// Believing a header from strangers is a choice that has to be made in so many words.
+    /// Trusting the user header from any address must be an explicit choice.
     fn safe_to_listen(&self) -> Result<(), BadSetting> {
         if self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header {
             return Ok(());
         }
         Err(BadSetting(format!(
-            "APP_HOST {} is not loopback, and AUTH_MODE=header authenticates nobody: \
-             set GATEWAY_KEY, or ALLOW_TRUSTED_HEADER=1 if something in front sets {} itself",
+            "APP_HOST {} is not loopback, and AUTH_MODE=header does not authenticate users: \
+             set GATEWAY_KEY, or ALLOW_TRUSTED_HEADER=1 if a proxy in front sets {}",
             self.app_host, self.user_header
         )))
     }
 }
 
-/// The servers' and the gateway's.
+/// Used by the servers and the gateway.
 pub(super) fn budget(read: &Reading<'_>) -> Result<Budget, BadSetting> {
     Ok(Budget {
         limit: read.within("FCFS_IP_LIMIT", 0, 1_000_000)? as u32,
@@ -215,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_the_documents() {
+    fn defaults_match_the_documentation() {
         let s = with(&[]).unwrap();
         assert_eq!((s.app_host.to_string(), s.app_port, s.seats), ("127.0.0.1".into(), 5800, 9));
         assert_eq!((s.terms.user_ttl_ms, s.budget.limit, s.queue_depth), (900_000, 0, 8192));
     }
 
     #[test]
-    fn a_bad_value_is_named() {
+    fn errors_name_the_invalid_setting() {
         for (name, value) in [
             ("APP_PORT", "99999"),
             ("APP_HOST", "localhost"),
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_not_believed_by_accident() {
+    fn listening_beyond_loopback_needs_an_explicit_choice() {
         assert!(with(&[("APP_HOST", "0.0.0.0")]).is_err());
         assert!(with(&[("APP_HOST", "0.0.0.0"), ("ALLOW_TRUSTED_HEADER", "1")]).is_ok());
         let key = "k".repeat(32);
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_may_ask_on_loopback_only_unless_told() {
+    fn anonymous_reservations_default_to_loopback_only() {
         let key = "k".repeat(32);
         assert!(with(&[]).unwrap().anonymous);
         assert!(!with(&[("GATEWAY_KEY", &key)]).unwrap().anonymous);
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_over_environment_over_file() {
+    fn flags_override_environment_overrides_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.toml");
         std::fs::write(&file, "app_port = 1\nfcfs_seats = 2\nqueue_depth = 3\n").unwrap();

@@ -1,4 +1,4 @@
--- The primary key says the same; this asks the rows themselves, in case the key was damaged.
+-- No number enters twice. The primary key says the same; this checks the rows, in case the index is corrupt.
 SELECT 'event ' || CAST(event AS TEXT) || ' number ' || CAST(number AS TEXT) || ' entered ' || CAST(count(*) AS TEXT) || ' times'
 FROM entry
 GROUP BY event, number

@@ -1,4 +1,4 @@
--- Sold once more than given back: the seat is sold. As often: it is free.
+-- A seat that was sold once more than it was cancelled is sold. With equal counts it is not.
 SELECT 'event ' || CAST(h.event AS TEXT) || ' seat ' || CAST(h.seat AS TEXT) || ' was sold '
        || CAST(h.sold AS TEXT) || ' times and given back ' || CAST(h.back AS TEXT) || ' times, and is '
        || coalesce(t.kind, 'not there')

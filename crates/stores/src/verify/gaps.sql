@@ -1,4 +1,4 @@
--- Numbers 1 to n, each once, for every event and every room type.
+-- The history of every event and room type has the numbers 1 to n, each once.
 SELECT e.name || ' is at number ' || CAST(e.n AS TEXT) || ', its history has '
        || CAST(coalesce(h.entries, 0) AS TEXT) || ' rows up to ' || CAST(coalesce(h.newest, 0) AS TEXT)
 FROM (

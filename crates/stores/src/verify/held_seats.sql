@@ -1,5 +1,5 @@
--- Every seat on hold is on a hold that is held, of the same owner and with the same end; and such a hold
--- has all its seats, which were numbered one after another, at most ten.
+-- Every held seat belongs to a live hold with the same owner and the same end. Every live hold has all its
+-- seats: at most ten, with consecutive history numbers.
 SELECT 'event ' || CAST(t.event AS TEXT) || ' seat ' || CAST(t.seat AS TEXT) || ' is on hold '
        || CAST(t.hold AS TEXT) || ', which is ' || coalesce(h.state, 'not there')
 FROM taken t

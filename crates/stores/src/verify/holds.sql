@@ -1,5 +1,5 @@
--- Every hold began in the history and ended there once, as its own state says: a row per seat, or one
--- per stay.
+-- The history of every hold agrees with its state: it starts once and ends at most once. There is one row per
+-- seat, or one for a stay.
 SELECT 'hold ' || CAST(h.n AS TEXT) || ' of ' || CAST(h.subject AS TEXT) || ' is ' || h.state || ', began '
        || CAST(coalesce(t.begun, 0) AS TEXT) || ' times and ended ' || CAST(coalesce(t.ended, 0) AS TEXT) || ' times'
 FROM hold h

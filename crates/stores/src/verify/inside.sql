@@ -1,5 +1,5 @@
--- Every entry counts from its beginning to its end or the moment it was given back. At no admission
--- were more inside than were allowed then; ends come before beginnings of the same moment.
+-- An entry counts from its start to its end or its return. No admission exceeded the limit of its time. At the
+-- same millisecond, ends come before starts.
 SELECT 'event ' || CAST(event AS TEXT) || ' let number ' || CAST(number AS TEXT) || ' in as the '
        || CAST(inside AS TEXT) || 'th of ' || CAST(most AS TEXT)
 FROM (

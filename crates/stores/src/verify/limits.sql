@@ -1,4 +1,4 @@
--- A user has no more seats than the highest limit that any of them was sold under, and each unit once.
+-- A user has no more seats than the highest limit under which any of them was sold or held, and no unit twice.
 SELECT 'event ' || CAST(event AS TEXT) || ': a user has ' || CAST(count(*) AS TEXT) || ' seats, the limit was '
        || CAST(max(unit_limit) AS TEXT)
 FROM taken

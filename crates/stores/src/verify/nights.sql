@@ -1,6 +1,6 @@
--- What a night's row counts is what stands on that night: stays that were not cancelled, holds whose
--- row says held. Both together never more than the total. Counted by where they begin and end, in one
--- walk through each calendar.
+-- The counts of a night are the number of its stays that are not cancelled, and of its holds in state held.
+-- Their sum never exceeds the total. The query adds +1 at each check-in and -1 at each check-out, and sums
+-- them over each calendar in one pass.
 WITH turns AS (
     SELECT room_type, check_in AS day, count(*) AS stays, 0 AS holds FROM stay WHERE cancelled_at IS NULL GROUP BY room_type, check_in
     UNION ALL

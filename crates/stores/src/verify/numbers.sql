@@ -1,4 +1,4 @@
--- One arrival, one number: two sales never carry the same.
+-- No two sales have the same arrival number.
 SELECT 'event ' || CAST(event AS TEXT) || ' gave number ' || CAST(number AS TEXT) || ' to '
        || CAST(count(*) AS TEXT) || ' sales'
 FROM history

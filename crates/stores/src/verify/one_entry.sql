@@ -1,4 +1,4 @@
--- A user's entries follow one another: the next begins when the one before it has ended.
+-- A user's entries do not overlap: each starts after the previous one has ended.
 SELECT 'event ' || CAST(event AS TEXT) || ': a user has number ' || CAST(number AS TEXT) || ' while number '
        || CAST(before AS TEXT) || ' lasts'
 FROM (

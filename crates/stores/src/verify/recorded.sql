@@ -1,4 +1,4 @@
--- A standing sale names the history row that made it, and that row tells of the same seat and owner.
+-- Every current sale has a history row with its number, the same seat and the same owner.
 SELECT 'event ' || CAST(t.event AS TEXT) || ' seat ' || CAST(t.seat AS TEXT) || ' was sold by number '
        || CAST(t.n AS TEXT) || ', which the history does not tell'
 FROM taken t

@@ -1,4 +1,5 @@
--- Every stay is what one confirmed hold became: the same owner, the same nights, its own number.
+-- Every stay comes from one confirmed hold with the same owner and nights, which has the stay's number. Every
+-- confirmed hold has its stay.
 SELECT 'room type ' || CAST(s.room_type AS TEXT) || ' stay ' || CAST(s.n AS TEXT) || ' came from hold '
        || CAST(s.hold AS TEXT) || ', which is ' || coalesce(h.state, 'not there')
 FROM stay s

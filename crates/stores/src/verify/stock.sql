@@ -1,5 +1,5 @@
--- Every seat up to the cursor has a row, and none lies outside the hall; the counts of the event are
--- those of its rows.
+-- Every seat up to the cursor has a row, and no row is outside the hall. The event's counts agree with its
+-- rows.
 SELECT 'event ' || CAST(e.id AS TEXT) || ' of ' || CAST(e.seat_count AS TEXT) || ' seats counts ' || CAST(e.sold AS TEXT)
        || ' sold, ' || CAST(e.held AS TEXT) || ' held, ' || CAST(e.came_back AS TEXT) || ' come back up to '
        || CAST(e."cursor" AS TEXT) || ', its rows say ' || CAST(coalesce(t.sold, 0) AS TEXT) || ', '

@@ -1,23 +1,24 @@
--- Lets requests in, in this order: budget of the address, already asking, number.
+-- Assigns arrival numbers to requests. For each request it checks the budget of the address, then marks the
+-- user as having a request in flight, then assigns a number.
 --
 -- keys   1  door:{e:1}                 2  fcfs:seq:{e:1}
---        and for each request, in turn: dup:user:{e:1}:<user>, dup:ip:{e:1}:<address>
---        (a request that is not marked names door:{e:1} in place of its user)
--- args   1  ledger id                  2  run_id of this Redis as the caller read it when it connected;
---                                         empty: looked up here (a cluster's client does not see which node answers)
---        3  offset of the clock in ms (0 outside tests)
---        4  how long a mark lives in ms
---        5  requests per address and window; 0: no budget       6  that window in ms
---        7.. for each request its name; empty: not marked (nobody, or with an idempotency key)
+--        then for each request: dup:user:{e:1}:<user>, dup:ip:{e:1}:<address>
+--        (a request that sets no mark has door:{e:1} in place of its user's key)
+-- args   1  ledger id                  2  run_id of this Redis, as the caller read it when it connected;
+--                                         empty: looked up here (a cluster client does not see which node answers)
+--        3  clock offset in ms (0 outside tests)
+--        4  lifetime of a mark in ms
+--        5  requests per address and window; 0: no budget       6  length of the window in ms
+--        7.. for each request its name; empty: set no mark (no user, or an idempotency key)
 -- reply  two integers for each request:
---        1 <number>   2 <seconds>: the address's budget is spent   3 <seconds>: this user is already asking
---        0 0: no number may be given here; then nothing at all was done
+--        1 <number>   2 <seconds>: the address has used up its budget   3 <seconds>: the user has a request in flight
+--        0 0 for all: no number can be assigned here, and the script has changed nothing
 --
 -- example  EVALSHA <sha> 4 door:{e:1} fcfs:seq:{e:1} dup:user:{e:1}:alice dup:ip:{e:1}:10.0.0.1 \
 --            4b1c... 9f2e... 0 5000 0 5000 00ff01  ->  1 1
 --
--- At most 128 requests a call. Running it twice with the same names does no harm but to the budget:
--- one's own mark is no obstacle.
+-- At most 128 requests per call. A repeated call with the same names only uses more of the budget: a request
+-- is not blocked by its own mark.
 
 local GENERATION = 1000000000
 local GARBAGE_MS = 60000
@@ -35,8 +36,8 @@ local function nobody()
     return reply
 end
 
--- Another ledger's door, a memory that was lost, or one that came from somewhere else: its counter
--- may have been given out already.
+-- The door belongs to another ledger, lost its state, or was copied from another Redis: its next numbers
+-- may be assigned already.
 if known[1] ~= ARGV[1] or known[3] ~= run_id or not known[2] then return nobody() end
 local given = tonumber(redis.call('GET', KEYS[2]) or '0')
 if given + count >= GENERATION then return nobody() end
@@ -46,7 +47,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[3])
 local mark_ms, limit, window_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local base = tonumber(known[2]) * GENERATION
 
--- Every request counts, and nothing is given back.
+-- Every request counts against the budget, whatever its outcome.
 local function spent(key)
     if limit == 0 then return nil end
     local budget = redis.call('HMGET', key, 'count', 'end')
@@ -62,9 +63,9 @@ local function spent(key)
     return nil
 end
 
--- Marks the user, unless another request of theirs is running. Most users have no mark: that takes one
--- call. One's own mark is no obstacle, and neither is one that has ended and waits to be collected.
--- What all marks share is written as text once: a number would be, digit by digit, at every call.
+-- Marks the user, unless another request of the user is in flight. Most users have no mark, so one call is
+-- enough. The request's own mark does not block it, and neither does a mark that has ended but still has its
+-- key. The values that all marks share are converted to strings once: redis.call formats a number each time.
 local call, mark_end, garbage = redis.call, string.format(' %d', now + mark_ms), string.format('%d', mark_ms + GARBAGE_MS)
 local function marked(key, name)
     if call('SET', key, name .. mark_end, 'NX', 'PX', garbage) then return true end
@@ -87,6 +88,6 @@ for i = 1, count do
         reply[2 * i - 1], reply[2 * i] = 1, base + given + numbers
     end
 end
--- Last: if anything above fails, nobody is told a number.
+-- Last: if anything above fails, no number has been assigned.
 if numbers > 0 then redis.call('INCRBY', KEYS[2], numbers) end
 return reply

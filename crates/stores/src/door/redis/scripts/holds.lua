@@ -1,16 +1,16 @@
--- Holds that began or changed, for onlookers. Nothing of ours reads these keys.
+-- Publishes new and changed holds for external tools. Tickettock does not read these keys.
 --
--- keys   for each hold its own key hold:{r:7}:<holdId>, then one hold-count:{r:7}:<date> per night
--- args   1  offset of the clock in ms (0 outside tests)
---        then for each hold: its id, its end in ms (0: it has ended), how many nights, what to show
--- reply  how many of them live
+-- keys   for each hold: hold:{r:7}:<holdId>, then one hold-count:{r:7}:<date> per night
+-- args   1  clock offset in ms (0 outside tests)
+--        then for each hold: its id, its end in ms (0: it has ended), the number of nights, its JSON
+-- reply  how many of these holds are live
 --
 -- example  EVALSHA <sha> 2 hold:{r:7}:hr7-2 hold-count:{r:7}:2026-12-24 0 hr7-2 1798135200000 1 '{...}'  ->  1
 --
--- A count is a set of holds by their ends, so that whoever counts those behind now counts the living.
--- Ends are in the values; the TTLs are longer and only collect garbage. Holds of one call often share
--- nights, so each night is touched once; its TTL and what has lapsed in it are looked after only when
--- that TTL comes near, not with every hold.
+-- hold-count is a sorted set of holds by their end: the members with an end after now are live. The ends are in
+-- the values; the TTLs of the keys are longer and only collect garbage. Holds of one call often share
+-- nights, so each night is updated once. Its TTL is extended, and its expired holds are removed, only when
+-- that TTL is near, not with every hold.
 
 local GRACE_MS = 60000
 local SLACK_MS = 300000
@@ -18,7 +18,7 @@ local SLACK_MS = 300000
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
 local key, living = 1, 0
--- By night: what is added to its set, ends before ids, what is taken out, and how long it is needed.
+-- By night: score and member pairs to add, ids to remove, and how long the key is needed.
 local added, gone, needed = {}, {}, {}
 for arg = 2, #ARGV, 4 do
     local id, ends, nights = ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2])

@@ -1,10 +1,10 @@
--- What the last batch left, while that says something: not past the first end of a hold, and not
--- older than a second.
+-- Reads what the last batch left, while that is valid: until the first end of a hold, and for at most a
+-- second after the batch.
 --
 -- keys   1  left:{e:1}
--- args   1  offset of the clock in ms (0 outside tests)
--- reply  n, free, held, first end in ms or empty, state, for how many ms more it says something,
---        now in ms; nothing at all: ask the ledger
+-- args   1  clock offset in ms (0 outside tests)
+-- reply  n, free, held, first end in ms or empty, state, ms until the value expires, now in ms;
+--        an empty reply: ask the ledger
 --
 -- example  EVALSHA <sha> 1 left:{e:1} 0  ->  17 3 0 '' open 940 1798135200000
 

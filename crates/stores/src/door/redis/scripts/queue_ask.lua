@@ -1,12 +1,13 @@
--- Somebody in front of the line: joins, asks, wants to enter, or leaves.
+-- Handles one user's request to the waiting line: join, poll, enter or leave. queue_line.lua has the common
+-- keys and arguments.
 --
 -- args   6  join, poll, enter or leave     7  the user
---        8  a number that their ticket proves and that nobody has entered by; empty: none
--- reply  0: no number may be given here    1: the line was not begun in this generation
---        2: what is left is not known      then nothing was done
---        3 <ms left> <ms left at most>: they are inside     4: they have no place any more
---        5: they have no place             6: no number is left in this generation
---        7 <number>: it is their turn      8 <seconds>: not yet
+--        8  the number on the user's ticket, verified and not yet used to enter; empty: none
+-- reply  0: no number can be assigned here      1: the line has not started in this generation
+--        2: what is left is unknown             (after 0, 1 and 2 nothing has changed)
+--        3 <ms left> <ms left at most>: the user is inside      4: the user has left the line
+--        5: the user is not in the line         6: this generation has no number left
+--        7 <number>: the user may enter         8 <seconds>: not yet; retry after this time
 --        9 <number> <rank> <ahead> <0 waiting, 1 ready, 2 sold out> <seconds until the next poll>
 --
 -- example  EVALSHA <sha> 11 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice ''
@@ -77,7 +78,7 @@ if what == 'enter' then
     return { 8, poll_after }
 end
 
--- `ready` begins with the first answer that says so, and ends when it is not their turn any more.
+-- `ready` starts with the first reply that says so, and ends when it is no longer the user's turn.
 if not away then
     if turn then
         redis.call('ZADD', READY, 'NX', now + idle_ms, user)

@@ -1,12 +1,13 @@
--- A line begins, or begins anew after this Redis forgot: who is inside comes from the ledger, and if
--- somebody may stand in line already nobody new is admitted for a while. Nobody in line is removed.
+-- Starts a line, or restarts it after this Redis lost its state. The entries come from the ledger. If users may
+-- be in line already, nobody new is admitted for a while. No user is removed from the line.
+-- queue_line.lua has the common keys and arguments.
 --
--- args   6  1: the first call; what is known of who is inside is forgotten, but for what is newer
---        7  1: the last call; from now on the line is open
---        8  the history number at which these were inside
---        9  for how many ms nobody new is admitted; empty: nobody stood in line
---       10.. for each entry: user, history number of its beginning, ms left, ms left at most
--- reply  0: no number may be given here    1: done
+-- args   6  1: the first call; removes the known entries, except newer ones
+--        7  1: the last call; opens the line
+--        8  the history number at which these entries were read
+--        9  for how many ms nobody new is admitted; empty: nobody was in line
+--       10.. for each entry: user, history number of its start, ms left, ms left at most
+-- reply  0: no number can be assigned here    1: done
 --
 -- example  EVALSHA <sha> 11 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 1 1 17 30000 alice 12 300000 1800000
 
@@ -22,7 +23,7 @@ if ARGV[6] == '1' then
             redis.call('ZREM', TOKEN, known[i])
         end
     end
-    -- Whoever stands there without a number of its beginning came from somewhere else.
+    -- Entries without a history number are not ours.
     if redis.call('HLEN', INSIDE) == 0 then redis.call('DEL', TOKEN) end
 end
 for i = 10, #ARGV, 4 do admit(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) end
@@ -30,7 +31,7 @@ for i = 10, #ARGV, 4 do admit(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]) en
 if ARGV[7] == '1' then
     local before = redis.call('HMGET', STATE, 'generation', 'run_id')
     if before[1] ~= generation then redis.call('SET', SEQ, 0) end
-    -- On the same run nothing was forgotten: only the numbers begin anew.
+    -- On the same run of Redis no state was lost: only the numbers start again.
     if ARGV[9] ~= '' and before[2] ~= run_id then
         redis.call('HSET', STATE, 'from', whole(now + tonumber(ARGV[9])))
     end

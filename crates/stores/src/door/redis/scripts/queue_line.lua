@@ -1,22 +1,22 @@
--- What the scripts of the line share. It stands in front of each of them.
+-- Common code of the waiting-line scripts. It is prepended to each of them.
 --
 -- keys   1  door:{e:1}          2  left:{e:1}
---        3  queue:{e:1}         users by number: in line, and counted
---        4  queue:seen:{e:1}    the same by when they were last seen
---        5  queue:gone:{e:1}    users by number: silent, or passed over
---        6  queue:passed:{e:1}  of those, who was ready and did not enter
---        7  queue:ready:{e:1}   who was told `ready`, by when that lapses
---        8  queue:seq:{e:1}     numbers given in this generation
---        9  queue:state:{e:1}   generation and run_id it was begun on; from: nobody is admitted before;
---                               r0 to r5: admissions in tenths of a minute, `<tenth> <count>`
---       10  token:{e:1}         who is inside, by end
+--        3  queue:{e:1}         active users in line, by number
+--        4  queue:seen:{e:1}    the same users, by the time of their last request
+--        5  queue:gone:{e:1}    idle or passed-over users, by number
+--        6  queue:passed:{e:1}  of those, the users who were ready and did not enter
+--        7  queue:ready:{e:1}   users who got `ready`, by the time at which it lapses
+--        8  queue:seq:{e:1}     numbers assigned in this generation
+--        9  queue:state:{e:1}   generation and run_id that the line was started on; from: no admission before;
+--                               r0 to r5: admissions per 10-second slot, `<slot> <count>`
+--       10  token:{e:1}         users inside, by the end of their entry
 --       11  queue:inside:{e:1}  of those, `<history number> <end at most>`
 -- args   1  ledger id           2  run_id as the caller read it when it connected; empty: looked up here
---        3  offset of the clock in ms (0 outside tests)
---        4  how many may be inside      5  idleTimeout in ms
+--        3  clock offset in ms (0 outside tests)
+--        4  maxConcurrent       5  idleTimeout in ms
 --
--- Who is inside is counted by the ends: nothing counts up and down, so nothing drifts. Each call passes
--- over at most 1,000.
+-- The number of users inside is computed from the ends of their entries. There is no counter, so nothing can
+-- drift. Each call passes over at most 1,000 users.
 
 local DOOR, LEFT, QUEUE, SEEN, GONE, PASSED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local READY, SEQ, STATE, TOKEN, INSIDE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -38,14 +38,14 @@ local function this_run()
     return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- The generation in which numbers may be given; nil: nobody may say which is next.
+-- The generation in which numbers may be assigned; nil: none can be assigned here.
 local function opened(run_id)
     local known = redis.call('HMGET', DOOR, 'ledger', 'generation', 'run_id')
     if known[1] ~= ARGV[1] or known[3] ~= run_id then return nil end
     return known[2] or nil
 end
 
--- Free, held and state, while what the last batch left says something.
+-- Free, held and state, if what the last batch left is still valid; else nil.
 local function supply()
     local left = redis.call('HMGET', LEFT, 'free', 'held', 'first_end', 'state', 'at')
     if not left[1] or not left[5] or now - tonumber(left[5]) >= FRESH_MS then return nil end
@@ -105,8 +105,8 @@ local function admits(free, state)
     return state == 'open' and free > 0 and now >= tonumber(redis.call('HGET', STATE, 'from') or '0')
 end
 
--- With so much left to its end and to its cap: the ledger has a clock of its own. False: this was
--- known, or something newer is.
+-- Records an entry. Takes the time left, not the end, because the ledger has its own clock. Returns false if
+-- this entry or a newer one is known.
 local function admit(user, n, left, cap_left)
     local known = redis.call('HGET', INSIDE, user)
     if known and tonumber(string.match(known, '^%d+')) >= tonumber(n) then return false end
@@ -116,7 +116,7 @@ local function admit(user, n, left, cap_left)
     return true
 end
 
--- Ends are in the values; this only collects what nobody has asked for in a week.
+-- Ends are in the values; these TTLs only collect keys that were unused for a week.
 local function keep_for_a_week()
     for i = 3, 11 do redis.call('PEXPIRE', KEYS[i], WEEK_MS) end
 end

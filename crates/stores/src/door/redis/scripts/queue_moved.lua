@@ -1,8 +1,9 @@
--- Who is inside changed in the ledger. What is told late never undoes what is newer.
+-- Applies changes of entries in the ledger. A late change never overwrites a newer one.
+-- queue_line.lua has the common keys and arguments.
 --
--- args   6.. for each: in, renewed or out; user; history number (of the entry's beginning; for `out` of the
+-- args   6.. for each change: in, renewed or out; user; history number (of the entry's start; for `out` of the
 --        change); ms left; ms left at most
--- reply  how many came in
+-- reply  how many users entered
 --
 -- example  EVALSHA <sha> 11 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 out alice 19 0 0  ->  0
 

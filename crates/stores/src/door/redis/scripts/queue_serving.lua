@@ -1,6 +1,6 @@
--- The number that everybody may follow.
+-- The public state of the waiting line. queue_line.lua has the keys and arguments.
 --
--- reply  0, 1 or 2 as queue_ask
+-- reply  0, 1 or 2 as in queue_ask.lua
 --        3 <highest number that would be admitted now> <waiting> <admitted in the last minute>
 --          <1: sold out> <inside>
 --

@@ -1,17 +1,18 @@
--- After a batch, before its answers leave: these requests have ended, and this is what is left.
+-- Runs after each batch, before its responses leave. Removes the marks of finished requests and records what
+-- is left.
 --
 -- keys   1  left:{e:1}     2..  dup:user:{e:1}:<user>, one for each mark
--- args   1  offset of the clock in ms (0 outside tests)
---        2  n, the number of the newest history row; empty: nothing is said about what is left
+-- args   1  clock offset in ms (0 outside tests)
+--        2  n, the number of the newest history row; empty: do not record what is left
 --        3  free   4  held   5  first end of a hold in ms; empty: none   6  state of the event
 --        7  channel live:{e:1}
 --        8.. the name of the request that set each mark
--- reply  how many marks were taken away
+-- reply  how many marks were removed
 --
 -- example  EVALSHA <sha> 2 left:{e:1} dup:user:{e:1}:alice 0 17 3 0 '' open live:{e:1} 00ff01  ->  1
 --
--- A mark goes by name: one that was set since by another request stays. A lower n never overwrites
--- a higher: a server that slept has nothing to say.
+-- A mark is removed by the name of its request: a mark that another request has set since then stays. A lower
+-- n never overwrites a higher one, so a server that was paused cannot publish an old state.
 
 local DAY_MS = 86400000
 
@@ -20,7 +21,7 @@ if #KEYS > 1 then
     local marks = redis.call('MGET', unpack(KEYS, 2))
     for i = 2, #KEYS do
         local mark, name = marks[i - 1], ARGV[6 + i]
-        -- All names are of one length, so none is the beginning of another.
+        -- All names have the same length, so no name is a prefix of another.
         if mark and sub(mark, 1, #name) == name then own[#own + 1] = KEYS[i] end
     end
     if #own > 0 then redis.call('DEL', unpack(own)) end

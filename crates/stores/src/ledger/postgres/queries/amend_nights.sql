@@ -1,4 +1,4 @@
--- Each room type's nights from a day on.
+-- Sets the total of each room type's nights from a given day on.
 UPDATE night t SET total = a.total
 FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS a (room_type, day, total)
 CROSS JOIN LATERAL (

@@ -1,5 +1,5 @@
--- What happened, in order; the first row of a batch names it. Sales for the first time are noted by sell.
--- Arrays side by side in the list of columns: see sell.
+-- Appends the history of a batch, in order. The first row carries the batch's id. First-time sales are
+-- appended by sell. Arrays in the select list: see sell.
 INSERT INTO history (event, n, what, seat, owner, by_admin, number, at, hold, batch)
 SELECT $1, h.n, h.what, h.seat, h.owner, h.by_admin, h.number, h.at, h.hold, CASE WHEN h.n = $10 THEN $11 END
 FROM (

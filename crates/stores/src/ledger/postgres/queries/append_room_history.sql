@@ -1,5 +1,5 @@
--- What happened, in order; the first row of each room type names the batch. Arrays side by side in the list
--- of columns: see sell.
+-- Appends the history of a batch, in order. The first row of each room type carries the batch's id. Arrays in
+-- the select list: see sell.
 INSERT INTO history (event, n, what, owner, by_admin, at, hold, check_in, check_out, batch)
 SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::text[]), unnest($5::boolean[]),
        unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::integer[]), unnest($9::integer[]), unnest($10::text[])

@@ -1,5 +1,5 @@
--- One statement, so one snapshot: the room type (0), the nights that were touched (1), and how many
--- holds on which dates have lapsed and still stand in the counts of their nights (2).
+-- One statement, so one snapshot: the room type (0), the nights that have a row (1), and by dates the number
+-- of expired holds that the counts of their nights still include (2).
 WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
 SELECT 0 AS kind, 0 AS a, 0 AS b, 0 AS c, 0 AS d, (SELECT ms FROM now) AS ms,
        id, name, description, price, time_zone, total, created_at, n, changed_at

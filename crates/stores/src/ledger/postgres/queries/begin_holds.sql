@@ -1,4 +1,4 @@
--- Arrays side by side in the list of columns: see sell.
+-- Arrays in the select list: see sell.
 INSERT INTO hold (subject, n, owner, key, stock, check_in, check_out, first_at, at, ends_at, state, ended_at, reserved)
 SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
        unnest($6::integer[]), unnest($7::integer[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),

@@ -1,6 +1,6 @@
--- A row that is not hit is not there; one that has ended already refuses by itself. Found by a probe of
--- the key each, because the planner may prefer to read every hold of the subject for every one of them;
--- under the subject's lock no row moves in between.
+-- Changes the state of live holds. `exactly` fails if a hold does not exist; a trigger fails if it has ended.
+-- Each row is found by an index probe, because the planner may otherwise read all holds of the subject for
+-- each of them. Under the subject's lock no row changes its ctid in between.
 WITH changed AS (
     UPDATE hold t
     SET state = h.state, ends_at = h.ends_at, ended_at = h.ended_at, reserved = h.reserved

@@ -1,4 +1,4 @@
--- Sells seats to their holders. A row that is not hit is not on that hold.
+-- Sells held seats to their holders. `exactly` fails if a seat is not on that hold.
 WITH sold AS (
     UPDATE taken t
     SET kind = 'sold', n = s.n, at = s.at, ends_at = NULL

@@ -1,4 +1,4 @@
--- What has lapsed and was not turned yet is counted with it: it is free, and shown so.
+-- Also counts the seats on expired holds that are not marked free yet: they are free, and shown as free.
 SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, inside,
        room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, ledger_now(),
        CASE WHEN held = 0 THEN 0 ELSE (

@@ -1,4 +1,4 @@
--- Tidying, a few at a time. Whether an answer still counts is decided by its age, not by this.
+-- Garbage collection, a few rows at a time. Whether an answer is still valid depends on its age, not on this.
 DELETE FROM answer WHERE ctid = ANY (ARRAY(
     SELECT old.ctid FROM unnest($1::bigint[]) AS asked (event)
     CROSS JOIN LATERAL (

@@ -1,5 +1,5 @@
--- Ends these sales and holds. The number is the guard: a row that is not hit is somebody else's. Found
--- by a probe of the key each; under the event's lock no row moves in between.
+-- Ends these sales and holds. The history number is the guard: `exactly` fails if a seat has a newer sale or
+-- hold. Each row is found by an index probe. Under the event's lock no row changes its ctid in between.
 WITH freed AS (
     UPDATE taken t
     SET kind = 'free', owner = NULL, unit = NULL, unit_limit = NULL, n = NULL, at = $4, number = NULL, buyer = NULL, phone = NULL,

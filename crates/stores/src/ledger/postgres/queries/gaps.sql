@@ -1,6 +1,6 @@
--- The lowest gaps behind the cursor: first and last seat of each run that has no row. The rows
--- between them are walked in the order of the key and no further than the last gap that is wanted;
--- the gap behind the highest row comes last. Where nobody chose a seat there are no rows to walk.
+-- The lowest gaps above the cursor: first and last seat of each range that has no row. The scan follows the
+-- primary key and stops after the last gap that is needed. The gap above the highest row comes last. If no
+-- seat above the cursor was chosen there are no rows to scan.
 SELECT gap.first, gap.last
 FROM event e
 CROSS JOIN LATERAL (

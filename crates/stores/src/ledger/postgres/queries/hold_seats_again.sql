@@ -1,4 +1,4 @@
--- Puts seats that came back on hold. A row that is not hit is not free.
+-- Puts freed seats on hold. `exactly` fails if a seat is not free.
 WITH held AS (
     UPDATE taken t
     SET kind = 'held', owner = s.owner, unit = s.unit, unit_limit = s.unit_limit, n = s.n, at = s.at,

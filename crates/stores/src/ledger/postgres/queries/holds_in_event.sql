@@ -1,7 +1,8 @@
--- Every hold that a batch of an event needs, some of them twice: by number; those on these seats; what
--- these users hold; what is held under these keys; and what has lapsed elsewhere, oldest first, a
--- bounded number. Written as probes, because for arrays the planner may prefer to read all holds of
--- the event; `+ 0` leaves only the index of the owner, or of the key, to probe. Now comes from a subquery, because an index is not asked about a volatile function.
+-- Every hold that a batch of an event needs; a hold may occur twice. By history number; by seat; by owner; by
+-- client key; and expired holds elsewhere, oldest first, up to a limit. Each is an index probe, because for
+-- arrays the planner may read all holds of the event. `+ 0` leaves only the index on the owner, or on the key,
+-- to use. The current time comes from a subquery, because PostgreSQL does not use a volatile function as an
+-- index condition.
 WITH now AS MATERIALIZED (SELECT greatest(ledger_now(), (SELECT changed_at FROM event WHERE id = $1)) AS ms)
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
 FROM unnest($2::bigint[]) AS asked (n)

@@ -1,10 +1,10 @@
--- Every hold that a batch of room types needs, some of them twice: by number; what these users hold;
--- what is held under these keys; what has lapsed on the nights that somebody wants, all of it, or the
--- nights would seem full; and what has lapsed elsewhere, oldest first, a bounded number per room type.
--- Written as probes, because for arrays the planner may prefer to read all holds of the room type; `+ 0`
--- leaves only the index of the owner, or of the key, to probe, whatever is believed of a new table. Now
--- comes from a subquery, because an index is not asked about a volatile function. It is at least the now
--- of each room type; the rules ask again. Users and keys come side by side in the list of columns: see sell.
+-- Every hold that a batch of room types needs; a hold may occur twice. By history number; by owner; by client
+-- key; all expired holds on the requested nights, because the nights would seem full otherwise; and expired
+-- holds elsewhere, oldest first, up to a limit per room type. Each is an index probe, because for arrays the
+-- planner may read all holds of the room type. `+ 0` leaves only the index on the owner, or on the key, to use,
+-- whatever the planner estimates for a new table. The current time comes from a subquery, because PostgreSQL
+-- does not use a volatile function as an index condition. It is never earlier than the time of any of these
+-- room types; the rules check each hold again. Owners and keys are unnested in the select list: see sell.
 WITH now AS MATERIALIZED (
     SELECT greatest(ledger_now(), (
         SELECT max(known.changed_at) FROM unnest($1::bigint[]) AS asked (subject)

@@ -1,4 +1,5 @@
--- One user's live holds everywhere: hold_owner begins with the owner. The first row says what now is.
+-- One user's live holds in all subjects: hold_owner starts with the owner. Every row has the current time, also
+-- if there is no hold.
 WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
 SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved, now.ms
 FROM now LEFT JOIN LATERAL (

@@ -1,3 +1,3 @@
--- The one lock of a batch, and its first statement. Nothing else is read here: whatever else is
--- counted in this statement would be counted in the snapshot from before the wait.
+-- The lock of a batch, and its first statement. The statement reads nothing else: other rows would come from the
+-- snapshot before the wait for the lock.
 SELECT id, name, description, price, time_zone, total, created_at, n, changed_at FROM room_type WHERE id = $1 FOR NO KEY UPDATE

@@ -1,5 +1,5 @@
--- The locks of a batch over several room types, and its first statement. A row that somebody else has
--- is left out, so nobody waits here, neither for it nor for those who wait for it; who was left out
--- goes alone. Nothing else is read here, as in lock_room_type.
+-- The locks of a transaction over several room types, and its first statement. SKIP LOCKED leaves out rows
+-- that another transaction has locked, so this transaction never waits and no two wait for each other. A room
+-- type that was left out runs alone. The statement reads nothing else, as in lock_room_type.
 SELECT id, name, description, price, time_zone, total, created_at, n, changed_at
 FROM room_type WHERE id = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED

@@ -1,6 +1,6 @@
--- The last write of a batch, one row per room type. The old number is the guard against a second writer:
--- with another one the new number would be null, which its column refuses. The rows are there, because
--- this transaction locked them.
+-- The last write of a batch, one row per room type. The old history number guards against a second writer: if
+-- it differs, n becomes null, and the column's NOT NULL fails. The rows exist, because this transaction has
+-- locked them.
 UPDATE room_type t
 SET n = CASE WHEN t.n = m.before THEN m.n END, changed_at = greatest(t.changed_at, m.now), name = m.name,
     description = m.description, price = m.price, time_zone = m.time_zone, total = m.total

@@ -1,4 +1,4 @@
--- The nights that somebody wants, of each room type of a batch: a probe of the key each.
+-- The requested nights of each room type of a batch: one probe of the primary key per request.
 SELECT n.room_type, n.day, n.total, n.reserved, n.held
 FROM unnest($1::bigint[], $2::integer[], $3::integer[]) AS asked (room_type, check_in, check_out)
 CROSS JOIN LATERAL (

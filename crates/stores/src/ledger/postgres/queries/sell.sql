@@ -1,8 +1,8 @@
--- Sells seats for the first time, and notes each sale in the history; the batch's first row of history
--- names the batch. One statement, because both tables get the same columns, which are read once here.
--- The primary key refuses a second owner. How many seats the hall has is asked of the event and not of the
--- caller. Arrays are unnested side by side in the list of columns: as a table in FROM, PostgreSQL would
--- first write each array into a store of its own.
+-- Sells seats for the first time, and appends each sale to the history. The batch's first history row carries
+-- the batch's id. One statement, because both tables get the same columns, which are read once here.
+-- The primary key refuses a second owner. The size of the hall comes from the event, not from the caller.
+-- The arrays are unnested side by side in the select list: in FROM, PostgreSQL would first materialize each
+-- array in a tuplestore.
 WITH sale AS MATERIALIZED (
     SELECT unnest($2::integer[]) AS seat, unnest($3::text[]) AS owner, unnest($4::integer[]) AS unit,
            unnest($5::integer[]) AS unit_limit, unnest($6::bigint[]) AS n, unnest($7::bigint[]) AS at,

@@ -1,5 +1,5 @@
--- By differences: each row itself refuses to go below nothing or beyond its total, which is a new one
--- where one is given. Found by a probe of the key each. The arrays: see sell.
+-- Adds differences to the counts, and sets a new total where one is given. Each row's checks refuse a count
+-- below zero or above the total. Each row is found by an index probe. The arrays: see sell.
 WITH shifted AS (
     UPDATE night t
     SET reserved = t.reserved + s.reserved, held = t.held + s.held, total = coalesce(s.total, t.total)

@@ -1,4 +1,4 @@
--- Stays that stand, by room type and number: one probe of the key each.
+-- Stays that are not cancelled, by room type and history number: one probe of the primary key each.
 SELECT s.n, s.owner, s.check_in, s.check_out, s.hold, s.at, s.room_type
 FROM unnest($1::bigint[], $2::bigint[]) AS asked (room_type, n)
 CROSS JOIN LATERAL (SELECT * FROM stay WHERE stay.room_type = asked.room_type AND stay.n = asked.n OFFSET 0) AS s

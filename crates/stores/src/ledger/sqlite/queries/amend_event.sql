@@ -1,4 +1,4 @@
--- Closing an event ends the tickets of older keys in it.
+-- Closing an event invalidates its tickets of older keys.
 UPDATE event SET name = ?2, max_per_user = ?3, opens_at = ?4, state = ?5, deleted = ?6,
     room_most = ?7, room_ttl_ms = ?8, room_max_age_ms = ?9, room_idle_ms = ?10,
     oldest_key = CASE WHEN ?5 = 'closed' AND state <> 'closed'

@@ -1,4 +1,4 @@
--- Tidying, a few at a time. Whether an answer still counts is decided by its age, not by this.
+-- Garbage collection, a few rows at a time. Whether an answer is still valid depends on its age, not on this.
 DELETE FROM answer WHERE (event, user, key) IN (
     SELECT event, user, key FROM answer WHERE at <= ?1 ORDER BY at LIMIT 64
 )

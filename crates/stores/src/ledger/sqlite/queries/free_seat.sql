@@ -1,4 +1,4 @@
--- Ends one sale or hold. The number is the guard: zero rows means that somebody else's stands there.
+-- Ends one sale or hold. The history number is the guard. Zero rows: the seat has a newer sale or hold.
 UPDATE taken
 SET kind = 'free', owner = NULL, unit = NULL, unit_limit = NULL, n = NULL, at = ?4, number = NULL, buyer = NULL, phone = NULL, hold = NULL,
     ends_at = NULL

@@ -1,3 +1,3 @@
--- The lowest seats that came back: the partial index holds nothing else. Without being told, the
--- planner walks the primary key instead, past every sold seat.
+-- The lowest freed seats: the partial index contains nothing else. Without INDEXED BY the planner scans the
+-- primary key instead, past every sold seat.
 SELECT seat FROM taken INDEXED BY taken_free WHERE event = ?1 AND kind = 'free' ORDER BY seat LIMIT ?2

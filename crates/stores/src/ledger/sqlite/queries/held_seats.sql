@@ -1,2 +1,2 @@
--- Every seat on hold, lapsed or not, with its end.
+-- Every seat on hold, expired or not, with its end.
 SELECT seat, ends_at FROM taken INDEXED BY taken_held WHERE event = ?1 AND kind = 'held'

@@ -1,3 +1,3 @@
--- What is held under a client's key: the key of somebody else's hold is a conflict.
+-- Holds with a client's key, expired or not. The key of another user's hold is a conflict.
 SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
 FROM hold INDEXED BY hold_key WHERE subject = ?1 AND key = ?2 AND state = 'held'

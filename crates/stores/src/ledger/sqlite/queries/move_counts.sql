@@ -1,4 +1,4 @@
--- The last write of a batch. The old number is the guard against a second writer.
+-- The last write of a batch. The old history number guards against a second writer.
 UPDATE event SET n = ?3, "cursor" = ?4, sold = ?5, held = ?6, came_back = ?7, inside = ?8,
     changed_at = max(changed_at, ?9)
 WHERE id = ?1 AND n = ?2

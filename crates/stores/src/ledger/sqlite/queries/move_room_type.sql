@@ -1,4 +1,4 @@
--- The last write of a batch. The old number is the guard against a second writer.
+-- The last write of a batch. The old history number guards against a second writer.
 UPDATE room_type
 SET n = ?3, changed_at = max(changed_at, ?4), name = ?5, description = ?6, price = ?7, time_zone = ?8, total = ?9
 WHERE id = ?1 AND n = ?2

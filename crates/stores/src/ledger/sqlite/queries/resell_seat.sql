@@ -1,4 +1,4 @@
--- Sells a seat that came back. Zero rows means that it is not free.
+-- Sells a freed seat. Zero rows: the seat is not free.
 UPDATE taken
 SET kind = 'sold', owner = ?3, unit = ?4, unit_limit = ?5, n = ?6, at = ?7, number = ?8, buyer = ?9, phone = ?10
 WHERE event = ?1 AND seat = ?2 AND kind = 'free'

@@ -1,2 +1,2 @@
--- Events that are open now go on with the tickets that were given out; others begin anew.
+-- Events that are not closed or deleted keep accepting tickets of older keys; the others accept only this one.
 UPDATE event SET oldest_key = ?1 WHERE state = 'closed' OR deleted

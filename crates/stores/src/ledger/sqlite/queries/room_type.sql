@@ -1,2 +1,2 @@
--- The room type's row. Under BEGIN IMMEDIATE nobody else can write, so this read is the lock's.
+-- The room type's row. BEGIN IMMEDIATE excludes other writers, so this read is under the lock.
 SELECT id, name, description, price, time_zone, total, created_at, n FROM room_type WHERE id = ?1

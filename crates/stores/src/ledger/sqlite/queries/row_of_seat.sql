@@ -1,2 +1,2 @@
--- What a seat that was asked for is now.
+-- The current state of a requested seat.
 SELECT kind, owner, ends_at FROM taken WHERE event = ?1 AND seat = ?2

@@ -1,2 +1,2 @@
--- Rows behind the cursor, in order, read until enough gaps were seen between them.
+-- Rows above the cursor, in order. The caller reads them until it has seen enough gaps.
 SELECT seat FROM taken WHERE event = ?1 AND seat > ?2 ORDER BY seat

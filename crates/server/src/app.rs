@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use stores::door::Door;
 use stores::ledger::Ledger;
 
-use crate::batch::Lanes;
 use crate::board::Boards;
+use crate::lane::Lanes;
 use crate::line::Lines;
 use crate::names::Names;
 use crate::settings::Settings;

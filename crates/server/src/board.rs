@@ -19,7 +19,7 @@ use tokio::sync::OwnedMutexGuard;
 
 pub use self::page::{SeatState, Writing};
 pub use self::prepared::{Body, Prepared};
-use crate::batch::refusal;
+use crate::refusals::Failure;
 
 /// How long a list is shown before somebody goes and looks.
 const FRESH: Duration = Duration::from_millis(100);
@@ -112,13 +112,21 @@ impl Board {
         shown.as_ref().filter(|shown| shown.age() < age).cloned()
     }
 
+    /// Reads the ledger and shows what it found. A fault is logged here, also if no reader waits.
     async fn look(self: Arc<Self>, looking: OwnedMutexGuard<()>) -> Result<Arc<Prepared>, Refusal> {
+        let found = Arc::new(self.read().await?);
+        *self.shown.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(found.clone());
+        drop(looking);
+        Ok(found)
+    }
+
+    async fn read(&self) -> Result<Prepared, Failure> {
         let known = self.shown(Duration::MAX);
         let caught_up = match &known {
             Some(known) => self.catch_up(known.clone()).await?,
             None => None,
         };
-        let found = match caught_up {
+        Ok(match caught_up {
             Some(caught_up) if caught_up.holds() => caught_up.without_lapsed(&self.ends().await?, known.as_deref()),
             Some(caught_up) => caught_up,
             None => {
@@ -126,20 +134,16 @@ impl Board {
                 let ends = self.ends().await?;
                 whole.holding(&ends.found).without_lapsed(&ends, None)
             }
-        };
-        let found = Arc::new(found);
-        *self.shown.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(found.clone());
-        drop(looking);
-        Ok(found)
+        })
     }
 
     /// The known list with what happened since; none if too much did.
-    async fn catch_up(&self, known: Arc<Prepared>) -> Result<Option<Prepared>, Refusal> {
+    async fn catch_up(&self, known: Arc<Prepared>) -> Result<Option<Prepared>, Failure> {
         let mut changes = Vec::new();
         for _ in 0..CHANGES_READS {
             let read_at = Instant::now();
             let after = changes.last().map_or(known.n, |change: &rules::history::EventRecord| change.n);
-            let more = self.ledger.history(self.event, after, CHANGES_MOST).await.map_err(|f| refusal(&f))?;
+            let more = self.ledger.history(self.event, after, CHANGES_MOST).await?;
             let all = more.len() < CHANGES_MOST;
             changes.extend(more);
             if all {
@@ -150,15 +154,15 @@ impl Board {
     }
 
     /// When what is on hold ends.
-    async fn ends(&self) -> Result<At<Vec<(Seat, Moment)>>, Refusal> {
-        self.ledger.held_seats(self.event).await.map_err(|f| refusal(&f))
+    async fn ends(&self) -> Result<At<Vec<(Seat, Moment)>>, Failure> {
+        Ok(self.ledger.held_seats(self.event).await?)
     }
 
-    async fn whole(&self) -> Result<Prepared, Refusal> {
+    async fn whole(&self) -> Result<Prepared, Failure> {
         let read_at = Instant::now();
-        let snapshot = self.ledger.snapshot(self.event).await.map_err(|f| refusal(&f))?;
+        let snapshot = self.ledger.snapshot(self.event).await?;
         let hall = self.hall.clone();
         let built = tokio::task::spawn_blocking(move || Prepared::whole(hall, &snapshot, read_at));
-        built.await.map_err(|_| Refusal::Internal)
+        Ok(built.await.map_err(|_| Refusal::Internal)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Tickettock over HTTP. `ARCHITECTURE.md` tells the path of a request; `reserve.rs` is that path.
+//! Tickettock over HTTP. `ARCHITECTURE.md` tells the path of a request; `path.rs` is that path.
 
 pub mod app;
 pub mod auth;
@@ -10,9 +10,13 @@ pub mod gateway;
 #[cfg(test)]
 mod golden;
 pub mod http;
+pub mod lane;
 pub mod line;
 pub mod load;
 pub mod names;
+pub mod path;
+pub mod refusals;
+pub mod reopen;
 pub mod reserve;
 pub mod rush;
 pub mod settings;

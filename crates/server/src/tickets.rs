@@ -16,7 +16,7 @@ use stores::ledger::{Ledger, TicketKey};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-use crate::batch::refusal;
+use crate::refusals::Failure;
 
 /// Longer than any ticket that we give out: a user's name may take four bytes a character.
 pub const TICKET_CHARS: usize = 2 * 4 * USER_CHARS + 128;
@@ -78,9 +78,13 @@ impl Tickets {
 
     /// A new key signs from now on.
     pub async fn rotate(&self) -> Result<u32, Refusal> {
-        let key = self.ledger.rotate_ticket_key(secret()?).await.map_err(|f| refusal(&f))?;
+        let key = self.make_key().await?;
         self.look(Duration::ZERO).await?;
         Ok(key.id)
+    }
+
+    async fn make_key(&self) -> Result<TicketKey, Failure> {
+        Ok(self.ledger.rotate_ticket_key(secret()?).await?)
     }
 
     fn keys(&self) -> Arc<Vec<TicketKey>> {
@@ -90,7 +94,7 @@ impl Tickets {
     /// The keys that the ledger has now, after a look that all who ask at once share, at least `apart`
     /// after the one before. Nobody is told that a key does not exist because somebody else has looked
     /// a moment ago.
-    async fn look(&self, apart: Duration) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+    async fn look(&self, apart: Duration) -> Result<Arc<Vec<TicketKey>>, Failure> {
         let asked = Instant::now();
         let mut looked = self.looked.lock().await;
         match *looked {
@@ -102,15 +106,15 @@ impl Tickets {
     }
 
     /// From the ledger; the first one is made when it is needed.
-    async fn load(&self, looked: &mut Option<Instant>) -> Result<Arc<Vec<TicketKey>>, Refusal> {
+    async fn load(&self, looked: &mut Option<Instant>) -> Result<Arc<Vec<TicketKey>>, Failure> {
         let now = Instant::now();
-        let mut keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
+        let mut keys = self.ledger.ticket_keys().await?;
         if keys.is_empty() {
             // Two servers may do this at once: then there are two keys, and both count.
-            let made = self.ledger.rotate_ticket_key(secret()?).await;
-            keys = self.ledger.ticket_keys().await.map_err(|f| refusal(&f))?;
+            let made = self.make_key().await;
+            keys = self.ledger.ticket_keys().await?;
             if keys.is_empty() {
-                return Err(made.map_or_else(|f| refusal(&f), |_| Refusal::Internal));
+                return Err(made.err().unwrap_or(Refusal::Internal.into()));
             }
         }
         let keys = Arc::new(keys);

@@ -46,7 +46,7 @@ impl Writing {
 }
 
 #[derive(Debug)]
-pub struct Page {
+pub struct SeatPage {
     /// Seats before this page.
     before: u32,
     states: Vec<SeatState>,
@@ -54,13 +54,13 @@ pub struct Page {
     deflated: [OnceLock<Deflated>; 2],
 }
 
-impl Page {
-    pub fn new(before: u32, states: Vec<SeatState>) -> Page {
-        Page { before, states, texts: Default::default(), deflated: Default::default() }
+impl SeatPage {
+    pub fn new(before: u32, states: Vec<SeatState>) -> SeatPage {
+        SeatPage { before, states, texts: Default::default(), deflated: Default::default() }
     }
 
     /// This page with other states, or the same one if nothing differs.
-    pub fn with(self: &Arc<Page>, changes: &[(usize, SeatState)]) -> Arc<Page> {
+    pub fn with(self: &Arc<SeatPage>, changes: &[(usize, SeatState)]) -> Arc<SeatPage> {
         if changes.iter().all(|(place, state)| self.states.get(*place).is_none_or(|known| known == state)) {
             return self.clone();
         }
@@ -70,7 +70,7 @@ impl Page {
                 *known = *state;
             }
         }
-        Arc::new(Page::new(self.before, states))
+        Arc::new(SeatPage::new(self.before, states))
     }
 
     /// The page's text; kept for the next reader, or written each time where that is too much.

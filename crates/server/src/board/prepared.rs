@@ -16,7 +16,7 @@ use stores::ledger::holds::At;
 use tokio::sync::OnceCell;
 
 use super::gzip::{Deflated, Member};
-use super::page::{PAGE_SEATS, Page, SeatState, Writing};
+use super::page::{PAGE_SEATS, SeatPage, SeatState, Writing};
 
 /// Texts of a list beyond this are written for each reader who wants them plain; their compressed
 /// pages, about a tenth of that, are kept all the same.
@@ -28,9 +28,9 @@ pub struct Prepared {
     /// Seats whose hold has lapsed and was not turned yet, in order: shown free.
     lapsed: Vec<Seat>,
     hall: Arc<Hall>,
-    pages: Vec<Arc<Page>>,
+    pages: Vec<Arc<SeatPage>>,
     /// As the history tells: what has lapsed is held.
-    told: Vec<Arc<Page>>,
+    told: Vec<Arc<SeatPage>>,
     /// Seats that are held there.
     held: BTreeSet<Seat>,
     keep_texts: bool,
@@ -62,7 +62,7 @@ impl Prepared {
         }
         let pages = states.chunks(PAGE_SEATS).enumerate();
         let pages: Vec<_> =
-            pages.map(|(i, states)| Arc::new(Page::new((i * PAGE_SEATS) as u32, states.to_vec()))).collect();
+            pages.map(|(i, states)| Arc::new(SeatPage::new((i * PAGE_SEATS) as u32, states.to_vec()))).collect();
         let keep_texts = text_length(&hall) <= KEPT_TEXT_MOST;
         let (n, told) = (snapshot.n, pages.clone());
         let (lapsed, held, bodies) = Default::default();
@@ -165,7 +165,7 @@ impl Prepared {
         parts
     }
 
-    fn page(&self, page: &Page, writing: Writing, joining: &mut Joining) -> Bytes {
+    fn page(&self, page: &SeatPage, writing: Writing, joining: &mut Joining) -> Bytes {
         match &mut joining.member {
             Some(member) => member.join(page.deflated(&self.hall, writing, self.keep_texts)),
             None => page.text(&self.hall, writing, self.keep_texts),
@@ -249,7 +249,7 @@ fn frame(writing: Writing) -> (&'static [u8], &'static [u8]) {
 
 /// About how long all texts of a hall are together.
 /// Pages with other states; those that are not touched are the same ones.
-fn turned(pages: &[Arc<Page>], touched: &mut [(usize, SeatState)]) -> Vec<Arc<Page>> {
+fn turned(pages: &[Arc<SeatPage>], touched: &mut [(usize, SeatState)]) -> Vec<Arc<SeatPage>> {
     // Stable: of several changes of a seat the last one stays last.
     touched.sort_by_key(|(place, _)| *place);
     let mut pages = pages.to_vec();

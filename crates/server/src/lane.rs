@@ -1,0 +1,218 @@
+//! The lane of a subject: its queue, and one batch after another. What arrived while the last batch ran
+//! is the next batch; no timer collects requests. One lane serves every kind of subject; `Served` says
+//! what differs, and each kind is a file here.
+//!
+//! The files stand in the order of the path: `arrive`, `batch`, `commit`, `publish`, `respond`.
+//! `path::serve_batch` calls them.
+
+mod arrive;
+mod batch;
+mod commit;
+mod event;
+mod in_flight;
+mod publish;
+mod respond;
+mod room_type;
+mod served;
+mod waiter;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::event::remaining;
+pub use self::served::Served;
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+
+use futures_util::FutureExt;
+use rules::arrive::Arrival;
+use rules::command::Terms;
+use rules::event::Event;
+use rules::ids::EventId;
+use rules::outcome::Refusal;
+use rules::stays::RoomType;
+use rules::subject::SubjectId;
+use stores::door::Door;
+use stores::ledger::Ledger;
+
+use self::in_flight::Depth;
+use self::waiter::Queued;
+use crate::path;
+use crate::refusals::Failure;
+use crate::settings::Settings;
+use crate::telemetry::Metrics;
+
+/// The lanes of every kind of subject.
+pub struct Lanes {
+    pub events: LanesOf<Event>,
+    pub rooms: LanesOf<RoomType>,
+}
+
+impl Lanes {
+    pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>, metrics: Arc<Metrics>, settings: &Settings) -> Lanes {
+        let shared = Arc::new(Shared {
+            ledger,
+            door,
+            metrics,
+            terms: settings.terms,
+            max_retries: settings.max_retries,
+            queue_depth: settings.queue_depth,
+            #[cfg(test)]
+            planted: tests::Planted::default(),
+        });
+        Lanes { events: LanesOf::new(shared.clone()), rooms: LanesOf::new(shared) }
+    }
+
+    /// The lane of an event that exists.
+    pub async fn find(&self, event: EventId) -> Result<Arc<Lane<Event>>, Refusal> {
+        self.events.find(event).await
+    }
+
+    /// A deleted event is looked up again, and not found, before it can cost anybody a number.
+    pub fn forget(&self, event: EventId) {
+        self.events.forget(event);
+    }
+
+    /// Requests that were accepted and are not finished, over all subjects.
+    pub fn depth(&self) -> usize {
+        self.events.sum(Lane::depth) + self.rooms.sum(Lane::depth)
+    }
+
+    /// Those of them that left the queue: they are with the door or the ledger.
+    pub fn deciding(&self) -> usize {
+        self.events.sum(Lane::deciding) + self.rooms.sum(Lane::deciding)
+    }
+}
+
+/// The lanes of one kind, for the subjects that somebody asked for.
+pub struct LanesOf<S: Served> {
+    shared: Arc<Shared>,
+    lanes: RwLock<HashMap<S::Id, Arc<Lane<S>>>>,
+}
+
+impl<S: Served> LanesOf<S> {
+    fn new(shared: Arc<Shared>) -> LanesOf<S> {
+        LanesOf { shared, lanes: RwLock::default() }
+    }
+
+    /// The lane of a subject that exists.
+    pub async fn find(&self, id: S::Id) -> Result<Arc<Lane<S>>, Refusal> {
+        let known = self.lanes.read().unwrap_or_else(|p| p.into_inner()).get(&id).cloned();
+        match known {
+            Some(lane) => Ok(lane),
+            None => Ok(self.look_up(id).await?),
+        }
+    }
+
+    async fn look_up(&self, id: S::Id) -> Result<Arc<Lane<S>>, Failure> {
+        let found = S::find(&*self.shared.ledger, id).await?.ok_or(Refusal::NotFound)?;
+        let mut lanes = self.lanes.write().unwrap_or_else(|p| p.into_inner());
+        let lane = lanes.entry(id).or_insert_with(|| Arc::new(Lane::new(id, found, self.shared.clone())));
+        Ok(lane.clone())
+    }
+
+    fn forget(&self, id: S::Id) {
+        self.lanes.write().unwrap_or_else(|p| p.into_inner()).remove(&id);
+    }
+
+    fn sum(&self, count: impl Fn(&Lane<S>) -> usize) -> usize {
+        self.lanes.read().unwrap_or_else(|p| p.into_inner()).values().map(|lane| count(lane)).sum()
+    }
+}
+
+/// What all lanes share.
+struct Shared {
+    ledger: Arc<dyn Ledger>,
+    door: Arc<dyn Door>,
+    metrics: Arc<Metrics>,
+    terms: Terms,
+    max_retries: u32,
+    queue_depth: usize,
+    #[cfg(test)]
+    planted: tests::Planted,
+}
+
+pub struct Lane<S: Served> {
+    id: S::Id,
+    /// What this server knows of the subject without asking the ledger.
+    facts: S::Facts,
+    shared: Arc<Shared>,
+    depth: Depth,
+    queue: Mutex<Queue<S>>,
+    /// So many batches are in flight at most.
+    overlap: usize,
+    /// Held while a batch is taken from the queue and handed to the ledger, so that overlapping batches
+    /// reach the ledger in the order of the queue.
+    turn: Mutex<()>,
+    /// The last batch did not get the subject's lock.
+    lock_timed_out: AtomicBool,
+}
+
+struct Queue<S: Served> {
+    /// Not through the door yet, in order of arrival.
+    arriving: VecDeque<(Arrival, Queued<S>)>,
+    /// A task is asking the door.
+    asking: bool,
+    /// The next batches, in order of arrival number.
+    pending: VecDeque<Queued<S>>,
+    /// Tasks that serve batches.
+    running: usize,
+}
+
+impl<S: Served> Lane<S> {
+    fn new(id: S::Id, found: S, shared: Arc<Shared>) -> Lane<S> {
+        let queue =
+            Mutex::new(Queue { arriving: VecDeque::new(), asking: false, pending: VecDeque::new(), running: 0 });
+        Lane {
+            id,
+            overlap: S::overlap(&*shared.ledger).max(1),
+            facts: found.facts(),
+            shared,
+            depth: Depth::default(),
+            queue,
+            turn: Mutex::default(),
+            lock_timed_out: AtomicBool::default(),
+        }
+    }
+
+    fn subject(&self) -> SubjectId {
+        S::subject(self.id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<S>> {
+        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn depth(&self) -> usize {
+        self.depth.now()
+    }
+
+    fn deciding(&self) -> usize {
+        let queue = self.lock();
+        self.depth.now().saturating_sub(queue.pending.len() + queue.arriving.len())
+    }
+
+    /// Starts a task if requests wait and another batch may be in flight.
+    fn start(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<S>>) {
+        if !queue.pending.is_empty() && queue.running < self.overlap {
+            queue.running += 1;
+            drop(queue);
+            tokio::spawn(self.clone().run());
+        }
+    }
+
+    /// Serves batches until nobody waits. A panic costs the requests of its batch, whose waiters see
+    /// their channel closed; the lane goes on with the next one.
+    async fn run(self: Arc<Self>) {
+        loop {
+            match AssertUnwindSafe(path::serve_batch(&self)).catch_unwind().await {
+                Ok(served) if served.is_break() => return,
+                Ok(_) => {}
+                Err(_) => tracing::error!(subject = %self.subject(), "serving a batch panicked"),
+            }
+        }
+    }
+}

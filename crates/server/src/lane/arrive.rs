@@ -1,0 +1,196 @@
+//! Arrive: a request enters the lane, passes the door and gets its place in the queue. Arrival numbers
+//! and places are given in the same order.
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use rules::arrive::{Arrival, Arrived};
+use rules::command::Command;
+use rules::ids::{EventId, Number};
+use rules::outcome::{Outcome, Refusal};
+use stores::door::Release;
+use tokio::sync::oneshot;
+
+use super::respond::Decided;
+use super::served::Served;
+use super::waiter::{NumberedAnswer, Queued, Waiter};
+use super::{Lane, Queue, Shared};
+use crate::refusals::Failure;
+use crate::reopen::reopen;
+
+/// The door is asked for at most so many requests at once.
+const ARRIVALS_MOST: usize = 128;
+
+/// Another server may open the door, or Redis may lose its data again, while this one reopens it.
+const OPENINGS: usize = 3;
+
+impl<S: Served> Lane<S> {
+    /// Refuses what names something that cannot exist.
+    pub(crate) fn check(&self, action: &S::Action) -> Result<(), Refusal> {
+        S::check(&self.facts, action)
+    }
+
+    /// Accepts a request; the channel brings its answer. A full lane refuses before anything is done.
+    ///
+    /// A command with a number was let in by a gateway: it does not pass the door again.
+    pub(crate) fn arrive(
+        self: &Arc<Self>,
+        command: Command<S>,
+        arrival: Option<Arrival>,
+        limit: Duration,
+    ) -> Result<oneshot::Receiver<NumberedAnswer>, Refusal> {
+        let (reply, answer) = oneshot::channel();
+        let (number, about_a_hold) = (command.number, S::about_a_hold(&command.action));
+        let mark = arrival.as_ref().and_then(Release::of);
+        let deadline = Instant::now() + limit;
+        // Counted under the queue's lock: a request is either in the queue or being decided.
+        let mut queue = self.lock();
+        let in_flight = self.depth.enter(self.shared.queue_depth).ok_or(Refusal::Overloaded)?;
+        let waiter = Waiter { in_flight, about_a_hold, mark, number, deadline, reply: Some(reply) };
+        let queued = Queued { command, waiter };
+        match (S::door(self.id), arrival.filter(|_| number.is_none())) {
+            (Some(event), Some(arrival)) => self.pass_door(queue, event, arrival, queued),
+            _ => {
+                place(&mut queue.pending, queued, |queued| queued.command.number);
+                self.start(queue);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// A door in the process answers at once, and number and place are taken under one lock. Any other
+    /// door gets one call at a time, for the same order.
+    fn pass_door(
+        self: &Arc<Self>,
+        mut queue: MutexGuard<'_, Queue<S>>,
+        event: EventId,
+        arrival: Arrival,
+        queued: Queued<S>,
+    ) {
+        if !queue.asking
+            && let Some(arrived) = self.shared.door.arrive_now(event, &arrival)
+        {
+            match queue.admit(queued, arrived) {
+                None => self.start(queue),
+                Some((waiter, refusal)) => {
+                    drop(queue);
+                    waiter.answer(Outcome::from(refusal).into());
+                }
+            }
+            return;
+        }
+        queue.arriving.push_back((arrival, queued));
+        if !std::mem::replace(&mut queue.asking, true) {
+            drop(queue);
+            tokio::spawn(self.clone().ask_door(event));
+        }
+    }
+
+    /// Asks the door for group after group until nobody arrives.
+    async fn ask_door(self: Arc<Self>, event: EventId) {
+        loop {
+            let (arrivals, group): (Vec<Arrival>, Vec<Queued<S>>) = {
+                let mut queue = self.lock();
+                if queue.arriving.is_empty() {
+                    queue.asking = false;
+                    return;
+                }
+                let most = queue.arriving.len().min(ARRIVALS_MOST);
+                queue.arriving.drain(..most).unzip()
+            };
+            let asked = AssertUnwindSafe(self.shared.arrived(event, arrivals)).catch_unwind().await;
+            let asked = asked.unwrap_or_else(|_| {
+                tracing::error!(%event, requests = group.len(), "asking the door panicked");
+                Err(Refusal::Internal.into())
+            });
+            match asked {
+                Ok(arrived) => self.enqueue(group, arrived),
+                Err(failure) => self.turn_away(event, group, failure.into()),
+            }
+        }
+    }
+
+    /// Gives each request of a group its place, or its refusal.
+    fn enqueue(self: &Arc<Self>, group: Vec<Queued<S>>, arrived: Vec<Arrived>) {
+        let mut queue = self.lock();
+        let refused: Vec<(Waiter, Refusal)> =
+            group.into_iter().zip(arrived).filter_map(|(queued, arrived)| queue.admit(queued, arrived)).collect();
+        self.start(queue);
+        for (waiter, refusal) in refused {
+            waiter.answer(Outcome::from(refusal).into());
+        }
+    }
+
+    /// The door failed. Requests that arrived meanwhile are refused with this group, so that they do not
+    /// wait for one failing call after another.
+    fn turn_away(&self, event: EventId, group: Vec<Queued<S>>, refusal: Refusal) {
+        let mut waiters: Vec<Waiter> = group.into_iter().map(|queued| queued.waiter).collect();
+        waiters.extend(self.lock().arriving.drain(..).map(|(_, queued)| queued.waiter));
+        let marks: Vec<Release> = waiters.iter().filter_map(|waiter| waiter.mark.clone()).collect();
+        // The door may have set marks although its answer was lost. If this call fails too, they expire.
+        let door = self.shared.door.clone();
+        tokio::spawn(async move { door.release(event, marks).await });
+        Decided::<S>::refused(waiters, refusal).respond();
+    }
+}
+
+impl Shared {
+    /// Asks the door. If it does not know the generation of its numbers, reopens it and asks again.
+    async fn arrived(&self, event: EventId, arrivals: Vec<Arrival>) -> Result<Vec<Arrived>, Failure> {
+        let mut arrived = self.door.arrive(event, arrivals.clone()).await?;
+        for _ in 0..OPENINGS {
+            if !arrived.contains(&Arrived::NoNumber) {
+                break;
+            }
+            reopen(&*self.ledger, &*self.door, event).await?;
+            arrived = self.door.arrive(event, arrivals.clone()).await?;
+        }
+        Ok(arrived)
+    }
+}
+
+impl<S: Served> Queue<S> {
+    /// Takes a request in under its number, or gives it back with the door's refusal.
+    fn admit(&mut self, mut queued: Queued<S>, arrived: Arrived) -> Option<(Waiter, Refusal)> {
+        let refusal = match arrived {
+            Arrived::Number(number) => {
+                queued.command.number = Some(number);
+                queued.waiter.number = Some(number);
+                place(&mut self.pending, queued, |queued| queued.command.number);
+                return None;
+            }
+            Arrived::AddressSpent { retry_after } => Refusal::AddressSpent { retry_after },
+            Arrived::AlreadyAsking { retry_after } => Refusal::AlreadyAsking { retry_after },
+            Arrived::NoNumber => Refusal::NoNumber,
+        };
+        Some((queued.waiter, refusal))
+    }
+}
+
+/// Inserts by number: a request that got its number at a gateway may come after one with a higher number.
+/// What has no number stays where it came in, and nothing overtakes it.
+fn place<T>(queue: &mut VecDeque<T>, new: T, number: impl Fn(&T) -> Option<Number>) {
+    let behind = match number(&new) {
+        None => 0,
+        Some(own) => queue.iter().rev().take_while(|one| number(one).is_some_and(|theirs| theirs > own)).count(),
+    };
+    queue.insert(queue.len() - behind, new);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lower_numbers_come_first() {
+        let mut queue = VecDeque::new();
+        for number in [3, 1, 0, 7, 5, 6, 4] {
+            // 0 stands for none.
+            place(&mut queue, number, |n| (*n > 0).then_some(Number(*n)));
+        }
+        assert_eq!(queue, [1, 3, 0, 4, 5, 6, 7]);
+    }
+}

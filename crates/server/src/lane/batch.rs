@@ -1,0 +1,88 @@
+//! Batch: what waits in the queue becomes the next batch and is handed to the ledger.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use rules::command::Command;
+use rules::outcome::Refusal;
+use stores::ledger::BATCH_MOST;
+
+use super::Lane;
+use super::commit::UnderWay;
+use super::served::Served;
+use super::waiter::{Queued, Waiter};
+
+impl<S: Served> Lane<S> {
+    /// The next batch, which the ledger has already. Requests whose deadline has passed are refused.
+    /// None: nobody waits, and the calling task ends.
+    pub(crate) async fn next_batch(&self) -> Option<UnderWay<S>> {
+        loop {
+            let (batch, late) = self.take()?;
+            self.give_up(late, self.too_late()).await;
+            if batch.is_some() {
+                return batch;
+            }
+        }
+    }
+
+    /// The refusal of requests whose deadline passed in the queue: nothing was done for them.
+    fn too_late(&self) -> Refusal {
+        let lock = S::LATE_WAIT_FOR_LOCK_RESULT && self.lock_timed_out.load(Ordering::Acquire);
+        if lock { Refusal::Contention } else { Refusal::Overloaded }
+    }
+
+    fn take(&self) -> Option<(Option<UnderWay<S>>, Vec<Waiter>)> {
+        let now = Instant::now();
+        let _turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut queue = self.lock();
+        if queue.pending.is_empty() {
+            // Under the same lock as the look: whoever arrives next starts a new task.
+            queue.running -= 1;
+            return None;
+        }
+        let most = queue.pending.len().min(BATCH_MOST);
+        let Split { commands, waiters, late } = Split::at(now, queue.pending.drain(..most), most);
+        #[cfg(test)]
+        self.shared.planted.strike();
+        drop(queue);
+        let batch = (!commands.is_empty()).then(|| self.hand_over(Arc::new(commands), waiters));
+        Some((batch, late))
+    }
+
+    /// Removes requests from the queue that are late; the others keep their order.
+    pub(super) fn take_late(&self, is_late: impl Fn(&Waiter) -> bool) -> Vec<Waiter> {
+        let mut queue = self.lock();
+        if !queue.pending.iter().any(|queued| is_late(&queued.waiter)) {
+            return Vec::new();
+        }
+        let (late, rest): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut queue.pending).into_iter().partition(|queued| is_late(&queued.waiter));
+        queue.pending = rest;
+        late.into_iter().map(|queued| queued.waiter).collect()
+    }
+}
+
+/// Requests parted by their deadline. `commands` and `waiters` belong together one by one.
+pub(super) struct Split<S: Served> {
+    pub commands: Vec<Command<S>>,
+    pub waiters: Vec<Waiter>,
+    pub late: Vec<Waiter>,
+}
+
+impl<S: Served> Split<S> {
+    pub fn at(now: Instant, all: impl Iterator<Item = Queued<S>>, most: usize) -> Split<S> {
+        let (commands, waiters) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let mut split = Split { commands, waiters, late: Vec::new() };
+        for Queued { command, waiter } in all {
+            if waiter.deadline > now {
+                split.commands.push(command);
+                split.waiters.push(waiter);
+            } else {
+                split.late.push(waiter);
+            }
+        }
+        split
+    }
+}

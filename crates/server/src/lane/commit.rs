@@ -1,0 +1,139 @@
+//! Commit: the ledger decides a batch and makes it durable. A lock timeout or a passing fault is tried
+//! again with backoff and jitter. Nobody waits much longer than their deadline, however long it takes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use rules::command::Command;
+use rules::outcome::Refusal;
+use stores::ledger::{Answered, Batch, Committed, LedgerFault};
+
+use super::batch::Split;
+use super::respond::Decided;
+use super::served::Served;
+use super::waiter::{Queued, Waiter};
+use super::{Lane, Shared};
+use crate::refusals::refusal;
+
+/// A request that is in a batch when its deadline passes may still be answered by that batch.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// While a batch takes long, the lane looks so often for requests that are past their deadline.
+const WATCH: Duration = Duration::from_millis(250);
+
+/// A batch that the ledger has.
+pub(crate) struct UnderWay<S: Served> {
+    commands: Arc<Vec<Command<S>>>,
+    waiters: Vec<Waiter>,
+    committing: Answered<Committed<S>>,
+    began: Instant,
+}
+
+impl<S: Served> Lane<S> {
+    /// Hands a batch to the ledger. A panic of the ledger is its fault, not the lane's.
+    pub(super) fn hand_over(&self, commands: Arc<Vec<Command<S>>>, waiters: Vec<Waiter>) -> UnderWay<S> {
+        let Shared { ledger, metrics, terms, .. } = &*self.shared;
+        metrics.batch(commands.len());
+        let began = Instant::now();
+        let batch = Batch { subject: self.id, commands: commands.clone(), terms: *terms };
+        let committing = catch_unwind(AssertUnwindSafe(|| S::commit(&**ledger, batch)))
+            .unwrap_or_else(|_| Box::pin(std::future::ready(Err(panicked()))));
+        UnderWay { commands, waiters, committing, began }
+    }
+
+    pub(crate) async fn commit(&self, mut under_way: UnderWay<S>) -> Decided<S> {
+        let Shared { metrics, max_retries, .. } = &*self.shared;
+        let mut tries = 0;
+        loop {
+            let result = self.watch(&mut under_way).await;
+            metrics.commit_took(under_way.began.elapsed());
+            self.lock_timed_out.store(result.as_ref().is_err_and(|f| *f == LedgerFault::Locked), Ordering::Release);
+            let UnderWay { commands, waiters, .. } = under_way;
+            match result {
+                Ok(committed) => {
+                    S::learn(&self.facts, &committed.after);
+                    return Decided::committed(waiters, committed);
+                }
+                Err(fault @ (LedgerFault::Locked | LedgerFault::Passing(_))) if tries < *max_retries => {
+                    tries += 1;
+                    tokio::time::sleep(backoff(tries)).await;
+                    let (commands, waiters, late) = in_time(commands, waiters);
+                    self.give_up(late, refusal(&fault)).await;
+                    if waiters.is_empty() {
+                        return Decided::refused(waiters, refusal(&fault));
+                    }
+                    under_way = self.hand_over(commands, waiters);
+                }
+                Err(fault) => {
+                    let (subject, requests) = (self.subject(), waiters.len());
+                    tracing::error!(%subject, requests, tries, %fault, "a batch failed");
+                    return Decided::refused(waiters, refusal(&fault));
+                }
+            }
+        }
+    }
+
+    /// Waits for the ledger, with one timer for the whole batch in place of one per request.
+    async fn watch(&self, under_way: &mut UnderWay<S>) -> Result<Committed<S>, LedgerFault> {
+        loop {
+            let committing = AssertUnwindSafe(&mut under_way.committing).catch_unwind();
+            match tokio::time::timeout(WATCH, committing).await {
+                Ok(result) => return result.unwrap_or_else(|_| Err(panicked())),
+                Err(_) => self.answer_late(&mut under_way.waiters).await,
+            }
+        }
+    }
+
+    /// Requests in the batch are answered `ledger_unreachable`, because nobody knows whether they will be
+    /// committed. Requests behind it are answered `overloaded`: nothing was done for them.
+    async fn answer_late(&self, waiters: &mut [Waiter]) {
+        let now = Instant::now();
+        for waiter in waiters.iter_mut().filter(|waiter| waiter.deadline + GRACE <= now) {
+            waiter.answer_early(Refusal::LedgerUnreachable);
+        }
+        let grace = if S::LATE_WAIT_FOR_LOCK_RESULT { GRACE } else { Duration::ZERO };
+        let late = self.take_late(|waiter| waiter.deadline + grace <= now);
+        self.give_up(late, Refusal::Overloaded).await;
+    }
+}
+
+fn panicked() -> LedgerFault {
+    LedgerFault::Broken("the ledger panicked".into())
+}
+
+/// The batch without the requests whose deadline has passed, and those.
+fn in_time<S: Served>(
+    commands: Arc<Vec<Command<S>>>,
+    waiters: Vec<Waiter>,
+) -> (Arc<Vec<Command<S>>>, Vec<Waiter>, Vec<Waiter>) {
+    let now = Instant::now();
+    if waiters.iter().all(|waiter| waiter.deadline > now) {
+        return (commands, waiters, Vec::new());
+    }
+    let all = commands.iter().cloned().zip(waiters).map(|(command, waiter)| Queued { command, waiter });
+    let Split { commands, waiters, late } = Split::at(now, all, commands.len());
+    (Arc::new(commands), waiters, late)
+}
+
+/// 4 to 8 ms, then twice that, up to 64 to 128 ms. The jitter keeps several servers out of step.
+fn backoff(tries: u32) -> Duration {
+    let base = 4u64 << tries.min(5).saturating_sub(1);
+    let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
+    Duration::from_micros(base * 1000 + random % (base * 1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backoff_doubles_with_jitter_up_to_its_limit() {
+        for (tries, least) in [(1, 4), (2, 8), (3, 16), (4, 32), (5, 64), (6, 64), (u32::MAX, 64)] {
+            let pause = backoff(tries).as_millis();
+            assert!((least..=2 * least).contains(&pause), "try {tries}: {pause} ms");
+        }
+    }
+}

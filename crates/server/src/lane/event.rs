@@ -1,0 +1,98 @@
+//! Events in a lane. They pass the door, and it is told what is left before the answers leave.
+
+use std::sync::Arc;
+
+use futures_util::future::try_join;
+use rules::command::EventAction;
+use rules::event::{Event, State};
+use rules::ids::EventId;
+use rules::outcome::Refusal;
+use rules::seats::Hall;
+use rules::time::Moment;
+use stores::door::{Release, Remaining};
+use stores::ledger::{Answered, Batch, Commit, Committed, Ledger};
+
+use super::publish::briefly;
+use super::served::{News, Served};
+use super::{Lane, Lanes, LanesOf};
+
+impl Served for Event {
+    /// An event keeps its hall for life.
+    type Facts = Arc<Hall>;
+
+    const NEXT_BATCH_WAITS_FOR_PUBLISH: bool = true;
+    const LATE_WAIT_FOR_LOCK_RESULT: bool = false;
+
+    fn lanes(lanes: &Lanes) -> &LanesOf<Event> {
+        &lanes.events
+    }
+
+    fn find(ledger: &dyn Ledger, id: EventId) -> Answered<Option<Event>> {
+        let found = ledger.event(id);
+        Box::pin(async move { Ok(found.await?.filter(|event| !event.deleted)) })
+    }
+
+    fn commit(ledger: &dyn Ledger, batch: Batch<Event>) -> Answered<Committed<Event>> {
+        Commit::<Event>::commit(ledger, batch)
+    }
+
+    fn overlap(ledger: &dyn Ledger) -> usize {
+        ledger.overlap()
+    }
+
+    fn door(id: EventId) -> Option<EventId> {
+        Some(id)
+    }
+
+    fn facts(self) -> Arc<Hall> {
+        self.hall
+    }
+
+    fn learn(_: &Arc<Hall>, _: &Event) {}
+
+    fn check(hall: &Arc<Hall>, action: &EventAction) -> Result<(), Refusal> {
+        match action {
+            EventAction::ReserveSeat { seat, .. } if !hall.has_seat(*seat) => Err(Refusal::NotFound),
+            _ => Ok(()),
+        }
+    }
+
+    async fn publish(lane: &Lane<Event>, ended: Vec<Release>, news: Option<News<Event>>) {
+        let (door, now) = (&lane.shared.door, lane.shared.ledger.now());
+        let Some(News { after, holds, effects }) = news else {
+            return lane.told(briefly(door.settle(lane.id, None, ended)).await);
+        };
+        lane.shared.metrics.remaining(&after);
+        let left = remaining(&after, effects.first_end, now);
+        let mut settling = door.settle(lane.id, Some(left), ended);
+        if !effects.moved.is_empty() {
+            let (settled, moved) = (settling, door.moved(lane.id, effects.moved, now));
+            settling = Box::pin(async move { try_join(settled, moved).await.map(|_| ()) });
+        }
+        lane.told(briefly(settling).await);
+        lane.show_holds(holds).await;
+    }
+}
+
+impl Lane<Event> {
+    pub fn hall(&self) -> Arc<Hall> {
+        self.facts.clone()
+    }
+
+    fn told(&self, settled: Option<Result<(), stores::door::DoorFault>>) {
+        match settled {
+            Some(Ok(())) => {}
+            Some(Err(fault)) => tracing::warn!(event = %self.id, %fault, "the door was not told; marks will expire"),
+            None => tracing::debug!(event = %self.id, "the door is slow to store what is left"),
+        }
+    }
+}
+
+/// What an event has left, for the door.
+pub fn remaining(event: &Event, first_end: Option<Moment>, now: Moment) -> Remaining {
+    let state = event.state_at(now);
+    // A scheduled event opens by the clock alone: what is stored before that says nothing after it.
+    let opens = event.opens_at.filter(|_| state == State::Scheduled);
+    let first_end = first_end.into_iter().chain(opens).min();
+    Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
+}

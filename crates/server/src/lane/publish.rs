@@ -1,0 +1,56 @@
+//! Publish: before the answers leave, the door learns what changed. It is a hint for others, never the
+//! truth, so a slow or broken door delays an answer by at most 50 ms and costs none.
+
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use rules::holds::Hold;
+use stores::Working;
+use stores::door::Release;
+
+use super::Lane;
+use super::respond::Decided;
+use super::served::Served;
+use super::waiter::Waiter;
+
+/// Answers wait at most so long for one call to the door.
+const SETTLE: Duration = Duration::from_millis(50);
+
+impl<S: Served> Lane<S> {
+    /// Ends the marks of those who are about to be answered, so that they may ask again, and tells what a
+    /// batch changed. A panic in here must not cost the answers of a batch that is durable.
+    pub(crate) async fn publish(&self, mut decided: Decided<S>) -> Decided<S> {
+        let ended: Vec<Release> = decided.waiters.iter().filter_map(|waiter: &Waiter| waiter.mark.clone()).collect();
+        let news = decided.news.take();
+        if news.is_some() || !ended.is_empty() {
+            let publishing = AssertUnwindSafe(S::publish(self, ended, news)).catch_unwind();
+            if publishing.await.is_err() {
+                tracing::error!(subject = %self.subject(), "publishing a batch panicked");
+            }
+        }
+        decided
+    }
+
+    /// Shows holds that began or changed to whoever looks at the door's keys. Nothing of ours reads them.
+    pub(super) async fn show_holds(&self, holds: Vec<Hold>) {
+        if holds.is_empty() {
+            return;
+        }
+        if let Some(Err(fault)) = briefly(self.shared.door.show_holds(self.subject(), holds)).await {
+            tracing::warn!(subject = %self.subject(), %fault, "the door did not store which holds changed");
+        }
+    }
+}
+
+/// Waits at most `SETTLE`; what takes longer goes on in the background, and this is none.
+pub(super) async fn briefly<T: Send + 'static>(mut working: Working<T>) -> Option<T> {
+    if let Some(done) = (&mut working).now_or_never() {
+        return Some(done);
+    }
+    match tokio::time::timeout(SETTLE, tokio::spawn(working)).await {
+        Ok(Ok(done)) => Some(done),
+        Ok(Err(stopped)) => stopped.try_into_panic().map_or(None, |panic| resume_unwind(panic)),
+        Err(_) => None,
+    }
+}

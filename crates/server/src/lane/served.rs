@@ -1,0 +1,57 @@
+//! What a lane must know of a kind of subject. Adding a kind means implementing this in a file here.
+
+use rules::holds::Hold;
+use rules::ids::EventId;
+use rules::outcome::Refusal;
+use rules::subject::Subject;
+use stores::door::Release;
+use stores::ledger::{Answered, Batch, Committed, Ledger};
+
+use super::{Lane, Lanes, LanesOf};
+
+pub trait Served: Subject {
+    /// What this server knows of a subject without asking the ledger.
+    type Facts: Send + Sync + 'static;
+
+    /// The lane takes its next batch only when this one is published. Otherwise it publishes and answers
+    /// in a task of its own.
+    const NEXT_BATCH_WAITS_FOR_PUBLISH: bool;
+
+    /// Requests whose deadline passes behind a slow batch wait a little longer for its result: if the
+    /// batch did not get the lock, they are answered `contention`. Otherwise they are answered
+    /// `overloaded` at their deadline.
+    const LATE_WAIT_FOR_LOCK_RESULT: bool;
+
+    fn lanes(lanes: &Lanes) -> &LanesOf<Self>;
+
+    /// The subject, if it exists.
+    fn find(ledger: &dyn Ledger, id: Self::Id) -> Answered<Option<Self>>;
+
+    fn commit(ledger: &dyn Ledger, batch: Batch<Self>) -> Answered<Committed<Self>>;
+
+    /// How many batches may be in flight at once.
+    fn overlap(ledger: &dyn Ledger) -> usize;
+
+    /// The event whose door its requests may pass. None: the queue alone orders them.
+    fn door(id: Self::Id) -> Option<EventId>;
+
+    fn facts(self) -> Self::Facts;
+
+    /// A batch left the subject like this.
+    fn learn(facts: &Self::Facts, after: &Self);
+
+    /// Refuses what names something that cannot exist, before it costs an arrival number.
+    fn check(facts: &Self::Facts, action: &Self::Action) -> Result<(), Refusal>;
+
+    /// Tells the door, before the answers leave, which marks have ended and what a batch changed.
+    fn publish(lane: &Lane<Self>, ended: Vec<Release>, news: Option<News<Self>>) -> impl Future<Output = ()> + Send;
+}
+
+/// What a committed batch changed, for whoever publishes it.
+pub struct News<S: Subject> {
+    /// The subject as the batch left it.
+    pub after: S,
+    /// Holds that began or changed.
+    pub holds: Vec<Hold>,
+    pub effects: S::Effects,
+}

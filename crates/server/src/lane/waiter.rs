@@ -1,0 +1,61 @@
+//! A request in a lane: what it asks, and whom to answer.
+
+use std::time::Instant;
+
+use rules::command::Command;
+use rules::decide::Answer;
+use rules::ids::Number;
+use rules::outcome::{Outcome, Refusal};
+use stores::door::Release;
+use tokio::sync::oneshot;
+
+use super::in_flight::InFlight;
+use super::served::Served;
+
+/// The answer to a request, with its arrival number.
+pub type NumberedAnswer = (Answer, Option<Number>);
+
+/// A request in the queue.
+pub struct Queued<S: Served> {
+    pub command: Command<S>,
+    pub waiter: Waiter,
+}
+
+/// Whom to answer, and what must be undone first.
+pub struct Waiter {
+    /// Dropped before `reply`: when the handler sees a closed channel, the depth is right already.
+    pub in_flight: InFlight,
+    /// Such requests get `lock_timeout` in place of `contention`.
+    pub about_a_hold: bool,
+    /// The mark that its arrival left at the door.
+    pub mark: Option<Release>,
+    pub number: Option<Number>,
+    pub deadline: Instant,
+    /// None: answered early.
+    pub reply: Option<oneshot::Sender<NumberedAnswer>>,
+}
+
+impl Waiter {
+    /// Answers the request, which is no longer in flight.
+    pub fn answer(self, answer: Answer) {
+        let Waiter { in_flight, about_a_hold, number, reply, .. } = self;
+        drop(in_flight);
+        send(reply, answer, about_a_hold, number);
+    }
+
+    /// Answers before the batch has ended. The request stays in flight: the ledger still has it.
+    pub fn answer_early(&mut self, refusal: Refusal) {
+        send(self.reply.take(), Outcome::from(refusal).into(), self.about_a_hold, self.number);
+    }
+}
+
+fn send(reply: Option<oneshot::Sender<NumberedAnswer>>, answer: Answer, about_a_hold: bool, number: Option<Number>) {
+    let answer = match answer.outcome {
+        Outcome::Refused(Refusal::Contention) if about_a_hold => Outcome::from(Refusal::LockTimeout).into(),
+        _ => answer,
+    };
+    if let Some(reply) = reply {
+        // The client may have disconnected.
+        let _ = reply.send((answer, number));
+    }
+}

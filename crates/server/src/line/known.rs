@@ -1,0 +1,118 @@
+//! What this server remembers of events and their lines, so that a crowd that polls asks the stores once.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use rules::entries::WaitingRoom;
+use rules::event::{Event, State};
+use rules::ids::EventId;
+use rules::outcome::Refusal;
+use rules::queue::Serving;
+use rules::time::Moment;
+
+use crate::app::App;
+use crate::refusals::Failure;
+
+/// A remembered event is read again after this.
+const FRESH: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub struct Lines(Mutex<HashMap<EventId, Arc<Remembered>>>);
+
+/// What is remembered of one event.
+#[derive(Default)]
+pub(super) struct Remembered {
+    event: Mutex<Option<(Arc<Event>, Instant)>>,
+    /// Held by the one caller that reads the event; the others wait for the result.
+    reading: tokio::sync::Mutex<()>,
+    /// Held by the one caller that mends the door; the others wait, and ask the door again.
+    pub mending: tokio::sync::Mutex<()>,
+    /// How often the door was mended.
+    pub mended: AtomicU64,
+    serving: Mutex<Option<(Serving, Moment)>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Remembered {
+    fn fresh_event(&self) -> Option<Arc<Event>> {
+        let event = locked(&self.event);
+        event.as_ref().filter(|(_, at)| at.elapsed() < FRESH).map(|(event, _)| event.clone())
+    }
+
+    fn learn_event(&self, event: Arc<Event>) {
+        *locked(&self.event) = Some((event, Instant::now()));
+    }
+
+    pub fn serving(&self) -> Option<(Serving, Moment)> {
+        *locked(&self.serving)
+    }
+
+    pub fn learn_serving(&self, serving: Serving, at: Moment) {
+        *locked(&self.serving) = Some((serving, at));
+    }
+}
+
+impl Lines {
+    pub(super) fn of(&self, event: EventId) -> Arc<Remembered> {
+        locked(&self.0).entry(event).or_default().clone()
+    }
+
+    /// This server changed the event.
+    pub fn learn(&self, event: &Event) {
+        let remembered = self.of(event.id);
+        remembered.learn_event(Arc::new(event.clone()));
+        *locked(&remembered.serving) = None;
+    }
+
+    pub fn forget(&self, event: EventId) {
+        locked(&self.0).remove(&event);
+    }
+
+    /// Events with a waiting room that somebody asked about.
+    pub fn known(&self) -> Vec<(EventId, WaitingRoom)> {
+        let all: Vec<_> = locked(&self.0).values().cloned().collect();
+        let room = |remembered: &Arc<Remembered>| {
+            locked(&remembered.event).as_ref().and_then(|(event, _)| Some((event.id, event.waiting_room?)))
+        };
+        all.iter().filter_map(room).collect()
+    }
+}
+
+/// The event as it was at most a second ago.
+pub async fn event(app: &App, id: EventId) -> Result<Arc<Event>, Refusal> {
+    let remembered = app.lines.of(id);
+    if let Some(event) = remembered.fresh_event() {
+        return Ok(event);
+    }
+    let _one = remembered.reading.lock().await;
+    match remembered.fresh_event() {
+        Some(event) => Ok(event),
+        None => Ok(read(app, id, &remembered).await?),
+    }
+}
+
+async fn read(app: &App, id: EventId, remembered: &Remembered) -> Result<Arc<Event>, Failure> {
+    let found = app.ledger.event(id).await?;
+    let Some(found) = found.filter(|event| !event.deleted) else {
+        app.lines.forget(id);
+        return Err(Refusal::NotFound.into());
+    };
+    let found = Arc::new(found);
+    remembered.learn_event(found.clone());
+    Ok(found)
+}
+
+/// An event with a waiting room that is not closed.
+pub async fn open_event(app: &App, id: EventId) -> Result<(Arc<Event>, WaitingRoom), Refusal> {
+    let event = event(app, id).await?;
+    let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
+    if event.state_at(app.ledger.now()) == State::Closed {
+        return Err(Refusal::Closed);
+    }
+    Ok((event, room))
+}

@@ -1,8 +1,9 @@
-//! Who asks. In header mode nobody is authenticated: the user header is believed, from loopback
-//! or from a gateway that shows its key, and from anybody only where the operator said so.
+//! Who asks. Header mode authenticates nobody: the user header is believed from loopback and from a
+//! gateway that shows its key; from other addresses only with `ALLOW_TRUSTED_HEADER`.
 
 use std::net::IpAddr;
 
+use rules::history::Actor;
 use rules::ids::User;
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 use salvo::http::header::{AUTHORIZATION, FORWARDED};
@@ -50,8 +51,8 @@ fn believed(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> bool {
     settings.allow_trusted_header || peer.to_canonical().is_loopback() || from_gateway(settings, headers)
 }
 
-/// Somebody put a proxy in front that we were not told about: every address would look the same,
-/// and a header from outside would be believed because the proxy stands on loopback.
+/// Refuses what came through a proxy without the gateway's key. Behind such a proxy every client
+/// would have the same address, and a proxy on loopback would make any user header believed.
 pub fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Refusal> {
     let forwarded = headers.contains_key(FORWARDED_FOR) || headers.contains_key(FORWARDED);
     if forwarded && !from_gateway(settings, headers) {
@@ -60,15 +61,26 @@ pub fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Ref
     Ok(())
 }
 
-/// The gateway showed its key.
+/// Whether the gateway showed its key.
 pub fn from_gateway(settings: &Settings, headers: &HeaderMap) -> bool {
     let (Some(key), Some(shown)) = (&settings.gateway_key, headers.get(GATEWAY_KEY)) else { return false };
     same(key.as_bytes(), shown.as_bytes())
 }
 
-pub fn admin(token: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+/// Proof that a request showed the admin token: only `admin` makes one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Admin(());
+
+impl Admin {
+    /// As history names whoever acts by this proof.
+    pub fn actor(&self) -> Actor {
+        Actor::Admin
+    }
+}
+
+pub fn admin(token: &str, headers: &HeaderMap) -> Result<Admin, Refusal> {
     let shown = headers.get(AUTHORIZATION).map(|v| v.as_bytes()).and_then(bearer);
-    if shown.is_some_and(|shown| same(token.as_bytes(), shown)) { Ok(()) } else { Err(Refusal::Unauthorized) }
+    if shown.is_some_and(|shown| same(token.as_bytes(), shown)) { Ok(Admin(())) } else { Err(Refusal::Unauthorized) }
 }
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {
@@ -76,7 +88,7 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// In constant time, so that a guess learns nothing from the clock.
+/// In constant time, so that timing tells nothing about a guess.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
@@ -86,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bearer_tokens() {
+    fn only_the_admin_token_gives_proof() {
         let mut headers = HeaderMap::new();
         assert_eq!(admin("secret", &headers), Err(Refusal::Unauthorized));
         for (value, good) in [
@@ -102,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn header_names_as_written() {
+    fn header_names_are_capitalised_in_messages() {
         assert_eq!(header_field(&HeaderName::from_static("x-user-id")), "X-User-Id");
     }
 }

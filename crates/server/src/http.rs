@@ -1,25 +1,10 @@
-//! HTTP in and out. Handlers parse, ask, and hand the outcome to `respond`, the only place that
+//! HTTP in and out. `routes` declares every operation; `plumbing` enforces what is declared there;
+//! `resources` has the handlers; `respond` turns outcomes into answers, and is the only place that
 //! names status codes.
 
-pub mod admin;
-pub mod asked;
-pub mod body;
-pub mod buyer;
-pub mod docs;
-pub mod endpoint;
-pub mod events;
-pub mod fcfs;
-pub mod gateway;
-pub mod health;
-pub mod holds;
-pub mod json;
 pub mod openapi;
-pub mod page;
-pub mod paging;
-pub mod queue;
-pub mod reservations;
+pub mod plumbing;
+pub mod resources;
 pub mod respond;
-pub mod room_types;
 pub mod routes;
-pub mod seats;
 pub mod wire;

@@ -29,6 +29,7 @@ pub fn begin_logging(settings: &Settings) {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OutcomeLabels {
     outcome: &'static str,
+    operation: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -53,7 +54,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("tickettock");
         let outcomes = Family::default();
-        registry.register("outcomes", "How requests that ask for a change ended", outcomes.clone());
+        registry.register("outcomes", "How requests ended, by operation of the API", outcomes.clone());
         let requests = Counter::default();
         registry.register("requests", "HTTP requests of all kinds", requests.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 2.0, 10));
@@ -79,8 +80,9 @@ impl Metrics {
         self.requests.inc();
     }
 
-    pub fn outcome(&self, outcome: &'static str) {
-        self.outcomes.get_or_create(&OutcomeLabels { outcome }).inc();
+    /// How often this operation ended so.
+    pub fn outcomes(&self, operation: &'static str, outcome: &'static str) -> Counter {
+        self.outcomes.get_or_create(&OutcomeLabels { outcome, operation }).clone()
     }
 
     pub fn batch(&self, requests: usize) {

@@ -9,8 +9,8 @@ use rules::ids::User;
 use salvo::http::header::CONTENT_TYPE;
 use salvo::http::{HeaderValue, ResBody};
 use salvo::prelude::*;
-use server::http::body::BODY_MOST;
-use server::http::buyer;
+use server::http::plumbing::body::BODY_MOST;
+use server::http::resources::reservations::buyer;
 use server::http::respond::Dialect;
 use server::http::wire::{ReservedBody, SeatBody};
 

@@ -10,7 +10,7 @@ use salvo::http::header::CONTENT_TYPE;
 use salvo::http::{HeaderValue, ResBody};
 use salvo::prelude::*;
 use serde_json::{Value, json};
-use server::http::body::BODY_MOST;
+use server::http::plumbing::body::BODY_MOST;
 use tokio_postgres::NoTls;
 
 use crate::product::{FIRST_DAY, LAST_DAY, ROOM_TYPES};

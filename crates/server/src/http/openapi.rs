@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the table of routes: a route that is not in it cannot exist.
+//! The OpenAPI 3.1 document, made from the route table: no route can be missing from it.
 
 pub mod operations;
 mod schemas;
@@ -10,58 +10,41 @@ use rules::ids::USER_CHARS;
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 use serde_json::{Map, Value, json};
 
-use super::asked::KEY_CHARS;
-use super::endpoint::{Operation, Route};
+use super::plumbing::access::Access;
+use super::plumbing::body::Takes;
+use super::plumbing::call::KEY_CHARS;
+use super::plumbing::operation::{Operation, Route};
 use super::respond::{self, Dialect, Speech, Success};
 use super::routes::table;
 
 pub use self::yaml::yaml;
 
-/// What a document says about one operation.
+/// What the document says about one operation, beyond what its row in the route table declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Doc {
+    /// Its name, here and in metrics.
     pub id: &'static str,
     pub tag: &'static str,
     pub summary: &'static str,
-    pub who: Who,
-    pub takes: Takes,
-    /// Headers of its own that may be sent.
+    /// The outcome that its success is counted as.
+    pub done: &'static str,
+    /// Optional headers of its own.
     pub shows: &'static [Shown],
     pub paged: bool,
     /// It takes `checkIn` and `checkOut`.
     pub dates: bool,
     pub gives: &'static [Gives],
-    /// Reasons beyond those that every operation of its kind has.
+    /// Reasons beyond those that follow from the declaration.
     pub refuses: &'static [fn() -> Refusal],
 }
 
-/// A header that may be sent.
+/// An optional header.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     pub name: &'static str,
     pub about: &'static str,
-    /// Longer ones are refused; none: one that cannot be right counts as none at all.
+    /// Longer ones are refused; none: a malformed one is ignored.
     pub most: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
-    Anyone,
-    User,
-    /// A user, or in dialect 2025-08-17 perhaps nobody.
-    MaybeUser,
-    /// A user, or whoever a ticket names.
-    UserOrTicket,
-    Admin,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
-    Nothing,
-    /// A body of this schema.
-    Json(&'static str),
-    /// A body of this schema, or none.
-    MaybeJson(&'static str),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +89,10 @@ fn describe(route: &Route, operation: &Operation) -> Value {
     described.insert("tags".into(), json!([doc.tag]));
     described.insert("summary".into(), doc.summary.into());
     described.insert("parameters".into(), parameters(route, operation).into());
-    if let Some((schema, required)) = match doc.takes {
-        Takes::Nothing => None,
-        Takes::Json(schema) => Some((schema, true)),
-        Takes::MaybeJson(schema) => Some((schema, false)),
+    if let Some((schema, required)) = match operation.takes {
+        Takes::Nothing | Takes::Bytes { .. } => None,
+        Takes::Json { schema, .. } => Some((schema, true)),
+        Takes::JsonByDialect { schema, .. } => Some((schema, false)),
     } {
         let mut content = json!({ "application/json": { "schema": named(schema) } });
         if let Some(example) = schemas::example(schema) {
@@ -117,7 +100,7 @@ fn describe(route: &Route, operation: &Operation) -> Value {
         }
         described.insert("requestBody".into(), json!({ "required": required, "content": content }));
     }
-    if doc.who == Who::Admin {
+    if operation.access == Access::Admin {
         described.insert("security".into(), json!([{ "adminToken": [] }]));
     }
     described.insert("responses".into(), responses(route, operation));
@@ -142,23 +125,26 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
     let header = |name: &str, required: bool, schema: Value, description: &str| json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": description });
     let text = |least: usize, most: usize| json!({ "type": "string", "minLength": least, "maxLength": most });
     let doc = &operation.doc;
-    if matches!(doc.who, Who::User | Who::MaybeUser) {
-        let about = "Who asks (FCFS_USER_HEADER). Dialect 2025-08-17 may do without on the short paths.";
-        // An empty header names nobody, which the oldest dialect may be.
-        let required = doc.who == Who::User;
-        all.push(header("X-User-Id", required, text(usize::from(required), USER_CHARS), about));
-    }
-    if doc.who == Who::UserOrTicket {
-        let about = "Who asks (FCFS_USER_HEADER); a ticket alone says whose it is.";
-        all.push(header("X-User-Id", false, text(1, USER_CHARS), about));
+    match operation.access {
+        Access::Anyone | Access::Admin => {}
+        Access::User | Access::OwnerOrService | Access::UserOrNobody => {
+            let about = "Who asks (FCFS_USER_HEADER). Dialect 2025-08-17 may do without on the short paths.";
+            // An empty header names nobody, which is allowed where nobody is.
+            let required = operation.access != Access::UserOrNobody;
+            all.push(header("X-User-Id", required, text(usize::from(required), USER_CHARS), about));
+        }
+        Access::UserOrTicket => {
+            let about = "Who asks (FCFS_USER_HEADER); a ticket alone says whose it is.";
+            all.push(header("X-User-Id", false, text(1, USER_CHARS), about));
+        }
     }
     for shown in doc.shows {
         let schema = shown.most.map_or(json!({ "type": "string" }), |most| text(1, most));
         all.push(header(shown.name, false, schema, shown.about));
     }
-    // Calls of the line repeat themselves by nature.
-    if doc.who != Who::Admin && doc.tag != "queue" && !operation.method.is_safe() {
-        // Two more for the quotes that it may stand in.
+    // Queue calls are idempotent by nature.
+    if operation.access != Access::Admin && doc.tag != "queue" && !operation.method.is_safe() {
+        // Two more for quotes around it.
         let about = "The same key again gets the first answer again.";
         all.push(header("Idempotency-Key", false, text(1, KEY_CHARS + 2), about));
     }
@@ -210,16 +196,19 @@ fn responses(route: &Route, operation: &Operation) -> Value {
 fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
     let doc = &operation.doc;
     let mut all = vec![FieldError::refused("Api-Version", Problem::Repeated), Refusal::Internal, Refusal::Overloaded];
-    match doc.who {
-        Who::Anyone => {}
-        Who::User | Who::MaybeUser | Who::UserOrTicket => {
+    match operation.access {
+        Access::Anyone => {}
+        Access::User | Access::UserOrNobody | Access::UserOrTicket | Access::OwnerOrService => {
             let proxy = Refusal::Forbidden(Forbidden::UnknownProxy);
             all.extend([Refusal::MissingUser, Refusal::Unauthorized, proxy]);
         }
-        Who::Admin => all.push(Refusal::Unauthorized),
+        Access::Admin => all.push(Refusal::Unauthorized),
     }
-    if doc.takes != Takes::Nothing {
-        all.extend([Refusal::TooLarge { limit_bytes: 0 }, Refusal::NotJsonType, Refusal::TooSlow]);
+    if let Some(limit_bytes) = operation.takes.most() {
+        all.extend([Refusal::TooLarge { limit_bytes }, Refusal::TooSlow]);
+    }
+    if matches!(operation.takes, Takes::Json { .. } | Takes::JsonByDialect { .. }) {
+        all.push(Refusal::NotJsonType);
     }
     if route.path.contains('{') {
         all.push(Refusal::NotFound);
@@ -234,12 +223,12 @@ mod tests {
     use crate::golden::same_as_file;
 
     #[test]
-    fn the_committed_document_is_the_code_s() {
+    fn the_committed_document_is_up_to_date() {
         same_as_file("openapi/tickettock.yaml", &yaml(&document()));
     }
 
     #[test]
-    fn every_schema_that_is_named_exists() {
+    fn every_schema_reference_resolves() {
         fn names(value: &Value, found: &mut Vec<String>) {
             match value {
                 Value::Object(map) => {
@@ -260,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn operations_have_names_of_their_own() {
+    fn operation_ids_are_unique() {
         let mut ids = BTreeSet::new();
         for route in table() {
             for operation in &route.operations {
-                assert!(ids.insert(operation.doc.id), "{} stands there twice", operation.doc.id);
+                assert!(ids.insert(operation.doc.id), "{} is used twice", operation.doc.id);
             }
         }
     }

@@ -1,14 +1,21 @@
-//! Every route, on one page. The router and the OpenAPI document are both made from this table.
+//! Every operation, on one page. The endpoints enforce what a row declares: who may call it
+//! (`access`), which body it takes and how large (`body`), which dialects it speaks, its time limit.
+//! The router, the OpenAPI document, the metrics and the access tests are made from the same rows.
 
 use std::sync::Arc;
 
 use salvo::Router;
 use salvo::http::Method;
 
-use super::endpoint::{Endpoint, Route};
 use super::openapi::operations as doc;
+use super::plumbing::access::{
+    AdminOnly, Anyone, KnownUser, OwnerOrService, SeekingUser, SeekingUserOrNobody, UserOrTicket,
+};
+use super::plumbing::body::{ADMIN_BODY_MOST, AnyBytes, BODY_MOST, Json, JsonByDialect, NoBody};
+use super::plumbing::endpoint::Endpoint;
+use super::plumbing::operation::Route;
+use super::resources::{admin, docs, events, health, holds, page, queue, reservations, room_types, seats};
 use super::respond::{Dialect, Speech};
-use super::{admin, docs, events, fcfs, health, holds, page, queue, reservations, room_types, seats};
 use crate::app::App;
 
 const GET: Method = Method::GET;
@@ -16,98 +23,217 @@ const POST: Method = Method::POST;
 const PATCH: Method = Method::PATCH;
 const DELETE: Method = Method::DELETE;
 
+const BUYER: JsonByDialect = JsonByDialect { schema: "BuyerInAnyDialect", most: BODY_MOST };
+const ANY: AnyBytes = AnyBytes { most: BODY_MOST };
+
+const fn json(schema: &'static str) -> Json {
+    Json { schema, most: BODY_MOST }
+}
+
+const fn admin_json(schema: &'static str) -> Json {
+    Json { schema, most: ADMIN_BODY_MOST }
+}
+
 /// In this order: of two paths that match, the first one answers.
 pub fn table() -> Vec<Route> {
-    let at = |path| Route::at(path, Speech::Plain);
-    let spoken = |path| Route::at(path, Speech::Every(Dialect::V1_1));
-    let spoken_1_0 = |path| Route::at(path, Speech::Every(Dialect::V1_0));
+    let mut table = crowd();
+    table.extend(nights());
+    table.extend(operators());
+    table.extend(machine());
+    table
+}
+
+/// Events, seats, waiting rooms, and what a buyer has.
+fn crowd() -> Vec<Route> {
     vec![
-        // the crowd
-        at("/api/v1/events").on(GET, events::list, doc::EVENTS),
-        at("/api/v1/events/{eventId}").on(GET, events::one, doc::EVENT),
-        at("/api/v1/events/{eventId}/layout").on(GET, seats::layout, doc::LAYOUT),
-        spoken("/api/v1/events/{eventId}/seats").on(GET, seats::list, doc::SEATS),
-        spoken("/api/v1/events/{eventId}/seats/reservation/fcfs").on(POST, fcfs::post, doc::RESERVE).limiting_itself(),
-        spoken("/api/v1/events/{eventId}/seats/{seatId}").on(GET, seats::one, doc::SEAT),
+        plain("/api/v1/events").on(GET, Anyone, NoBody, events::list, doc::EVENTS),
+        plain("/api/v1/events/{eventId}").on(GET, Anyone, NoBody, events::one, doc::EVENT),
+        plain("/api/v1/events/{eventId}/layout").on(GET, Anyone, NoBody, seats::layout, doc::LAYOUT),
+        spoken("/api/v1/events/{eventId}/seats").on(GET, Anyone, NoBody, seats::list, doc::SEATS),
+        spoken("/api/v1/events/{eventId}/seats/reservation/fcfs")
+            .on(POST, SeekingUser, BUYER, reservations::create, doc::RESERVE)
+            .limits_itself(),
+        spoken("/api/v1/events/{eventId}/seats/{seatId}").on(GET, Anyone, NoBody, seats::one, doc::SEAT),
         spoken("/api/v1/events/{eventId}/seats/{seatId}/reservation")
-            .on(POST, fcfs::post, doc::RESERVE_SEAT)
-            .limiting_itself(),
-        // the waiting room
-        at("/api/v1/events/{eventId}/queue")
-            .on(POST, queue::join, doc::QUEUE_JOIN)
-            .on(GET, queue::poll, doc::QUEUE_POLL)
-            .on(DELETE, queue::leave, doc::QUEUE_LEAVE),
-        at("/api/v1/events/{eventId}/queue/enter").on(POST, queue::enter, doc::QUEUE_ENTER),
-        at("/api/v1/events/{eventId}/queue/serving").on(GET, queue::serving, doc::QUEUE_SERVING),
-        // the same for event 1
-        spoken("/api/v1/seats").on(GET, seats::list, doc::FIRST_SEATS),
-        spoken("/api/v1/seats/reservation/fcfs").on(POST, fcfs::post, doc::FIRST_RESERVE).limiting_itself(),
-        spoken_1_0("/api/v1/seats/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_1_0).limiting_itself(),
-        spoken("/api/v1/seats/{seatId}").on(GET, seats::one, doc::FIRST_SEAT),
-        spoken("/api/v1/seats/{seatId}/reservation").on(POST, fcfs::post, doc::FIRST_RESERVE_SEAT).limiting_itself(),
-        spoken("/fcfs/join").on(POST, fcfs::post, doc::JOIN).limiting_itself(),
+            .on(POST, SeekingUser, BUYER, reservations::create, doc::RESERVE_SEAT)
+            .limits_itself(),
+        // waiting rooms
+        plain("/api/v1/events/{eventId}/queue")
+            .on(POST, KnownUser, ANY, queue::join, doc::QUEUE_JOIN)
+            .on(GET, UserOrTicket, NoBody, queue::poll, doc::QUEUE_POLL)
+            .on(DELETE, KnownUser, ANY, queue::leave, doc::QUEUE_LEAVE),
+        plain("/api/v1/events/{eventId}/queue/enter").on(POST, KnownUser, ANY, queue::enter, doc::QUEUE_ENTER),
+        plain("/api/v1/events/{eventId}/queue/serving").on(GET, Anyone, NoBody, queue::serving, doc::QUEUE_SERVING),
+        // short paths: event 1
+        spoken("/api/v1/seats").on(GET, Anyone, NoBody, seats::list, doc::FIRST_SEATS),
+        spoken("/api/v1/seats/reservation/fcfs")
+            .on(POST, SeekingUserOrNobody, BUYER, reservations::create, doc::FIRST_RESERVE)
+            .limits_itself(),
+        spoken_1_0("/api/v1/seats/reservation")
+            .on(POST, SeekingUserOrNobody, BUYER, reservations::create, doc::FIRST_RESERVE_1_0)
+            .limits_itself(),
+        spoken("/api/v1/seats/{seatId}").on(GET, Anyone, NoBody, seats::one, doc::FIRST_SEAT),
+        spoken("/api/v1/seats/{seatId}/reservation")
+            .on(POST, SeekingUserOrNobody, BUYER, reservations::create, doc::FIRST_RESERVE_SEAT)
+            .limits_itself(),
+        spoken("/fcfs/join").on(POST, SeekingUserOrNobody, BUYER, reservations::create, doc::JOIN).limits_itself(),
         // what a buyer has
-        at("/api/v1/reservations").on(GET, reservations::mine, doc::MINE),
-        at("/api/v1/reservations/{reservationId}").on(GET, reservations::one, doc::RESERVATION).on(
-            DELETE,
-            reservations::cancel,
-            doc::CANCEL,
-        ),
-        // nights and holds
-        at("/v1/room-types").on(GET, room_types::list, doc::ROOM_TYPES),
-        at("/v1/room-types/{roomTypeId}").on(GET, room_types::one, doc::ROOM_TYPE),
-        at("/v1/room-types/{roomTypeId}/availability").on(GET, room_types::availability, doc::AVAILABILITY),
-        at("/v1/holds").on(GET, holds::mine, doc::HOLDS).on(POST, holds::create, doc::CREATE_HOLD),
-        at("/v1/holds/{holdId}").on(GET, holds::one, doc::HOLD).on(DELETE, holds::cancel, doc::CANCEL_HOLD),
-        at("/v1/holds/{holdId}/confirm").on(POST, holds::confirm, doc::CONFIRM_HOLD),
-        at("/v1/holds/{holdId}/extend").on(POST, holds::extend, doc::EXTEND_HOLD),
-        // operators
-        at("/api/v1/admin/events").on(GET, admin::events::list, doc::ADMIN_EVENTS).on(
-            POST,
-            admin::events::create,
-            doc::CREATE_EVENT,
-        ),
-        at("/api/v1/admin/events/{eventId}")
-            .on(GET, admin::events::one, doc::ADMIN_EVENT)
-            .on(PATCH, admin::events::amend, doc::AMEND_EVENT)
-            .on(DELETE, admin::events::delete, doc::DELETE_EVENT),
-        at("/api/v1/admin/events/{eventId}/open").on(POST, admin::events::open, doc::OPEN_EVENT),
-        at("/api/v1/admin/events/{eventId}/close").on(POST, admin::events::close, doc::CLOSE_EVENT),
-        at("/api/v1/admin/events/{eventId}/pause").on(POST, admin::events::pause, doc::PAUSE_EVENT),
-        at("/api/v1/admin/events/{eventId}/resume").on(POST, admin::events::resume, doc::RESUME_EVENT),
-        at("/api/v1/admin/events/{eventId}/reservations").on(GET, admin::reservations::list, doc::ADMIN_RESERVATIONS),
-        at("/api/v1/admin/room-types").on(GET, admin::room_types::list, doc::ADMIN_ROOM_TYPES).on(
-            POST,
-            admin::room_types::create,
-            doc::CREATE_ROOM_TYPE,
-        ),
-        at("/api/v1/admin/room-types/{roomTypeId}").on(GET, admin::room_types::one, doc::ADMIN_ROOM_TYPE).on(
-            PATCH,
-            admin::room_types::amend,
-            doc::AMEND_ROOM_TYPE,
-        ),
-        at("/api/v1/admin/reservations/{reservationId}").on(DELETE, admin::reservations::cancel, doc::ADMIN_CANCEL),
-        at("/api/v1/admin/ticket-keys").on(POST, admin::waiting_room::rotate_key, doc::ROTATE_TICKET_KEY),
-        // the machine
-        at("/livez").on(GET, health::live, doc::LIVE),
-        at("/readyz").on(GET, health::ready, doc::READY),
-        at("/metrics").on(GET, health::metrics, doc::METRICS),
-        at("/openapi.json").on(GET, docs::openapi, doc::OPENAPI),
-        at("/docs").on(GET, docs::page, doc::DOCS),
-        at("/docs/{file}").on(GET, docs::file, doc::DOCS_FILE),
-        at("/").on(GET, page::get, doc::PAGE),
+        plain("/api/v1/reservations").on(GET, KnownUser, NoBody, reservations::mine, doc::MINE),
+        plain("/api/v1/reservations/{reservationId}")
+            .on(GET, KnownUser, NoBody, reservations::one, doc::RESERVATION)
+            .on(DELETE, KnownUser, ANY, reservations::cancel, doc::CANCEL),
     ]
 }
 
+fn nights() -> Vec<Route> {
+    vec![
+        plain("/v1/room-types").on(GET, Anyone, NoBody, room_types::list, doc::ROOM_TYPES),
+        plain("/v1/room-types/{roomTypeId}").on(GET, Anyone, NoBody, room_types::one, doc::ROOM_TYPE),
+        plain("/v1/room-types/{roomTypeId}/availability").on(
+            GET,
+            Anyone,
+            NoBody,
+            room_types::availability,
+            doc::AVAILABILITY,
+        ),
+        plain("/v1/holds").on(GET, KnownUser, NoBody, holds::mine, doc::HOLDS).on(
+            POST,
+            KnownUser,
+            json("NewHold"),
+            holds::create,
+            doc::CREATE_HOLD,
+        ),
+        plain("/v1/holds/{holdId}").on(GET, KnownUser, NoBody, holds::one, doc::HOLD).on(
+            DELETE,
+            KnownUser,
+            ANY,
+            holds::cancel,
+            doc::CANCEL_HOLD,
+        ),
+        plain("/v1/holds/{holdId}/confirm").on(POST, OwnerOrService, ANY, holds::confirm, doc::CONFIRM_HOLD),
+        plain("/v1/holds/{holdId}/extend").on(POST, KnownUser, ANY, holds::extend, doc::EXTEND_HOLD),
+    ]
+}
+
+fn operators() -> Vec<Route> {
+    use admin::{events, reservations, room_types, waiting_room};
+    vec![
+        plain("/api/v1/admin/events").on(GET, AdminOnly, NoBody, events::list, doc::ADMIN_EVENTS).on(
+            POST,
+            AdminOnly,
+            admin_json("NewEvent"),
+            events::create,
+            doc::CREATE_EVENT,
+        ),
+        plain("/api/v1/admin/events/{eventId}")
+            .on(GET, AdminOnly, NoBody, events::one, doc::ADMIN_EVENT)
+            .on(PATCH, AdminOnly, admin_json("Amendment"), events::amend, doc::AMEND_EVENT)
+            .on(DELETE, AdminOnly, NoBody, events::delete, doc::DELETE_EVENT),
+        plain("/api/v1/admin/events/{eventId}/open").on(POST, AdminOnly, NoBody, events::open, doc::OPEN_EVENT),
+        plain("/api/v1/admin/events/{eventId}/close").on(POST, AdminOnly, NoBody, events::close, doc::CLOSE_EVENT),
+        plain("/api/v1/admin/events/{eventId}/pause").on(POST, AdminOnly, NoBody, events::pause, doc::PAUSE_EVENT),
+        plain("/api/v1/admin/events/{eventId}/resume").on(POST, AdminOnly, NoBody, events::resume, doc::RESUME_EVENT),
+        plain("/api/v1/admin/events/{eventId}/reservations").on(
+            GET,
+            AdminOnly,
+            NoBody,
+            reservations::list,
+            doc::ADMIN_RESERVATIONS,
+        ),
+        plain("/api/v1/admin/room-types").on(GET, AdminOnly, NoBody, room_types::list, doc::ADMIN_ROOM_TYPES).on(
+            POST,
+            AdminOnly,
+            admin_json("NewRoomType"),
+            room_types::create,
+            doc::CREATE_ROOM_TYPE,
+        ),
+        plain("/api/v1/admin/room-types/{roomTypeId}")
+            .on(GET, AdminOnly, NoBody, room_types::one, doc::ADMIN_ROOM_TYPE)
+            .on(PATCH, AdminOnly, admin_json("RoomTypeAmendment"), room_types::amend, doc::AMEND_ROOM_TYPE),
+        plain("/api/v1/admin/reservations/{reservationId}").on(
+            DELETE,
+            AdminOnly,
+            NoBody,
+            reservations::cancel,
+            doc::ADMIN_CANCEL,
+        ),
+        plain("/api/v1/admin/ticket-keys").on(
+            POST,
+            AdminOnly,
+            NoBody,
+            waiting_room::rotate_key,
+            doc::ROTATE_TICKET_KEY,
+        ),
+    ]
+}
+
+fn machine() -> Vec<Route> {
+    vec![
+        plain("/livez").on(GET, Anyone, NoBody, health::live, doc::LIVE),
+        plain("/readyz").on(GET, Anyone, NoBody, health::ready, doc::READY),
+        plain("/metrics").on(GET, Anyone, NoBody, health::metrics, doc::METRICS),
+        plain("/openapi.json").on(GET, Anyone, NoBody, docs::openapi, doc::OPENAPI),
+        plain("/docs").on(GET, Anyone, NoBody, docs::page, doc::DOCS),
+        plain("/docs/{file}").on(GET, Anyone, NoBody, docs::file, doc::DOCS_FILE),
+        plain("/").on(GET, Anyone, NoBody, page::get, doc::PAGE),
+    ]
+}
+
+fn plain(path: &'static str) -> Route {
+    Route::at(path, Speech::Plain)
+}
+
+fn spoken(path: &'static str) -> Route {
+    Route::at(path, Speech::Every(Dialect::V1_1))
+}
+
+fn spoken_1_0(path: &'static str) -> Route {
+    Route::at(path, Speech::Every(Dialect::V1_0))
+}
+
 pub fn routes(app: &Arc<App>) -> Router {
+    router(app, table())
+}
+
+/// A router of these rows; every other path is answered with `not_found`.
+pub fn router(app: &Arc<App>, mut table: Vec<Route>) -> Router {
     let mut router = Router::new();
-    let mut table = table();
-    // The router tries one after another: what a crowd asks for comes first. No other path matches it.
-    table.sort_by_key(|route| !route.crowded());
+    // The router tries one after another: put the paths of a sale first. No other path matches these.
+    table.sort_by_key(|route| !route.operations.iter().any(|operation| operation.through_door));
     for route in table {
         let path = route.path.trim_start_matches('/');
         let at = if path.is_empty() { Router::new() } else { Router::with_path(path) };
         router = router.push(at.goal(Endpoint::new(app, route)));
     }
-    router.push(Router::with_path("{**rest}").goal(Endpoint::new(app, Route::at("", Speech::Plain))))
+    router.push(Router::with_path("{**rest}").goal(Endpoint::new(app, plain(""))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::plumbing::access::Access;
+    use crate::http::plumbing::operation::TimeLimit;
+
+    /// The contract allows a request without a user on the short paths only.
+    #[test]
+    fn nobody_may_ask_on_short_paths_only() {
+        for route in table() {
+            for operation in &route.operations {
+                if operation.access == Access::UserOrNobody {
+                    assert!(!route.path.contains("{eventId}"), "{}", operation.doc.id);
+                }
+            }
+        }
+    }
+
+    /// Only reservations go without the endpoint's timer: their lane answers everybody in time.
+    #[test]
+    fn only_reservations_limit_themselves() {
+        for route in table() {
+            for operation in &route.operations {
+                let own = operation.time == TimeLimit::OfItsOwn;
+                assert_eq!(own, operation.through_door, "{}", operation.doc.id);
+            }
+        }
+    }
 }

@@ -449,7 +449,7 @@ async fn health(backing: Backing) {
     assert_eq!(client.get("/livez").await.status, 200);
     assert_eq!(client.get("/readyz").await.status, 200);
     let metrics = client.get("/metrics").await.text();
-    assert!(metrics.contains("tickettock_outcomes_total{outcome=\"reserved\"} 1"), "{metrics}");
+    assert!(metrics.contains("tickettock_outcomes_total{outcome=\"reserved\",operation=\"reserve\"} 1"), "{metrics}");
     assert!(client.get("/").await.text().contains("Tickettock"));
     let head = client.send("HEAD", "/livez", &[], "").await;
     assert_eq!(head.status, 200);

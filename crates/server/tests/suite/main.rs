@@ -1,6 +1,7 @@
 //! The server over HTTP: the contract, the crowd, the kills.
 
 mod answers;
+mod auth_matrix;
 mod chosen;
 mod crowd;
 mod dialects;

@@ -1,4 +1,4 @@
-//! What the document says about every operation.
+//! What the document says about every operation, and the outcome that its success is counted as.
 
 mod rooms;
 
@@ -6,7 +6,7 @@ use rules::ids::Seat;
 use rules::outcome::{Forbidden, Refusal};
 
 pub use self::rooms::*;
-use super::{Doc, Gives, Shown, Takes, Who};
+use super::{Doc, Gives, Shown};
 use crate::http::respond::Success;
 use crate::tickets::TICKET_CHARS;
 
@@ -22,8 +22,7 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    let (who, takes) = (Who::Anyone, Takes::Nothing);
-    Doc { id, tag, summary, who, takes, shows: &[], paged: false, dates: false, gives, refuses: &[] }
+    Doc { id, tag, summary, done: "ok", shows: &[], paged: false, dates: false, gives, refuses: &[] }
 }
 
 /// Asked for where the event has a waiting room.
@@ -70,14 +69,12 @@ const CHOICE: &[fn() -> Refusal] = &[
     || Refusal::NoNumber,
 ];
 
-const fn reserve(id: &'static str, summary: &'static str, who: Who, takes: Takes) -> Doc {
-    let (gives, refuses) = (RESERVED, SALE);
-    Doc { id, tag: "seats", summary, who, takes, shows: ENTRY, paged: false, dates: false, gives, refuses }
+const fn reserve(id: &'static str, summary: &'static str) -> Doc {
+    Doc { done: "reserved", shows: ENTRY, refuses: SALE, ..read(id, "seats", summary, RESERVED) }
 }
 
 const fn operate(id: &'static str, summary: &'static str, refuses: &'static [fn() -> Refusal]) -> Doc {
-    let (who, takes, gives) = (Who::Admin, Takes::Nothing, ONE_EVENT);
-    Doc { id, tag: "admin", summary, who, takes, shows: &[], paged: false, dates: false, gives, refuses }
+    Doc { done: "changed", refuses, ..read(id, "admin", summary, ONE_EVENT) }
 }
 
 const LOCKED: &[fn() -> Refusal] = &[|| Refusal::Contention];
@@ -93,45 +90,22 @@ pub const LAYOUT: Doc = read(
 pub const SEATS: Doc =
     read("listSeats", "seats", "Every seat, at most 250 ms behind. ETag, gzip.", &[ok("SeatsInAnyDialect"), UNCHANGED]);
 pub const SEAT: Doc = read("getSeat", "seats", "One seat, exact.", &[ok("SeatInAnyDialect")]);
-pub const RESERVE: Doc = reserve(
-    "reserve",
-    "The lowest free seat of the event, first come, first served.",
-    Who::User,
-    Takes::MaybeJson("BuyerInAnyDialect"),
-);
-pub const RESERVE_SEAT: Doc = Doc {
-    refuses: CHOICE,
-    ..reserve(
-        "reserveSeat",
-        "This seat and no other, by the same rules.",
-        Who::User,
-        Takes::MaybeJson("BuyerInAnyDialect"),
-    )
-};
-pub const FIRST_RESERVE_SEAT: Doc = Doc { id: "reserveSeatOfFirstEvent", who: Who::MaybeUser, ..RESERVE_SEAT };
+pub const RESERVE: Doc = reserve("reserve", "The lowest free seat of the event, first come, first served.");
+pub const RESERVE_SEAT: Doc =
+    Doc { refuses: CHOICE, ..reserve("reserveSeat", "This seat and no other, by the same rules.") };
+pub const FIRST_RESERVE_SEAT: Doc = Doc { id: "reserveSeatOfFirstEvent", ..RESERVE_SEAT };
 /// Event 1 may be deleted like any other.
 pub const FIRST_SEATS: Doc = Doc { id: "listSeatsOfFirstEvent", refuses: &[|| Refusal::NotFound], ..SEATS };
 pub const FIRST_SEAT: Doc = Doc { id: "getSeatOfFirstEvent", ..SEAT };
-pub const FIRST_RESERVE: Doc = reserve(
-    "reserveInFirstEvent",
-    "The lowest free seat of event 1, first come, first served.",
-    Who::MaybeUser,
-    Takes::MaybeJson("BuyerInAnyDialect"),
-);
-pub const FIRST_RESERVE_1_0: Doc = reserve(
-    "reserveInFirstEvent10",
-    "The same; speaks dialect 1.0 unless told otherwise.",
-    Who::MaybeUser,
-    Takes::MaybeJson("BuyerInAnyDialect"),
-);
-pub const JOIN: Doc =
-    reserve("join", "The same under a shorter path.", Who::MaybeUser, Takes::MaybeJson("BuyerInAnyDialect"));
+pub const FIRST_RESERVE: Doc =
+    reserve("reserveInFirstEvent", "The lowest free seat of event 1, first come, first served.");
+pub const FIRST_RESERVE_1_0: Doc =
+    reserve("reserveInFirstEvent10", "The same; speaks dialect 1.0 unless told otherwise.");
+pub const JOIN: Doc = reserve("join", "The same under a shorter path.");
 
 const IN_LINE: &[fn() -> Refusal] = &[
     || Refusal::Forbidden(Forbidden::Ticket),
     || Refusal::NoWaitingRoom,
-    || Refusal::TooLarge { limit_bytes: 0 },
-    || Refusal::TooSlow,
     || Refusal::Closed,
     || Refusal::DoorUnreachable,
     || Refusal::DoorFailed,
@@ -139,13 +113,14 @@ const IN_LINE: &[fn() -> Refusal] = &[
 ];
 
 const fn in_line(id: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { who: Who::User, shows: TICKET, refuses: IN_LINE, ..read(id, "queue", summary, gives) }
+    Doc { shows: TICKET, refuses: IN_LINE, ..read(id, "queue", summary, gives) }
 }
 
-pub const QUEUE_JOIN: Doc =
-    in_line("joinQueue", "Joins the line, or finds the place that one has. Keep the ticket.", &[ok("QueueStanding")]);
+pub const QUEUE_JOIN: Doc = Doc {
+    done: "joined",
+    ..in_line("joinQueue", "Joins the line, or finds the place that one has. Keep the ticket.", &[ok("QueueStanding")])
+};
 pub const QUEUE_POLL: Doc = Doc {
-    who: Who::UserOrTicket,
     refuses: &[
         || Refusal::Forbidden(Forbidden::Ticket),
         || Refusal::NoWaitingRoom,
@@ -159,24 +134,17 @@ pub const QUEUE_POLL: Doc = Doc {
     ..in_line("pollQueue", "How one stands; the heartbeat. Renews an entry.", &[ok("QueueStanding")])
 };
 pub const QUEUE_LEAVE: Doc = Doc {
+    done: "left",
     shows: &[],
-    refuses: &[
-        || Refusal::TooLarge { limit_bytes: 0 },
-        || Refusal::TooSlow,
-        || Refusal::Contention,
-        || Refusal::DoorUnreachable,
-        || Refusal::DoorFailed,
-        || Refusal::NoNumber,
-    ],
+    refuses: &[|| Refusal::Contention, || Refusal::DoorUnreachable, || Refusal::DoorFailed, || Refusal::NoNumber],
     ..in_line("leaveQueue", "Gives the place or the entry back.", &[ok("Success")])
 };
 pub const QUEUE_ENTER: Doc = Doc {
+    done: "entered",
     refuses: &[
         || Refusal::Forbidden(Forbidden::Ticket),
         || Refusal::NoWaitingRoom,
         || Refusal::NotQueued,
-        || Refusal::TooLarge { limit_bytes: 0 },
-        || Refusal::TooSlow,
         || Refusal::Closed,
         || Refusal::NotReady { retry_after: 1 },
         || Refusal::Contention,
@@ -191,57 +159,48 @@ pub const QUEUE_SERVING: Doc = Doc {
     ..read("serving", "queue", "The number that everybody may follow. Cacheable.", &[ok("Serving")])
 };
 pub const ROTATE_TICKET_KEY: Doc = Doc {
+    done: "rotated",
     gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("TicketKey") }],
     ..operate("rotateTicketKey", "Tickets are signed with a new key from now on.", &[])
 };
 
 pub const MINE: Doc = Doc {
-    who: Who::User,
     paged: true,
     ..read("listMyReservations", "reservations", "What the caller has.", &[ok("ReservationsAnswer")])
 };
 const ANOTHERS: &[fn() -> Refusal] = &[|| Refusal::Forbidden(Forbidden::Anothers)];
 pub const RESERVATION: Doc = Doc {
-    who: Who::User,
     refuses: ANOTHERS,
     ..read("getReservation", "reservations", "One reservation of the caller.", &[ok("ReservationAnswer")])
 };
 pub const CANCEL: Doc = Doc {
-    who: Who::User,
-    refuses: &[
-        || Refusal::Forbidden(Forbidden::Anothers),
-        || Refusal::TooLarge { limit_bytes: 0 },
-        || Refusal::TooSlow,
-        || Refusal::KeyMismatch,
-        || Refusal::Contention,
-    ],
+    done: "cancelled",
+    refuses: &[|| Refusal::Forbidden(Forbidden::Anothers), || Refusal::KeyMismatch, || Refusal::Contention],
     ..read("cancelReservation", "reservations", "Gives a reservation back.", &[ok("Success")])
 };
 
-pub const ADMIN_EVENTS: Doc = Doc {
-    who: Who::Admin,
-    paged: true,
-    ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("EventsAnswer")])
-};
+pub const ADMIN_EVENTS: Doc =
+    Doc { paged: true, ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("EventsAnswer")]) };
 pub const CREATE_EVENT: Doc = Doc {
-    takes: Takes::Json("NewEvent"),
+    done: "created",
     gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("EventAnswer") }],
     ..operate("createEvent", "Makes an event: a count of seats, or a hall of sections and rows.", &[])
 };
-pub const ADMIN_EVENT: Doc = operate("adminGetEvent", "One event, for the operator.", &[]);
-pub const AMEND_EVENT: Doc =
-    Doc { takes: Takes::Json("Amendment"), ..operate("amendEvent", "Changes an event; not its seats.", LOCKED) };
-pub const DELETE_EVENT: Doc = operate(
-    "deleteEvent",
-    "Deletes an event in which nobody has a seat.",
-    &[|| Refusal::InUse, || Refusal::Contention],
-);
+pub const ADMIN_EVENT: Doc = read("adminGetEvent", "admin", "One event, for the operator.", ONE_EVENT);
+pub const AMEND_EVENT: Doc = operate("amendEvent", "Changes an event; not its seats.", LOCKED);
+pub const DELETE_EVENT: Doc = Doc {
+    done: "deleted",
+    ..operate(
+        "deleteEvent",
+        "Deletes an event in which nobody has a seat.",
+        &[|| Refusal::InUse, || Refusal::Contention],
+    )
+};
 pub const OPEN_EVENT: Doc = operate("openEvent", "Opens the sale now.", LOCKED);
 pub const CLOSE_EVENT: Doc = operate("closeEvent", "Closes the sale.", LOCKED);
 pub const PAUSE_EVENT: Doc = operate("pauseEvent", "Pauses an open sale.", LOCKED);
 pub const RESUME_EVENT: Doc = operate("resumeEvent", "Resumes a paused sale.", LOCKED);
 pub const ADMIN_RESERVATIONS: Doc = Doc {
-    who: Who::Admin,
     paged: true,
     ..read(
         "adminListReservations",
@@ -250,8 +209,11 @@ pub const ADMIN_RESERVATIONS: Doc = Doc {
         &[ok("AdminReservationsAnswer"), Gives { status: Success::Ok, kind: "text/csv", schema: None }],
     )
 };
-pub const ADMIN_CANCEL: Doc =
-    Doc { gives: &[ok("Success")], ..operate("adminCancelReservation", "Takes a reservation away.", LOCKED) };
+pub const ADMIN_CANCEL: Doc = Doc {
+    done: "cancelled",
+    gives: &[ok("Success")],
+    ..operate("adminCancelReservation", "Takes a reservation away.", LOCKED)
+};
 
 pub const LIVE: Doc = read("live", "machine", "The process is alive.", &[ok("Success")]);
 pub const READY: Doc = read("ready", "machine", "It can sell; 503 says what is missing.", &[ok("Success")]);

@@ -8,7 +8,7 @@ use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use serde_json::{Map, Value, json};
 
 use super::named;
-use crate::http::buyer::BUYER_NAME_CHARS;
+use crate::http::resources::reservations::buyer::BUYER_NAME_CHARS;
 
 pub fn all() -> Value {
     let mut all = Map::new();

@@ -7,7 +7,7 @@ use rules::outcome::{FieldError, Problem, Refusal};
 use rules::time::Moment;
 
 use super::{Caller, Dialect, Refused, refused};
-use crate::http::body::{ADMIN_BODY_MOST, BODY_MOST};
+use crate::http::plumbing::body::{ADMIN_BODY_MOST, BODY_MOST};
 use crate::http::wire;
 
 /// Headers of one request at most: a Lua handler sees no more.

@@ -3,7 +3,7 @@
 use rules::outcome::{Forbidden, Refusal};
 
 use super::{JSON, UNCHANGED, ok, operate, read};
-use crate::http::openapi::{Doc, Gives, Takes, Who};
+use crate::http::openapi::{Doc, Gives};
 use crate::http::respond::Success;
 
 const ONE_ROOM_TYPE: &[Gives] = &[ok("RoomTypeAnswer")];
@@ -22,19 +22,14 @@ pub const AVAILABILITY: Doc = Doc {
     )
 };
 
-pub const HOLDS: Doc = Doc {
-    who: Who::User,
-    paged: true,
-    ..read("listMyHolds", "holds", "The caller's live holds.", &[ok("HoldsAnswer")])
-};
+pub const HOLDS: Doc =
+    Doc { paged: true, ..read("listMyHolds", "holds", "The caller's live holds.", &[ok("HoldsAnswer")]) };
 pub const HOLD: Doc = Doc {
-    who: Who::User,
     refuses: &[|| Refusal::HoldNotFound, || Refusal::Forbidden(Forbidden::AnothersHold)],
     ..read("getHold", "holds", "One hold of the caller, in whatever state.", ONE_HOLD)
 };
 pub const CREATE_HOLD: Doc = Doc {
-    who: Who::User,
-    takes: Takes::Json("NewHold"),
+    done: "held",
     refuses: &[
         || Refusal::NotFound,
         || Refusal::KeyMismatch,
@@ -57,8 +52,6 @@ pub const CREATE_HOLD: Doc = Doc {
 };
 
 const ON_HOLD: &[fn() -> Refusal] = &[
-    || Refusal::TooLarge { limit_bytes: 0 },
-    || Refusal::TooSlow,
     || Refusal::HoldNotFound,
     || Refusal::Forbidden(Forbidden::AnothersHold),
     || Refusal::KeyMismatch,
@@ -68,33 +61,31 @@ const ON_HOLD: &[fn() -> Refusal] = &[
     || Refusal::LockTimeout,
 ];
 
-const fn on_hold(id: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { who: Who::User, refuses: ON_HOLD, ..read(id, "holds", summary, gives) }
+const fn on_hold(id: &'static str, summary: &'static str, done: &'static str, gives: &'static [Gives]) -> Doc {
+    Doc { done, refuses: ON_HOLD, ..read(id, "holds", summary, gives) }
 }
 
 pub const CONFIRM_HOLD: Doc = on_hold(
     "confirmHold",
     "Books what is held. With CONFIRM_BY=service it takes the admin token in place of the user.",
+    "confirmed",
     &[ok("ConfirmedAnswer")],
 );
-pub const CANCEL_HOLD: Doc = on_hold("cancelHold", "Gives what is held back.", &[ok("Success")]);
+pub const CANCEL_HOLD: Doc = on_hold("cancelHold", "Gives what is held back.", "released", &[ok("Success")]);
 pub const EXTEND_HOLD: Doc =
-    on_hold("extendHold", "HOLD_TTL from now, up to HOLD_MAX_AGE from the first hold.", ONE_HOLD);
+    on_hold("extendHold", "HOLD_TTL from now, up to HOLD_MAX_AGE from the first hold.", "extended", ONE_HOLD);
 
 pub const ADMIN_ROOM_TYPES: Doc = Doc {
-    who: Who::Admin,
     paged: true,
     ..read("adminListRoomTypes", "admin", "Room types, for the operator.", &[ok("RoomTypesAnswer")])
 };
 pub const CREATE_ROOM_TYPE: Doc = Doc {
-    takes: Takes::Json("NewRoomType"),
+    done: "created",
     gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("RoomTypeAnswer") }],
     ..operate("createRoomType", "Makes a room type.", &[])
 };
-pub const ADMIN_ROOM_TYPE: Doc =
-    Doc { gives: ONE_ROOM_TYPE, ..operate("adminGetRoomType", "One room type, for the operator.", &[]) };
+pub const ADMIN_ROOM_TYPE: Doc = read("adminGetRoomType", "admin", "One room type, for the operator.", ONE_ROOM_TYPE);
 pub const AMEND_ROOM_TYPE: Doc = Doc {
-    takes: Takes::Json("RoomTypeAmendment"),
     gives: ONE_ROOM_TYPE,
     ..operate(
         "amendRoomType",

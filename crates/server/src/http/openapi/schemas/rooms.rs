@@ -4,7 +4,7 @@ use rules::stays::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
 use serde_json::{Value, json};
 
 use super::{maybe, named, object, page, success, text};
-use crate::http::holds::SEATS_MOST;
+use crate::http::resources::holds::SEATS_MOST;
 
 const DATE: &str = "A date of the property's own calendar.";
 const KEY: &str = "The client's own name for the hold: a random UUID or ULID.";

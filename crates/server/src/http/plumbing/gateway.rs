@@ -1,6 +1,6 @@
-//! A gateway in front. What it says about a request is believed because it shows `GATEWAY_KEY`, and
-//! for no other reason; without the key these headers are as good as absent. What it alone may know
-//! goes back in headers that it takes away again.
+//! A gateway in front. What it says about a request is believed only because it shows `GATEWAY_KEY`;
+//! without the key these headers are ignored. What only the gateway may know goes back in headers
+//! that it removes.
 //!
 //! | header              | from the gateway                                                     |
 //! |---------------------|----------------------------------------------------------------------|
@@ -24,10 +24,10 @@ use rules::outcome::{FieldError, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue};
 use stores::door::Release;
 
-use super::asked::Asked;
-use super::respond::Reply;
+use super::call::Incoming;
 use crate::app::App;
 use crate::auth;
+use crate::http::respond::Reply;
 use crate::reserve::{Came, LetIn};
 
 const ADDRESS: HeaderName = HeaderName::from_static("x-gateway-address");
@@ -38,10 +38,10 @@ const OUTCOME: HeaderName = HeaderName::from_static("x-fcfs-outcome");
 const LEDGER: HeaderName = HeaderName::from_static("x-fcfs-ledger");
 const FREED: HeaderName = HeaderName::from_static("x-fcfs-freed");
 
-/// An answer waits at most so long for a mark to go.
-const LET_GO: Duration = Duration::from_millis(50);
+/// An answer waits at most this long until a mark is removed.
+const RELEASE_TIME: Duration = Duration::from_millis(50);
 
-/// What is told to the gateway beside the answer.
+/// What the gateway is told beside the answer.
 #[derive(Debug, Default)]
 pub struct Aside {
     outcome: OnceLock<&'static str>,
@@ -49,9 +49,14 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Something to tell it by, if it showed its key.
+    /// For a request whose gateway showed its key.
     pub fn of(app: &App, headers: &HeaderMap) -> Option<Arc<Aside>> {
         auth::from_gateway(&app.settings, headers).then(Arc::default)
+    }
+
+    /// How a request for a seat ended. Without it the gateway gives the request's mark back itself.
+    pub fn tell_outcome(&self, code: &'static str) {
+        let _ = self.outcome.set(code);
     }
 
     pub fn write(&self, app: &App, mut reply: Reply) -> Reply {
@@ -69,9 +74,9 @@ impl Aside {
     }
 }
 
-impl Asked {
+impl Incoming {
     /// Where a request for a seat comes from, and how it was let in.
-    pub fn came(&self) -> Result<Came, Refusal> {
+    pub(super) fn came(&self) -> Result<Came, Refusal> {
         let unlike = |name: &'static str, what| FieldError::refused(name, Problem::Expected(what));
         if self.gateway.is_none() {
             return Ok(Came { address: self.peer.ip().into(), let_in: None });
@@ -100,26 +105,20 @@ impl Asked {
         first.map(|value| value.to_str().map_err(|_| FieldError::refused(field, Problem::NotUtf8))).transpose()
     }
 
-    pub fn tell_gateway_outcome(&self, code: &'static str) {
-        if let Some(aside) = &self.gateway {
-            let _ = aside.outcome.set(code);
-        }
-    }
-
-    /// Something may have come back in this event, or its sale may have begun.
+    /// Tells the gateway that stock may have come back in this event, or that its sale may have begun.
     pub fn tell_gateway_freed(&self, event: EventId) {
         if let Some(aside) = &self.gateway {
             let _ = aside.freed.set(event);
         }
     }
 
-    /// A request that a gateway let in was refused before it had a place in the queue: nobody else
-    /// takes its mark away.
-    pub async fn let_go(&self, app: &App) {
+    /// Removes the mark that a gateway set for a request which was refused before a lane took it: no
+    /// lane will.
+    pub async fn release_mark(&self, app: &App) {
         let Ok(Came { let_in: Some(let_in), .. }) = self.came() else { return };
         let (Ok(Some(user)), Ok(event)) = (self.named_user(app), self.event()) else { return };
-        let letting_go = app.door.release(event, vec![Release { user, name: let_in.name }]);
-        let _ = tokio::time::timeout(LET_GO, tokio::spawn(letting_go)).await;
+        let releasing = app.door.release(event, vec![Release { user, name: let_in.name }]);
+        let _ = tokio::time::timeout(RELEASE_TIME, tokio::spawn(releasing)).await;
     }
 }
 

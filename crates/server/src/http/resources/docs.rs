@@ -1,4 +1,4 @@
-//! The API's own description, and Swagger UI to try it: nothing is loaded from elsewhere.
+//! The OpenAPI document, and Swagger UI to try it. The page loads nothing from other hosts.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,11 +8,11 @@ use salvo::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use salvo::hyper::body::Bytes;
 use salvo_oapi::swagger_ui;
 
-use super::asked::Asked;
-use super::endpoint::Handled;
-use super::openapi;
-use super::respond::Reply;
 use crate::app::App;
+use crate::http::openapi;
+use crate::http::plumbing::call::Call;
+use crate::http::plumbing::operation::Handled;
+use crate::http::respond::Reply;
 
 const PAGE: &str = include_str!("docs.html");
 /// Swagger UI styles elements in place, and draws its icons from `data:`.
@@ -22,17 +22,17 @@ const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; script-src 'self' 'uns
 static DOCUMENT: LazyLock<Bytes> =
     LazyLock::new(|| serde_json::to_vec(&openapi::document()).unwrap_or_default().into());
 
-pub async fn openapi(_: Arc<App>, _: Asked) -> Handled {
+pub async fn openapi(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::written(DOCUMENT.clone()))
 }
 
-pub async fn page(_: Arc<App>, _: Asked) -> Handled {
+pub async fn page(_: Arc<App>, _: Call) -> Handled {
     let policy = HeaderValue::from_static(NOTHING_FROM_ELSEWHERE);
     Ok(Reply::text("text/html; charset=utf-8", PAGE).with(CONTENT_SECURITY_POLICY, policy))
 }
 
-pub async fn file(_: Arc<App>, asked: Asked) -> Handled {
-    let name: String = asked.id("file")?;
+pub async fn file(_: Arc<App>, call: Call) -> Handled {
+    let name: String = call.request.id("file")?;
     let kind = match name.as_str() {
         "swagger-ui.css" => "text/css; charset=utf-8",
         "swagger-ui-bundle.js" => "text/javascript; charset=utf-8",

@@ -1,28 +1,26 @@
-//! Making and changing room types.
+//! Creating and changing room types.
 
 use std::sync::Arc;
 
-use rules::history::Actor;
 use rules::ids::printable;
 use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
 use rules::stays::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
 use serde_json::json;
 
-use super::sent;
 use crate::app::App;
-use crate::auth;
+use crate::auth::Admin;
 use crate::batch::refusal;
-use crate::http::asked::Asked;
-use crate::http::body::{self, given};
-use crate::http::endpoint::Handled;
-use crate::http::json::Node;
+use crate::http::plumbing::body::{Json, SentBody};
+use crate::http::plumbing::call::Call;
+use crate::http::plumbing::json::{self, Node, given};
+use crate::http::plumbing::operation::Handled;
+use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
-use crate::http::room_types as public;
 use crate::http::wire::stays::RoomTypeBody;
 use crate::reserve::change_rooms;
 use crate::zones;
 
-/// What an operator sends about a room type. In a change, null takes description or price away.
+/// What an operator sends about a room type. In a change, null removes description or price.
 struct Fields<'a> {
     name: Option<Node<'a>>,
     total: Option<Node<'a>>,
@@ -40,7 +38,7 @@ impl<'a> Fields<'a> {
 
     fn name(&self) -> Result<Box<str>, Refusal> {
         let name = self.name.as_ref().map(Node::text).transpose()?;
-        body::text("name", name.as_deref(), ROOM_NAME_CHARS)
+        json::text("name", name.as_deref(), ROOM_NAME_CHARS)
     }
 
     fn total(&self) -> Result<Option<u32>, Refusal> {
@@ -88,25 +86,22 @@ fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
     })
 }
 
-pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
-    let new = new_room_type(&sent(&app, &mut asked).await?)?;
+pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
+    let new = new_room_type(&call.sent)?;
     let made = app.ledger.create_room_type(new).await.map_err(|f| refusal(&f))?;
     tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
     Ok(Reply::created(&json!({ "success": true, "roomType": RoomTypeBody::of(&made) })))
 }
 
-pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    public::list(app, asked).await
+pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
+    public::show_page(&app, &call.request).await
 }
 
-pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    public::one(app, asked).await
+pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
+    public::show(&app, &call.request).await
 }
 
-pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
-    let sent = sent(&app, &mut asked).await?;
+pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Admin, SentBody<Json>>) -> Handled {
     let fields = Fields::read(&sent)?;
     let amendment = RoomTypeAmendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
@@ -115,10 +110,10 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
         time_zone: fields.time_zone()?,
         total: fields.total()?,
     };
-    let id = public::asked_id(&asked)?;
+    let id = public::id_in_path(&request)?;
     let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
     let today = zones::today(&zone, app.ledger.now());
-    let answer = change_rooms(&app, id, Actor::Admin, None, RoomAction::Amend { amendment, today }).await?;
+    let answer = change_rooms(&app, id, admin.actor(), None, RoomAction::Amend { amendment, today }).await?;
     match &answer.outcome {
         Outcome::Done(Done::RoomsChanged(room_type)) => {
             Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(room_type) })))
@@ -133,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_field() {
         let good = r#"{"name":"Double","totalQuantity":5,"timeZone":"Asia/Seoul","description":"A bed\nand a view","price":129000.5}"#;
         let made = new_room_type(good.as_bytes()).unwrap();
         assert_eq!((made.total, &*made.time_zone, made.price.as_deref()), (5, "Asia/Seoul", Some("129000.5")));

@@ -6,16 +6,25 @@ use rules::ids::{EventId, whole};
 use rules::outcome::Refusal;
 use serde_json::json;
 
-use super::asked::Asked;
-use super::endpoint::Handled;
-use super::paging::Paging;
-use super::respond::Reply;
-use super::wire::EventBody;
 use crate::app::App;
 use crate::batch::refusal;
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::Paging;
+use crate::http::respond::Reply;
+use crate::http::wire::EventBody;
 
-pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
-    let paging = Paging::asked(&asked)?;
+pub async fn list(app: Arc<App>, call: Call) -> Handled {
+    show_page(&app, &call.request).await
+}
+
+pub async fn one(app: Arc<App>, call: Call) -> Handled {
+    show(&app, &call.request).await
+}
+
+/// A page of events, for buyers and operators alike.
+pub async fn show_page(app: &App, request: &Incoming) -> Handled {
+    let paging = Paging::of(request)?;
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
     let events = app.ledger.events(after, paging.one_more()).await.map_err(|f| refusal(&f))?;
     let (events, next) = paging.cut(events, |event| event.id.to_string());
@@ -24,8 +33,9 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     Ok(Reply::ok(&json!({ "success": true, "events": events, "next": next })))
 }
 
-pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
-    let found = app.ledger.event(asked.event()?).await.map_err(|f| refusal(&f))?;
+/// One event, for buyers and operators alike.
+pub async fn show(app: &App, request: &Incoming) -> Handled {
+    let found = app.ledger.event(request.event()?).await.map_err(|f| refusal(&f))?;
     let event = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
     Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
 }

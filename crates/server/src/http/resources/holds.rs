@@ -1,8 +1,8 @@
-//! Holds on nights and on seats: take, look, confirm, give back, extend.
+//! Holds on nights and on seats: create, read, confirm, cancel, extend.
 
 use std::sync::Arc;
 
-use rules::command::{self, Key};
+use rules::command::{EventAction, Key};
 use rules::decide::Answer;
 use rules::history::Actor;
 use rules::holds::{Ask, HoldState, is_hold_key};
@@ -10,20 +10,20 @@ use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Done, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::seats::Hall;
-use rules::stays;
+use rules::stays::RoomAction;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
 use serde_json::json;
 
-use super::asked::Asked;
-use super::body::{self, BODY_MOST, given};
-use super::endpoint::Handled;
-use super::json::Node;
-use super::paging::Paging;
-use super::respond::{Refused, Reply};
-use super::wire::stays::{HoldBody, HoldReservations};
 use crate::app::App;
-use crate::auth;
 use crate::batch::refusal;
+use crate::http::plumbing::access::Confirmer;
+use crate::http::plumbing::body::{AnyBytes, Json, SentBody};
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::json::{Node, given};
+use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::Paging;
+use crate::http::respond::{Refused, Reply};
+use crate::http::wire::stays::{HoldBody, HoldReservations};
 use crate::reserve::{change, change_rooms, change_with};
 use crate::zones;
 
@@ -37,8 +37,8 @@ enum Wanted {
     Seats(EventId, Vec<Seat>),
 }
 
-/// How it ended, with the hall that names its seats.
-struct Told {
+/// The ledger's answer, with the hall that names its seats.
+struct HoldTold {
     answer: Answer,
     hall: Option<Arc<Hall>>,
 }
@@ -69,7 +69,7 @@ fn night(name: &'static str, node: Option<Node<'_>>) -> Result<Night, Refusal> {
     text.parse().map_err(|_| FieldError::refused(name, Problem::NotADate))
 }
 
-/// In seat order; one that is named twice is refused.
+/// In seat order; a seat named twice is refused.
 fn seat_ids(node: Option<Node<'_>>) -> Result<Vec<Seat>, Refusal> {
     let list = node.ok_or_else(|| FieldError::refused("seatIds", Problem::Missing))?.list(SEATS_MOST)?;
     let seats: Result<Vec<Seat>, Refusal> = list.iter().map(|seat| seat.whole_within(1, u32::MAX).map(Seat)).collect();
@@ -84,10 +84,8 @@ fn seat_ids(node: Option<Node<'_>>) -> Result<Vec<Seat>, Refusal> {
     Ok(seats)
 }
 
-pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
-    let result = take(&app, &mut asked).await;
-    count(&app, &result);
-    let told = result?;
+pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<User, SentBody<Json>>) -> Handled {
+    let told = take(&app, &request, user, &sent).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Held { hold, now, fresh }) => {
             let body = json!({ "success": true, "hold": HoldBody::of(hold, *now) });
@@ -98,30 +96,32 @@ pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
     }
 }
 
-/// In the order of the contract: form, who asks, content, does it exist; then the path.
-async fn take(app: &App, asked: &mut Asked) -> Result<Told, Refusal> {
-    let sent = body::json_bytes(asked, BODY_MOST).await?;
-    let user = asked.user(app)?;
-    let (wanted, hold_key) = read(&sent)?;
-    let (actor, key) = (Actor::User(user), asked.key(&sent)?);
+/// The content, then whether it exists, then the path of a request.
+async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<HoldTold, Refusal> {
+    let (wanted, hold_key) = read(sent)?;
+    let (actor, key) = (Actor::User(user), request.key(sent)?);
     match wanted {
         Wanted::Nights(id, dates) => {
             let room_type = app.lanes.rooms.find(id).await?.room_type();
             let today = zones::today(&room_type.time_zone, app.ledger.now());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
-            let answer = change_rooms(app, id, actor, key, stays::RoomAction::Hold { dates, key: hold_key }).await?;
-            Ok(Told { answer, hall: None })
+            let answer = change_rooms(app, id, actor, key, RoomAction::Hold { dates, key: hold_key }).await?;
+            Ok(HoldTold { answer, hall: None })
         }
         Wanted::Seats(event, seats) => {
-            let action = command::EventAction::Hold { seats, key: hold_key };
-            let told = change_with(app, event, actor, key, asked.entry(), action).await?;
-            Ok(Told { answer: told.answer, hall: Some(told.hall) })
+            let action = EventAction::Hold { seats, key: hold_key };
+            let told = change_with(app, event, actor, key, request.entry(), action).await?;
+            Ok(HoldTold { answer: told.answer, hall: Some(told.hall) })
         }
     }
 }
 
-pub async fn confirm(app: Arc<App>, mut asked: Asked) -> Handled {
-    let told = on_hold(&app, &mut asked, Ask::Confirm).await?;
+pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -> Handled {
+    let (actor, key) = match call.caller {
+        Confirmer::Owner(user) => (Actor::User(user), call.request.key(&call.sent)?),
+        Confirmer::Service(admin) => (admin.actor(), None),
+    };
+    let told = on_hold(&app, &call.request, actor, key, Ask::Confirm).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Confirmed { hold }) => {
             let mut reservations = HoldReservations::of(hold, told.hall.as_deref());
@@ -135,16 +135,18 @@ pub async fn confirm(app: Arc<App>, mut asked: Asked) -> Handled {
     }
 }
 
-pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
-    let told = on_hold(&app, &mut asked, Ask::Cancel).await?;
+pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
+    let key = call.request.key(&call.sent)?;
+    let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Cancel).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Released) => Ok(Reply::ok(&json!({ "success": true })).replayed(told.answer.replayed)),
         other => Err(refused(other, told.hall)),
     }
 }
 
-pub async fn extend(app: Arc<App>, mut asked: Asked) -> Handled {
-    let told = on_hold(&app, &mut asked, Ask::Extend).await?;
+pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
+    let key = call.request.key(&call.sent)?;
+    let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Extend).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Extended { hold, now }) => {
             let body = json!({ "success": true, "hold": HoldBody::of(hold, *now) });
@@ -154,53 +156,32 @@ pub async fn extend(app: Arc<App>, mut asked: Asked) -> Handled {
     }
 }
 
-async fn on_hold(app: &App, asked: &mut Asked, ask: Ask) -> Result<Told, Refusal> {
-    let result = ask_of(app, asked, ask).await;
-    count(app, &result);
-    result
-}
-
-async fn ask_of(app: &App, asked: &mut Asked, ask: Ask) -> Result<Told, Refusal> {
-    let sent = body::bytes(asked, BODY_MOST).await?;
-    let (actor, key) = who(app, asked, &sent, ask)?;
-    let HoldId { subject, n } = hold_id(asked)?;
-    // Who asks for a hold is told about the hold.
+async fn on_hold(app: &App, request: &Incoming, actor: Actor, key: Option<Key>, ask: Ask) -> Result<HoldTold, Refusal> {
+    let HoldId { subject, n } = hold_id(request)?;
+    // A missing event or room type is, to this caller, a missing hold.
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     match subject {
         SubjectId::RoomType(id) => {
-            let answer =
-                change_rooms(app, id, actor, key, stays::RoomAction::OnHold { n, ask }).await.map_err(no_hold)?;
-            Ok(Told { answer, hall: None })
+            let answer = change_rooms(app, id, actor, key, RoomAction::OnHold { n, ask }).await.map_err(no_hold)?;
+            Ok(HoldTold { answer, hall: None })
         }
         SubjectId::Event(event) => {
-            let told =
-                change(app, event, actor, key, command::EventAction::OnHold { n, ask }).await.map_err(no_hold)?;
-            // A confirmation gives nothing back, and must not silence what a gateway knows.
+            let told = change(app, event, actor, key, EventAction::OnHold { n, ask }).await.map_err(no_hold)?;
+            // Only a cancellation frees seats; a confirmation must not mute the gateway's hint.
             if ask == Ask::Cancel {
-                asked.tell_gateway_freed(event);
+                request.tell_gateway_freed(event);
             }
-            Ok(Told { answer: told.answer, hall: Some(told.hall) })
+            Ok(HoldTold { answer: told.answer, hall: Some(told.hall) })
         }
     }
 }
 
-/// The owner; or, where the shop's backend confirms, whoever shows the admin token.
-fn who(app: &App, asked: &Asked, sent: &[u8], ask: Ask) -> Result<(Actor, Option<Key>), Refusal> {
-    if ask == Ask::Confirm && app.settings.confirm_by_service {
-        auth::admin(&app.admin_token, &asked.headers)?;
-        return Ok((Actor::Admin, None));
-    }
-    let user = asked.user(app)?;
-    Ok((Actor::User(user), asked.key(sent)?))
+fn hold_id(request: &Incoming) -> Result<HoldId, Refusal> {
+    request.id("holdId").map_err(|_| Refusal::HoldNotFound)
 }
 
-fn hold_id(asked: &Asked) -> Result<HoldId, Refusal> {
-    asked.id("holdId").map_err(|_| Refusal::HoldNotFound)
-}
-
-pub async fn mine(app: Arc<App>, asked: Asked) -> Handled {
-    let user: User = asked.user(&app)?;
-    let paging = Paging::asked(&asked)?;
+pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
+    let paging = Paging::of(&request)?;
     let after = paging.after(|text| text.parse::<HoldId>().ok())?;
     let at = app.ledger.holds_of(user, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
     let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
@@ -208,9 +189,8 @@ pub async fn mine(app: Arc<App>, asked: Asked) -> Handled {
     Ok(Reply::ok(&json!({ "success": true, "holds": holds, "next": next })))
 }
 
-pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
-    let user = asked.user(&app)?;
-    let at = app.ledger.hold(hold_id(&asked)?).await.map_err(|f| refusal(&f))?;
+pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
+    let at = app.ledger.hold(hold_id(&request)?).await.map_err(|f| refusal(&f))?;
     let hold = at.found.filter(|hold| hold.state != HoldState::Replaced).ok_or(Refusal::HoldNotFound)?;
     if hold.owner != user {
         return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());
@@ -226,14 +206,6 @@ fn refused(outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {
     Refused { hall, ..refusal.into() }
 }
 
-fn count(app: &App, result: &Result<Told, Refusal>) {
-    let code = match result {
-        Ok(told) => told.answer.outcome.code(),
-        Err(refusal) => refusal.code(),
-    };
-    app.metrics.outcome(code);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_field() {
         const KEY: &str = r#""clientHoldKey":"01ARZ3NDEKTSV4RRFFQ69G5FAV""#;
         let nights = |check_in: &str, check_out: &str| {
             format!(r#"{{"roomTypeId":7,"checkIn":"{check_in}","checkOut":"{check_out}",{KEY}}}"#)

@@ -1,20 +1,20 @@
-//! Is it alive, can it sell, and what does it count.
+//! Health checks and metrics.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::asked::Asked;
-use super::endpoint::Handled;
-use super::respond::Reply;
 use crate::app::App;
+use crate::http::plumbing::call::Call;
+use crate::http::plumbing::operation::{Completion, Handled};
+use crate::http::respond::Reply;
 use crate::line;
 
-pub async fn live(_: Arc<App>, _: Asked) -> Handled {
+pub async fn live(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::ok(&json!({ "success": true })))
 }
 
-pub async fn ready(app: Arc<App>, _: Asked) -> Handled {
+pub async fn ready(app: Arc<App>, _: Call) -> Completion {
     let mut missing = Vec::new();
     if app.draining() {
         missing.push("this server is shutting down".to_owned());
@@ -29,12 +29,13 @@ pub async fn ready(app: Arc<App>, _: Asked) -> Handled {
         missing.push("the first event is being made".to_owned());
     }
     if missing.is_empty() {
-        return Ok(Reply::ok(&json!({ "success": true })));
+        return Completion::Done(Reply::ok(&json!({ "success": true })));
     }
-    Ok(Reply::not_ready(&json!({ "success": false, "reason": "service_unavailable", "missing": missing })))
+    let why = json!({ "success": false, "reason": "service_unavailable", "missing": missing });
+    Completion::Unready(Reply::not_ready(&why))
 }
 
-pub async fn metrics(app: Arc<App>, _: Asked) -> Handled {
+pub async fn metrics(app: Arc<App>, _: Call) -> Handled {
     for (event, room) in app.lines.known() {
         if let Ok(serving) = line::serving(&app, event, room).await {
             app.metrics.line(event, &serving);

@@ -3,7 +3,7 @@
 use rules::ids::whole;
 use rules::outcome::{FieldError, Problem, Refusal};
 
-use super::asked::Asked;
+use super::call::Incoming;
 
 const LIMIT: usize = 100;
 const LIMIT_MOST: usize = 1_000;
@@ -14,8 +14,8 @@ pub struct Paging {
 }
 
 impl Paging {
-    pub fn asked(asked: &Asked) -> Result<Paging, Refusal> {
-        let limit = match asked.query("limit")? {
+    pub fn of(request: &Incoming) -> Result<Paging, Refusal> {
+        let limit = match request.query("limit")? {
             None => LIMIT,
             Some(text) => whole(&text)
                 .and_then(|n| usize::try_from(n).ok())
@@ -24,7 +24,7 @@ impl Paging {
                     FieldError::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 })
                 })?,
         };
-        Ok(Paging { limit, after: asked.query("after")? })
+        Ok(Paging { limit, after: request.query("after")? })
     }
 
     /// Where the page begins, read by whoever wrote `next`.

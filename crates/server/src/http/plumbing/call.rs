@@ -1,4 +1,4 @@
-//! One HTTP request, taken apart once.
+//! One HTTP request, taken apart once; and the same request after its checks.
 
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -7,51 +7,58 @@ use std::sync::Arc;
 use rules::command::Key;
 use rules::entries::EntryToken;
 use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, Method, ReqBody};
 use salvo::hyper::Uri;
 use salvo::routing::PathParams;
 use sha2::{Digest, Sha256};
 
 use super::gateway::Aside;
-use super::respond::Dialect;
 use crate::app::App;
 use crate::auth;
+use crate::http::respond::Dialect;
 
-pub struct Asked {
+/// A request that has passed the checks of its operation: with its caller, as its access rule found
+/// it (`access`), and its body, as its body rule read it (`body`).
+pub struct Call<C = (), S = ()> {
+    pub request: Incoming,
+    pub caller: C,
+    pub sent: S,
+}
+
+/// A request as it came in.
+pub struct Incoming {
     pub method: Method,
     pub uri: Uri,
     pub headers: HeaderMap,
     pub params: PathParams,
     pub peer: SocketAddr,
     pub dialect: Dialect,
-    pub body: ReqBody,
+    /// Only body rules read it.
+    pub(super) body: ReqBody,
     /// Present: the gateway showed its key, and is told what it alone may know.
-    pub gateway: Option<Arc<Aside>>,
+    pub(super) gateway: Option<Arc<Aside>>,
 }
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const X_IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("x-idempotency-key");
-pub const ENTRY_TOKEN: HeaderName = HeaderName::from_static("x-entry-token");
+const ENTRY_TOKEN: HeaderName = HeaderName::from_static("x-entry-token");
+const QUEUE_TICKET: HeaderName = HeaderName::from_static("x-queue-ticket");
 pub const KEY_CHARS: usize = 128;
 
-impl Asked {
-    pub fn user(&self, app: &App) -> Result<User, Refusal> {
+impl Incoming {
+    /// Only access rules ask who the user is.
+    pub(super) fn user(&self, app: &App) -> Result<User, Refusal> {
         self.named_user(app)?.ok_or(Refusal::MissingUser)
     }
 
     /// The user that the request names, if it names one.
-    pub fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
+    pub(super) fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
         auth::unknown_proxy(&app.settings, &self.headers)?;
         auth::named_user(&app.settings, &self.headers, self.peer.ip())
     }
 
-    /// The path names no event, so it means the first one.
-    pub fn short_path(&self) -> bool {
-        self.param("eventId").is_none()
-    }
-
-    /// The event in the path; the short paths mean the first one.
+    /// The event in the path; the short paths name none and mean the first one.
     pub fn event(&self) -> Result<EventId, Refusal> {
         match self.param("eventId") {
             None => Ok(FIRST_EVENT),
@@ -69,7 +76,7 @@ impl Asked {
         self.param("seatId").map(|_| self.seat()).transpose()
     }
 
-    /// An id that cannot be one names nothing.
+    /// An id in the path. One that does not parse cannot exist.
     pub fn id<T: FromStr>(&self, name: &str) -> Result<T, Refusal> {
         self.param(name).unwrap_or_default().parse().map_err(|_| Refusal::NotFound)
     }
@@ -90,12 +97,22 @@ impl Asked {
         Ok(found)
     }
 
-    /// The entry that the caller shows. What cannot be one shows nothing.
+    /// The entry token that was sent. What cannot be one counts as none.
     pub fn entry(&self) -> Option<EntryToken> {
         let mut shown = self.headers.get_all(&ENTRY_TOKEN).iter();
         match (shown.next(), shown.next()) {
             (Some(token), None) => EntryToken::read(token.to_str().ok()?),
             _ => None,
+        }
+    }
+
+    /// The ticket as it was sent. What is not text cannot be one.
+    pub fn ticket(&self) -> Result<Option<&str>, Refusal> {
+        let mut shown = self.headers.get_all(&QUEUE_TICKET).iter();
+        let Some(first) = shown.next() else { return Ok(None) };
+        match (first.to_str(), shown.next()) {
+            (Ok(text), None) => Ok(Some(text)),
+            _ => Err(Refusal::Forbidden(Forbidden::Ticket)),
         }
     }
 

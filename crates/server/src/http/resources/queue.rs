@@ -1,4 +1,4 @@
-//! The waiting room over HTTP: join, ask, enter, leave; and the number that everybody may follow.
+//! The waiting room over HTTP: join, poll, enter, leave; and the number that everybody may follow.
 
 use std::sync::Arc;
 
@@ -7,21 +7,23 @@ use rules::event::Event;
 use rules::ids::User;
 use rules::outcome::{Forbidden, Refusal};
 use rules::time::Moment;
-use salvo::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use salvo::http::header::{CACHE_CONTROL, HeaderValue};
 use serde::Serialize;
 use serde_json::json;
 
-use super::asked::Asked;
-use super::body::{self, BODY_MOST};
-use super::endpoint::Handled;
-use super::respond::Reply;
 use crate::app::App;
+use crate::http::plumbing::access::LineClaim;
+use crate::http::plumbing::body::{AnyBytes, SentBody};
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::operation::Handled;
+use crate::http::respond::Reply;
 use crate::line::{self, Stands};
 use crate::tickets::Ticket;
 
-pub const QUEUE_TICKET: HeaderName = HeaderName::from_static("x-queue-ticket");
+/// Calls of a user that may have a body, which says nothing.
+type ByUser = Call<User, SentBody<AnyBytes>>;
 
-/// How somebody stands, as the contract writes it.
+/// Somebody's place in the line or inside, as the contract writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Standing {
@@ -64,50 +66,46 @@ impl Standing {
     }
 }
 
-pub async fn join(app: Arc<App>, mut asked: Asked) -> Handled {
-    let (user, event, room, ticket) = whose(&app, &mut asked).await?;
+pub async fn join(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
+    let (event, room, ticket) = in_line(&app, &request, &user).await?;
     let stands = line::join(&app, &event, room, &user, ticket.as_ref()).await?;
     let mut standing = Standing::of(room, &stands);
     if let Stands::InLine(place) = &stands {
         standing.ticket = Some(app.tickets.sign(&event, &user, place.number).await?);
     }
-    app.metrics.outcome("joined");
     Ok(Reply::ok(&standing))
 }
 
-/// By user, or by ticket alone: it says whose it is.
-pub async fn poll(app: Arc<App>, asked: Asked) -> Handled {
-    let named = asked.named_user(&app)?;
-    let shown = shown(&asked)?;
-    if named.is_none() && shown.is_none() {
-        return Err(Refusal::MissingUser.into());
-    }
-    let (event, room) = line::open_event(&app, asked.event()?).await?;
-    let ticket = verified(&app, &event, named.as_ref(), shown).await?;
-    let user = named.or_else(|| ticket.as_ref().map(|ticket| ticket.user.clone())).ok_or(Refusal::MissingUser)?;
+pub async fn poll(app: Arc<App>, Call { request, caller: claim, .. }: Call<LineClaim>) -> Handled {
+    let (event, room) = line::open_event(&app, request.event()?).await?;
+    let (user, ticket) = match claim {
+        LineClaim::User { user, ticket } => {
+            let ticket = own_ticket(&app, &event, &user, ticket.as_deref()).await?;
+            (user, ticket)
+        }
+        LineClaim::Ticket(shown) => {
+            let ticket = app.tickets.verify(&event, &shown).await?;
+            (ticket.user.clone(), Some(ticket))
+        }
+    };
     let stands = line::poll(&app, &event, room, &user, ticket.as_ref()).await?;
     Ok(Reply::ok(&Standing::of(room, &stands)))
 }
 
-pub async fn enter(app: Arc<App>, mut asked: Asked) -> Handled {
-    let (user, event, room, ticket) = whose(&app, &mut asked).await?;
-    let entered = line::enter(&app, &event, room, &user, ticket.as_ref()).await;
-    app.metrics.outcome(entered.as_ref().map_or_else(Refusal::code, |_| "entered"));
-    let entry = entered?;
+pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
+    let (event, room, ticket) = in_line(&app, &request, &user).await?;
+    let entry = line::enter(&app, &event, room, &user, ticket.as_ref()).await?;
     let expires_in = app.ledger.now().seconds_until(entry.ends);
     let body = json!({ "success": true, "status": "entered", "token": entry.token.text(), "expiresIn": expires_in });
     Ok(Reply::ok(&body).with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
 
-/// Whoever has nothing gives nothing back, and that is fine: also where there is no line.
-pub async fn leave(app: Arc<App>, mut asked: Asked) -> Handled {
-    body::bytes(&mut asked, BODY_MOST).await?;
-    let user = asked.user(&app)?;
-    let event = line::event(&app, asked.event()?).await?;
+/// Succeeds also for a user who has no place, and for an event without a waiting room.
+pub async fn leave(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
+    let event = line::event(&app, request.event()?).await?;
     if let Some(room) = event.waiting_room {
         line::leave(&app, &event, room, &user).await?;
     }
-    app.metrics.outcome("left");
     Ok(Reply::ok(&json!({ "success": true })))
 }
 
@@ -121,8 +119,8 @@ struct ServingBody {
     sold_out: bool,
 }
 
-pub async fn serving(app: Arc<App>, asked: Asked) -> Handled {
-    let event = line::event(&app, asked.event()?).await?;
+pub async fn serving(app: Arc<App>, call: Call) -> Handled {
+    let event = line::event(&app, call.request.event()?).await?;
     let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
     let serving = line::serving(&app, event.id, room).await?;
     let body = ServingBody {
@@ -135,35 +133,23 @@ pub async fn serving(app: Arc<App>, asked: Asked) -> Handled {
     Ok(Reply::ok(&body).with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=1")))
 }
 
-/// In the order of the contract: form, who asks, content, does it exist.
-async fn whose(app: &App, asked: &mut Asked) -> Result<(User, Arc<Event>, WaitingRoom, Option<Ticket>), Refusal> {
-    body::bytes(asked, BODY_MOST).await?;
-    let user = asked.user(app)?;
-    let shown = shown(asked)?;
-    let (event, room) = line::open_event(app, asked.event()?).await?;
-    let ticket = verified(app, &event, Some(&user), shown).await?;
-    Ok((user, event, room, ticket))
-}
-
-/// The ticket as it was sent. What is not text cannot be one.
-fn shown(asked: &Asked) -> Result<Option<&str>, Refusal> {
-    let mut all = asked.headers.get_all(&QUEUE_TICKET).iter();
-    let Some(first) = all.next() else { return Ok(None) };
-    match (first.to_str(), all.next()) {
-        (Ok(text), None) => Ok(Some(text)),
-        _ => Err(Refusal::Forbidden(Forbidden::Ticket)),
-    }
-}
-
-async fn verified(
+/// The event, its waiting room, and the user's ticket if one was sent: content before existence.
+async fn in_line(
     app: &App,
-    event: &Event,
-    user: Option<&User>,
-    shown: Option<&str>,
-) -> Result<Option<Ticket>, Refusal> {
+    request: &Incoming,
+    user: &User,
+) -> Result<(Arc<Event>, WaitingRoom, Option<Ticket>), Refusal> {
+    let shown = request.ticket()?;
+    let (event, room) = line::open_event(app, request.event()?).await?;
+    let ticket = own_ticket(app, &event, user, shown).await?;
+    Ok((event, room, ticket))
+}
+
+/// A ticket that was sent must be this user's.
+async fn own_ticket(app: &App, event: &Event, user: &User, shown: Option<&str>) -> Result<Option<Ticket>, Refusal> {
     let Some(text) = shown else { return Ok(None) };
     let ticket = app.tickets.verify(event, text).await?;
-    if user.is_some_and(|user| *user != ticket.user) {
+    if *user != ticket.user {
         return Err(Refusal::Forbidden(Forbidden::Anothers));
     }
     Ok(Some(ticket))

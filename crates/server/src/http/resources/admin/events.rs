@@ -1,4 +1,4 @@
-//! Making and changing events.
+//! Creating and changing events.
 
 use std::sync::Arc;
 
@@ -6,32 +6,30 @@ use rules::command::EventAction;
 use rules::entries::WaitingRoom;
 use rules::event::{EVENT_NAME_CHARS, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
 use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
-use rules::history::Actor;
 use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 use serde_json::json;
 
-use super::{sent, waiting_room};
+use super::waiting_room;
 use crate::app::App;
-use crate::auth;
+use crate::auth::Admin;
 use crate::batch::refusal;
-use crate::http::asked::Asked;
-use crate::http::body::{self, given};
-use crate::http::endpoint::Handled;
-use crate::http::events as public;
-use crate::http::json::Node;
+use crate::http::plumbing::body::{Json, SentBody};
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::json::{self, Node, given};
+use crate::http::plumbing::operation::Handled;
+use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::{EventBody, read_moment};
 use crate::reserve::change;
 
-/// What an operator sends about an event. Absent and null are the same but for `opensAt`, where
-/// null takes the opening time away.
+/// What an operator sends about an event. Null counts as absent, except where it removes a value:
+/// `opensAt`, `waitingRoom`, `holdTtl`.
 struct Fields<'a> {
     name: Option<Node<'a>>,
     seats: Option<Node<'a>>,
     max_per_user: Option<Node<'a>>,
     opens_at: Option<Node<'a>>,
-    /// Null takes the waiting room away.
     waiting_room: Option<Node<'a>>,
     hold_ttl: Option<Node<'a>>,
 }
@@ -46,14 +44,14 @@ impl<'a> Fields<'a> {
 
     fn name(&self) -> Result<Box<str>, Refusal> {
         let name = self.name.as_ref().map(Node::text).transpose()?;
-        body::text("name", name.as_deref(), EVENT_NAME_CHARS)
+        json::text("name", name.as_deref(), EVENT_NAME_CHARS)
     }
 
     fn max_per_user(&self) -> Result<Option<u32>, Refusal> {
         self.max_per_user.as_ref().map(|most| most.whole_within(1, MAX_PER_USER)).transpose()
     }
 
-    /// In seconds; null: as everywhere.
+    /// Sent in seconds; null: `HOLD_TTL`.
     fn hold_ttl_ms(&self) -> Result<Option<Option<i64>>, Refusal> {
         let Some(node) = &self.hold_ttl else { return Ok(None) };
         if node.is_null() {
@@ -118,25 +116,22 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
     })
 }
 
-pub async fn create(app: Arc<App>, mut asked: Asked) -> Handled {
-    let new = new_event(&sent(&app, &mut asked).await?)?;
+pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
+    let new = new_event(&call.sent)?;
     let event = app.ledger.create_event(new, None).await.map_err(|f| refusal(&f))?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
 }
 
-pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    public::list(app, asked).await
+pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
+    public::show_page(&app, &call.request).await
 }
 
-pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    public::one(app, asked).await
+pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
+    public::show(&app, &call.request).await
 }
 
-pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
-    let sent = sent(&app, &mut asked).await?;
+pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Admin, SentBody<Json>>) -> Handled {
     let fields = Fields::read(&sent)?;
     if fields.seats.is_some() {
         return Err(FieldError::refused(
@@ -152,44 +147,42 @@ pub async fn amend(app: Arc<App>, mut asked: Asked) -> Handled {
         waiting_room: fields.waiting_room()?,
         hold_ttl_ms: fields.hold_ttl_ms()?,
     };
-    operate(&app, &asked, EventAction::Amend(amendment)).await
+    operate(&app, &request, &admin, EventAction::Amend(amendment)).await
 }
 
-pub async fn delete(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    let reply = operate(&app, &asked, EventAction::Delete).await?;
-    let event = asked.event()?;
+pub async fn delete(app: Arc<App>, Call { request, caller: admin, .. }: Call<Admin>) -> Handled {
+    let reply = operate(&app, &request, &admin, EventAction::Delete).await?;
+    let event = request.event()?;
     app.lanes.forget(event);
     app.boards.forget(event);
     app.lines.forget(event);
     Ok(reply)
 }
 
-pub async fn open(app: Arc<App>, asked: Asked) -> Handled {
-    turn(app, asked, Turn::Open).await
+pub async fn open(app: Arc<App>, call: Call<Admin>) -> Handled {
+    turn(&app, &call, Turn::Open).await
 }
 
-pub async fn close(app: Arc<App>, asked: Asked) -> Handled {
-    turn(app, asked, Turn::Close).await
+pub async fn close(app: Arc<App>, call: Call<Admin>) -> Handled {
+    turn(&app, &call, Turn::Close).await
 }
 
-pub async fn pause(app: Arc<App>, asked: Asked) -> Handled {
-    turn(app, asked, Turn::Pause).await
+pub async fn pause(app: Arc<App>, call: Call<Admin>) -> Handled {
+    turn(&app, &call, Turn::Pause).await
 }
 
-pub async fn resume(app: Arc<App>, asked: Asked) -> Handled {
-    turn(app, asked, Turn::Resume).await
+pub async fn resume(app: Arc<App>, call: Call<Admin>) -> Handled {
+    turn(&app, &call, Turn::Resume).await
 }
 
-async fn turn(app: Arc<App>, asked: Asked, turn: Turn) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    operate(&app, &asked, EventAction::Turn(turn)).await
+async fn turn(app: &App, call: &Call<Admin>, turn: Turn) -> Handled {
+    operate(app, &call.request, &call.caller, EventAction::Turn(turn)).await
 }
 
-async fn operate(app: &App, asked: &Asked, action: EventAction) -> Handled {
-    let event = asked.event()?;
-    let told = change(app, event, Actor::Admin, None, action).await?;
-    asked.tell_gateway_freed(event);
+async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventAction) -> Handled {
+    let event = request.event()?;
+    let told = change(app, event, admin.actor(), None, action).await?;
+    request.tell_gateway_freed(event);
     match &told.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);

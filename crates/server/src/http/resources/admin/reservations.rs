@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rules::history::Actor;
 use rules::ids::{Seat, whole};
 use rules::seats::Hall;
 use salvo::http::header::ACCEPT;
@@ -11,26 +10,25 @@ use serde_json::json;
 use stores::ledger::Reservation;
 
 use crate::app::App;
-use crate::auth;
+use crate::auth::Admin;
 use crate::batch::refusal;
-use crate::http::asked::Asked;
-use crate::http::endpoint::Handled;
-use crate::http::paging::Paging;
-use crate::http::reservations::give_back;
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::Paging;
+use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
 use crate::http::wire::{AdminReservationBody, moment};
 
 const NEXT: HeaderName = HeaderName::from_static("x-next");
 
-pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    let paging = Paging::asked(&asked)?;
-    let event = asked.event()?;
+pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
+    let paging = Paging::of(&request)?;
+    let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let after = paging.after(|text| whole(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
     let found = app.ledger.reservations_in(event, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
     let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
-    if wants_csv(&asked) {
+    if wants_csv(&request) {
         let reply = Reply::text("text/csv; charset=utf-8", csv(&found, &hall));
         return Ok(match next.and_then(|next| HeaderValue::from_str(&next).ok()) {
             Some(next) => reply.with(NEXT, next),
@@ -41,8 +39,8 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     Ok(Reply::ok(&json!({ "success": true, "reservations": reservations, "next": next })))
 }
 
-fn wants_csv(asked: &Asked) -> bool {
-    let accepted = asked.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+fn wants_csv(request: &Incoming) -> bool {
+    let accepted = request.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted
         .flat_map(|value| value.split(','))
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/csv")
@@ -69,8 +67,8 @@ fn csv(found: &[Reservation], hall: &Hall) -> String {
     text
 }
 
-/// A cell of RFC 4180. What a spreadsheet would run as a formula is kept text by an apostrophe;
-/// a telephone number begins with + and is none.
+/// A cell of RFC 4180. An apostrophe keeps a spreadsheet from running it as a formula; a telephone
+/// number begins with + and needs none.
 fn quoted(cell: &str) -> String {
     let digits = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !digits;
@@ -78,9 +76,8 @@ fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\r', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
-pub async fn cancel(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
-    give_back(&app, &asked, Actor::Admin, None).await
+pub async fn cancel(app: Arc<App>, call: Call<Admin>) -> Handled {
+    give_back(&app, &call.request, call.caller.actor(), None).await
 }
 
 #[cfg(test)]
@@ -88,7 +85,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn cells_stay_cells() {
+    fn formulas_are_escaped() {
         assert_eq!(quoted("plain"), "plain");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("=1+1"), "'=1+1");

@@ -7,27 +7,27 @@ use salvo::http::HeaderMap;
 use salvo::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, IF_NONE_MATCH};
 use serde_json::json;
 
-use super::asked::Asked;
-use super::endpoint::Handled;
-use super::respond::{Dialect, Reply};
-use super::wire::{BareSeatBody, LayoutBody, SeatBody};
 use crate::app::App;
 use crate::batch::refusal;
 use crate::board::{Body, SeatState, Writing};
+use crate::http::plumbing::call::Call;
+use crate::http::plumbing::operation::Handled;
+use crate::http::respond::{Dialect, Reply};
+use crate::http::wire::{BareSeatBody, LayoutBody, SeatBody};
 
-pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
-    let event = asked.event()?;
+pub async fn list(app: Arc<App>, Call { request, .. }: Call) -> Handled {
+    let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let list = app.boards.listing(event, hall).await?;
     let etag = list.etag();
-    if has_already(&asked.headers, &etag) {
+    if has_already(&request.headers, &etag) {
         return Ok(Reply::unchanged().cached(&etag));
     }
-    let writing = match asked.dialect {
+    let writing = match request.dialect {
         Dialect::V1_1 | Dialect::V2025_08_17 => Writing::Full,
         Dialect::V1_0 => Writing::Bare,
     };
-    let gzipped = takes_gzip(&asked.headers);
+    let gzipped = takes_gzip(&request.headers);
     let reply = match list.body(writing, gzipped).await? {
         Body::Parts(parts) => Reply::parts(parts.iter().cloned().collect(), gzipped),
         Body::Flowing => Reply::flowing(list.flowing(writing, gzipped), gzipped),
@@ -35,6 +35,7 @@ pub async fn list(app: Arc<App>, asked: Asked) -> Handled {
     Ok(reply.cached(&etag))
 }
 
+/// The caller has this version: `If-None-Match` names it.
 pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
     let shown = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     shown
@@ -43,7 +44,7 @@ pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
         .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
 }
 
-/// gzip is named with a weight that is not 0, or stands behind the asterisk.
+/// `Accept-Encoding` names gzip, or `*`, with a weight above 0.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let asked = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;
@@ -60,8 +61,8 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     any
 }
 
-pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
-    let (event, seat) = (asked.event()?, asked.seat()?);
+pub async fn one(app: Arc<App>, Call { request, .. }: Call) -> Handled {
+    let (event, seat) = (request.event()?, request.seat()?);
     let hall = app.lanes.find(event).await?.hall();
     if !hall.has_seat(seat) {
         return Err(Refusal::NotFound.into());
@@ -73,7 +74,7 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
         None if held().await? => SeatState::Held,
         None => SeatState::Free,
     };
-    Ok(match asked.dialect {
+    Ok(match request.dialect {
         Dialect::V1_1 | Dialect::V2025_08_17 => {
             Reply::ok(&json!({ "success": true, "seat": SeatBody::with_state(&hall, seat, state) }))
         }
@@ -81,9 +82,9 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
     })
 }
 
-/// Where the seats are. It never changes while an event lives.
-pub async fn layout(app: Arc<App>, asked: Asked) -> Handled {
-    let hall = app.lanes.find(asked.event()?).await?.hall();
+/// Where the seats are. It never changes while an event exists.
+pub async fn layout(app: Arc<App>, call: Call) -> Handled {
+    let hall = app.lanes.find(call.request.event()?).await?.hall();
     let layout = json!({ "success": true, "layout": LayoutBody::of(&hall) });
     Ok(Reply::ok(&layout).with(CACHE_CONTROL, HeaderValue::from_static("max-age=60")))
 }
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_takes_gzip() {
+    fn accept_encoding_decides_on_gzip() {
         for (value, takes) in [
             ("gzip", true),
             ("GZIP, deflate, br", true),

@@ -1,12 +1,15 @@
-//! JSON that is looked at field by field, so that what is wrong can be named by its path: `phone`,
-//! `seats.sections[0].rows[2].seats`. Unknown fields are ignored; a known one that stands there
-//! twice is refused, because readers of the same text would not agree which one counts.
+//! JSON read field by field, so that an error names its path: `phone`,
+//! `seats.sections[0].rows[2].seats`. Unknown fields are ignored. A known field given twice is
+//! refused, because parsers do not agree which one counts.
 
 use std::fmt;
 
+use rules::ids::printable;
 use rules::outcome::{FieldError, Problem, Refusal};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+use crate::auth::problem_with;
 
 const PRICE_MOST: f64 = 1e12;
 
@@ -98,6 +101,27 @@ impl<'a> Node<'a> {
         let fits = u32::try_from(self.whole()?).ok().filter(|n| (least..=most).contains(n));
         fits.ok_or_else(|| self.fault(Problem::OutOfRange { least: least.into(), most: most.into() }))
     }
+}
+
+/// A text field that must be there: bounded as it was sent, trimmed, printable.
+pub fn text(field: &'static str, value: Option<&str>, most: usize) -> Result<Box<str>, Refusal> {
+    let value = value.ok_or_else(|| FieldError::refused(field, Problem::Missing))?;
+    if value.len() > most && value.chars().count() > most {
+        return Err(FieldError::refused(field, Problem::Length { most }));
+    }
+    let value = value.trim();
+    if value.is_empty() {
+        return Err(FieldError::refused(field, Problem::Missing));
+    }
+    if !printable(value, most) {
+        return Err(FieldError::refused(field, problem_with(value, most)));
+    }
+    Ok(value.into())
+}
+
+/// A field that is there and not null.
+pub fn given<'a>(node: Option<Node<'a>>) -> Option<Node<'a>> {
+    node.filter(|node| !node.is_null())
 }
 
 fn not_json(field: &str, error: &serde_json::Error) -> Refusal {

@@ -7,11 +7,10 @@ use rules::outcome::{FieldError, Problem, Refusal};
 use serde_json::json;
 
 use crate::app::App;
-use crate::auth;
-use crate::http::asked::Asked;
-use crate::http::body::given;
-use crate::http::endpoint::Handled;
-use crate::http::json::Node;
+use crate::auth::Admin;
+use crate::http::plumbing::call::Call;
+use crate::http::plumbing::json::{Node, given};
+use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
 
 /// An object, each field with a default; null: none.
@@ -40,8 +39,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<WaitingRoom>, Refusal> {
 }
 
 /// Tickets are signed with a new key from now on.
-pub async fn rotate_key(app: Arc<App>, asked: Asked) -> Handled {
-    auth::admin(&app.admin_token, &asked.headers)?;
+pub async fn rotate_key(app: Arc<App>, _: Call<Admin>) -> Handled {
     let key = app.tickets.rotate().await?;
     tracing::info!(key, "the key of the tickets was rotated");
     Ok(Reply::created(&json!({ "success": true, "key": key })))

@@ -1,30 +1,33 @@
-//! A buyer's own reservations.
+//! Reservations: making one, and a buyer's own.
+
+pub mod buyer;
+mod create;
 
 use std::sync::Arc;
 
 use rules::command::{EventAction, Key};
 use rules::history::Actor;
-use rules::ids::{EventId, Seat, whole};
+use rules::ids::{EventId, Seat, User, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
 use rules::stays::{self, Stay};
 use rules::subject::{AnyReservation, StayId};
 use serde_json::json;
 use stores::ledger::Reservation;
 
-use super::asked::Asked;
-use super::body::{self, BODY_MOST};
-use super::endpoint::Handled;
-use super::paging::Paging;
-use super::respond::Reply;
-use super::wire::ReservationBody;
-use super::wire::stays::{AnyReservationBody, StayBody};
+pub use self::create::create;
 use crate::app::App;
 use crate::batch::refusal;
+use crate::http::plumbing::body::{AnyBytes, SentBody};
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::Paging;
+use crate::http::respond::Reply;
+use crate::http::wire::ReservationBody;
+use crate::http::wire::stays::{AnyReservationBody, StayBody};
 use crate::reserve::{change, change_rooms};
 
-pub async fn mine(app: Arc<App>, asked: Asked) -> Handled {
-    let user = asked.user(&app)?;
-    let paging = Paging::asked(&asked)?;
+pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
+    let paging = Paging::of(&request)?;
     let after = paging.after(read_place)?;
     let mut found = Vec::new();
     if !matches!(after, Some(Place::Stay(_))) {
@@ -32,7 +35,7 @@ pub async fn mine(app: Arc<App>, asked: Asked) -> Handled {
         let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await.map_err(|f| refusal(&f))?;
         found.extend(seats.into_iter().map(Mine::Seat));
     }
-    // Seats first, then stays: a page that seats do not fill goes on with stays.
+    // Seats first; stays fill what is left of the page.
     if found.len() < paging.one_more() {
         let (stay, most) = (after.and_then(Place::stay), paging.one_more() - found.len());
         let stays = app.ledger.stays_of(user, stay, most).await.map_err(|f| refusal(&f))?;
@@ -94,10 +97,9 @@ async fn describe(app: &App, reservation: &Reservation) -> Result<ReservationBod
     Ok(ReservationBody::of(reservation, &hall))
 }
 
-pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
-    let user = asked.user(&app)?;
+pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let anothers = || Refusal::Forbidden(Forbidden::Anothers);
-    let body = match asked.id("reservationId")? {
+    let body = match request.id("reservationId")? {
         AnyReservation::Seat(id) => {
             let found = app.ledger.reservation(id).await.map_err(|f| refusal(&f))?;
             let reservation = found.ok_or(Refusal::NotFound)?;
@@ -117,26 +119,23 @@ pub async fn one(app: Arc<App>, asked: Asked) -> Handled {
     Ok(Reply::ok(&json!({ "success": true, "reservation": body })))
 }
 
-pub async fn cancel(app: Arc<App>, mut asked: Asked) -> Handled {
-    let sent = body::bytes(&mut asked, BODY_MOST).await?;
-    let user = asked.user(&app)?;
-    let key = asked.key(&sent)?;
-    give_back(&app, &asked, Actor::User(user), key).await
+pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
+    let key = call.request.key(&call.sent)?;
+    give_back(&app, &call.request, Actor::User(call.caller), key).await
 }
 
-/// A seat or a stay comes back.
-pub async fn give_back(app: &App, asked: &Asked, actor: Actor, key: Option<Key>) -> Handled {
-    let answer = match asked.id("reservationId")? {
+/// Cancels the seat or the stay in the path.
+pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<Key>) -> Handled {
+    let answer = match request.id("reservationId")? {
         AnyReservation::Seat(id) => {
             let told = change(app, id.event, actor, key, EventAction::Cancel { n: id.n }).await?;
-            asked.tell_gateway_freed(id.event);
+            request.tell_gateway_freed(id.event);
             told.answer
         }
         AnyReservation::Stay(id) => {
             change_rooms(app, id.room_type, actor, key, stays::RoomAction::Cancel { n: id.n }).await?
         }
     };
-    app.metrics.outcome(answer.outcome.code());
     match answer.outcome {
         Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(answer.replayed)),
         Outcome::Refused(refusal) => Err(refusal.into()),

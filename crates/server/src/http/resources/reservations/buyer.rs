@@ -5,9 +5,8 @@ use rules::outcome::{FieldError, Problem, Refusal};
 use rules::phone::{self, Reading};
 use serde::Deserialize;
 
-use super::body::{self, given};
-use super::json::Node;
-use super::respond::Dialect;
+use crate::http::plumbing::json::{self, Node, given};
+use crate::http::respond::Dialect;
 
 pub const BUYER_NAME_CHARS: usize = 100;
 
@@ -28,7 +27,7 @@ pub fn read(sent: &[u8], dialect: Dialect, region: &str) -> Result<Buyer, Refusa
     let (name, phone) = match dialect {
         Dialect::V1_1 => {
             let (name, phone) = named(sent)?;
-            (Some(body::text("userName", name.as_deref(), BUYER_NAME_CHARS)?), required(phone)?)
+            (Some(json::text("userName", name.as_deref(), BUYER_NAME_CHARS)?), required(phone)?)
         }
         Dialect::V1_0 => (None, required(phoned(sent)?)?),
         Dialect::V2025_08_17 if sent.is_empty() => return Ok(Buyer::default()),
@@ -44,7 +43,7 @@ fn required(phone: Option<String>) -> Result<String, Refusal> {
     phone.ok_or_else(|| FieldError::refused("phone", Problem::Missing))
 }
 
-/// The common case is read once; only a body that does not fit is looked at field by field.
+/// The common case is parsed in one pass; only a body that does not fit is read field by field.
 fn named(sent: &[u8]) -> Result<(Option<String>, Option<String>), Refusal> {
     if let Some(Named { user_name, phone }) = at_once(sent) {
         return Ok((user_name, phone));
@@ -61,7 +60,7 @@ fn phoned(sent: &[u8]) -> Result<Option<String>, Refusal> {
     text(phone)
 }
 
-/// Lists are read as objects by derived readers, so what does not begin as one is left alone.
+/// Only what begins as an object: derived readers would take a list for one.
 fn at_once<'a, T: Deserialize<'a>>(sent: &'a [u8]) -> Option<T> {
     let opens = sent.iter().find(|b| !b.is_ascii_whitespace());
     if opens == Some(&b'{') { serde_json::from_slice(sent).ok() } else { None }
@@ -71,7 +70,7 @@ fn text(node: Option<Node<'_>>) -> Result<Option<String>, Refusal> {
     given(node).map(|node| node.text()).transpose()
 }
 
-/// The usual forms at once; the forms of other regions by that region's tables.
+/// The usual forms by own code; national forms of other regions by the library.
 fn e164(text: &str, region: &str) -> Result<Box<str>, Refusal> {
     let not_a_phone = || FieldError::refused("phone", Problem::NotAPhone);
     match phone::read(text, region) {
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_regions_by_the_library() {
+    fn national_numbers_of_other_regions_are_read() {
         assert_eq!(e164("(415) 555-2671", "US").unwrap().as_ref(), "+14155552671");
         assert_eq!(e164("03-1234-5678", "JP").unwrap().as_ref(), "+81312345678");
         assert!(e164("12", "US").is_err());
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_dialect_asks_for_its_own() {
+    fn each_dialect_requires_its_own_fields() {
         let alice = r#"{"userName":"Alice","phone":"010-1234-5678","more":[1]}"#.as_bytes();
         let phone: Option<Box<str>> = Some("+821012345678".into());
         assert_eq!(
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(field("", Dialect::V1_1), "body");
     }
 
-    /// Values that a client may put where text is expected, and text that hurts.
+    /// Values that a client may put where text is expected, and hostile text.
     fn value() -> impl Strategy<Value = String> {
         prop_oneof![
             any::<String>().prop_map(|s| serde_json::to_string(&s).unwrap_or_default()),
@@ -151,7 +150,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
-        /// Whatever is sent is either a buyer or a refusal that names a field.
+        /// Any body is either a buyer or a refusal that names a field.
         #[test]
         fn bodies_are_read_or_refused_by_field(
             keys in prop::collection::vec(prop_oneof![Just("userName"), Just("phone"), Just("x")], 0..5),
@@ -171,7 +170,7 @@ mod tests {
             reads_or_refuses(&sent)?;
         }
 
-        /// Reading at once and reading field by field agree.
+        /// The fast reader and the field-by-field reader agree.
         #[test]
         fn both_readers_agree(name in value(), phone in value(), more in value()) {
             let sent = format!(r#"{{"x":{more},"userName":{name},"phone":{phone}}}"#);

@@ -1,0 +1,10 @@
+//! Between the socket and the handlers: reads requests, and enforces what the route table declares.
+
+pub mod access;
+pub mod body;
+pub mod call;
+pub mod endpoint;
+pub mod gateway;
+pub mod json;
+pub mod operation;
+pub mod paging;

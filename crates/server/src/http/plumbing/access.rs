@@ -1,0 +1,182 @@
+//! Who may call an operation. A row of the route table names one of the rules here; the endpoint
+//! runs its check, and the handler gets the caller it found. An operation cannot be declared
+//! without a rule, and a handler that needs a `User` or an `Admin` does not compile under a rule
+//! that finds neither.
+
+use rules::ids::User;
+use rules::outcome::Refusal;
+
+use super::call::Incoming;
+use crate::app::App;
+use crate::auth::{self, Admin};
+use crate::http::respond::Dialect;
+use crate::reserve::Came;
+
+/// A rule by name, for documents and tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Anyone,
+    User,
+    /// A user; in dialect 2025-08-17 also nobody, with `FCFS_ANONYMOUS`.
+    UserOrNobody,
+    /// A user, or whoever a ticket names.
+    UserOrTicket,
+    /// The owner; with `CONFIRM_BY=service` the admin token instead.
+    OwnerOrService,
+    Admin,
+}
+
+impl Access {
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Anyone => "anyone",
+            Access::User => "user",
+            Access::UserOrNobody => "user-or-nobody",
+            Access::UserOrTicket => "user-or-ticket",
+            Access::OwnerOrService => "owner-or-service",
+            Access::Admin => "admin",
+        }
+    }
+}
+
+/// The check behind an `Access`.
+pub trait AccessRule: Copy + Send + Sync + 'static {
+    /// What the check finds out about the caller; the handler gets it.
+    type Caller: Send + 'static;
+
+    const ACCESS: Access;
+    /// Check before the body is read, so that strangers cannot make the server read a large one.
+    const BEFORE_BODY: bool = false;
+    /// The request passes the door: a gateway may have taken its number and mark already, and is told
+    /// how it ended.
+    const THROUGH_DOOR: bool = false;
+
+    fn check(app: &App, request: &Incoming) -> Result<Self::Caller, Refusal>;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Anyone;
+
+impl AccessRule for Anyone {
+    type Caller = ();
+    const ACCESS: Access = Access::Anyone;
+
+    fn check(_: &App, _: &Incoming) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// Whoever names a user.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownUser;
+
+impl AccessRule for KnownUser {
+    type Caller = User;
+    const ACCESS: Access = Access::User;
+
+    fn check(app: &App, request: &Incoming) -> Result<User, Refusal> {
+        request.user(app)
+    }
+}
+
+/// Somebody who asks for a seat.
+#[derive(Debug)]
+pub struct SeatSeeker {
+    /// None: nobody is named, which the rule allowed.
+    pub user: Option<User>,
+    pub came: Came,
+}
+
+/// A user who asks for a seat.
+#[derive(Clone, Copy, Debug)]
+pub struct SeekingUser;
+
+impl AccessRule for SeekingUser {
+    type Caller = SeatSeeker;
+    const ACCESS: Access = Access::User;
+    const THROUGH_DOOR: bool = true;
+
+    fn check(app: &App, request: &Incoming) -> Result<SeatSeeker, Refusal> {
+        let came = request.came()?;
+        Ok(SeatSeeker { user: Some(request.user(app)?), came })
+    }
+}
+
+/// As `SeekingUser`, on the short paths, where dialect 2025-08-17 may do without a user.
+#[derive(Clone, Copy, Debug)]
+pub struct SeekingUserOrNobody;
+
+impl AccessRule for SeekingUserOrNobody {
+    type Caller = SeatSeeker;
+    const ACCESS: Access = Access::UserOrNobody;
+    const THROUGH_DOOR: bool = true;
+
+    fn check(app: &App, request: &Incoming) -> Result<SeatSeeker, Refusal> {
+        let came = request.came()?;
+        let nobody_may_ask = request.dialect == Dialect::V2025_08_17 && app.settings.anonymous;
+        match request.named_user(app)? {
+            None if !nobody_may_ask => Err(Refusal::MissingUser),
+            user => Ok(SeatSeeker { user, came }),
+        }
+    }
+}
+
+/// A user, or whoever a ticket names.
+#[derive(Clone, Copy, Debug)]
+pub struct UserOrTicket;
+
+/// Whose place in line is asked for. The ticket is not verified yet: that takes its event.
+#[derive(Debug)]
+pub enum LineClaim {
+    User { user: User, ticket: Option<Box<str>> },
+    Ticket(Box<str>),
+}
+
+impl AccessRule for UserOrTicket {
+    type Caller = LineClaim;
+    const ACCESS: Access = Access::UserOrTicket;
+
+    fn check(app: &App, request: &Incoming) -> Result<LineClaim, Refusal> {
+        let named = request.named_user(app)?;
+        match (named, request.ticket()?.map(Box::from)) {
+            (Some(user), ticket) => Ok(LineClaim::User { user, ticket }),
+            (None, Some(ticket)) => Ok(LineClaim::Ticket(ticket)),
+            (None, None) => Err(Refusal::MissingUser),
+        }
+    }
+}
+
+/// Who may confirm a hold: its owner, or with `CONFIRM_BY=service` the shop's backend.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnerOrService;
+
+#[derive(Debug)]
+pub enum Confirmer {
+    Owner(User),
+    Service(Admin),
+}
+
+impl AccessRule for OwnerOrService {
+    type Caller = Confirmer;
+    const ACCESS: Access = Access::OwnerOrService;
+
+    fn check(app: &App, request: &Incoming) -> Result<Confirmer, Refusal> {
+        if app.settings.confirm_by_service {
+            return auth::admin(&app.admin_token, &request.headers).map(Confirmer::Service);
+        }
+        request.user(app).map(Confirmer::Owner)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct AdminOnly;
+
+impl AccessRule for AdminOnly {
+    type Caller = Admin;
+    const ACCESS: Access = Access::Admin;
+    const BEFORE_BODY: bool = true;
+
+    fn check(app: &App, request: &Incoming) -> Result<Admin, Refusal> {
+        auth::admin(&app.admin_token, &request.headers)
+    }
+}

@@ -1,0 +1,152 @@
+//! What every request passes: a trace id, the dialect, the method, the declared checks, a time limit,
+//! an answer even if the handler panics, and the count of how it ended.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use prometheus_client::metrics::counter::Counter;
+use rules::outcome::Refusal;
+use salvo::http::{HeaderName, HeaderValue, Method, ReqBody};
+use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
+use tokio::time::timeout;
+
+use super::call::Incoming;
+use super::gateway::Aside;
+use super::operation::{Completion, Operation, Route, TimeLimit};
+use crate::app::App;
+use crate::http::respond::{self, Dialect, Reply, Speech};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What requests are counted under that no operation answers: unknown paths, wrong methods.
+pub const UNMATCHED: &str = "unmatched";
+
+/// One path of the route table, served.
+pub struct Endpoint {
+    app: Arc<App>,
+    speech: Speech,
+    operations: Vec<Served>,
+    allow: &'static str,
+}
+
+struct Served {
+    operation: Operation,
+    /// Found once: success is counted on the path of every reservation.
+    succeeded: Counter,
+}
+
+impl Endpoint {
+    pub fn new(app: &Arc<App>, route: Route) -> Endpoint {
+        let names: Vec<&str> = route.operations.iter().map(|operation| operation.method.as_str()).collect();
+        // Once per path at the start of the server.
+        let allow = names.join(", ").leak();
+        let operations = route.operations.into_iter().map(|operation| Served {
+            succeeded: app.metrics.outcomes(operation.doc.id, operation.doc.done),
+            operation,
+        });
+        Endpoint { app: app.clone(), speech: route.speech, operations: operations.collect(), allow }
+    }
+
+    async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
+        let aside = Aside::of(&self.app, request.headers());
+        let served = self.find(request.method());
+        let (dialect, completion) = match Dialect::asked(request.headers(), self.speech) {
+            Err(refusal) => (Dialect::V1_1, refusal.into()),
+            Ok(dialect) => match served {
+                Some(served) => (dialect, self.perform(&served.operation, request, dialect, aside.as_ref()).await),
+                None => (dialect, self.nothing_here().into()),
+            },
+        };
+        self.count(served, &completion);
+        let reply = match completion {
+            Completion::Done(reply) | Completion::Unready(reply) => reply,
+            Completion::Refused(refused) => respond::refused(&refused, dialect, trace.to_str().unwrap_or_default()),
+        };
+        match aside {
+            Some(aside) => aside.write(&self.app, reply),
+            None => reply,
+        }
+    }
+
+    fn find(&self, method: &Method) -> Option<&Served> {
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        self.operations.iter().find(|served| served.operation.method == method)
+    }
+
+    fn nothing_here(&self) -> Refusal {
+        if self.operations.is_empty() { Refusal::NoSuchPath } else { Refusal::WrongMethod { allow: self.allow } }
+    }
+
+    async fn perform(
+        &self,
+        operation: &Operation,
+        request: &mut Request,
+        dialect: Dialect,
+        aside: Option<&Arc<Aside>>,
+    ) -> Completion {
+        let incoming = take_apart(request, dialect, aside.cloned());
+        let running = AssertUnwindSafe((operation.run)(self.app.clone(), incoming)).catch_unwind();
+        let ended = match operation.time {
+            TimeLimit::OfItsOwn => running.await,
+            TimeLimit::Within(limit) => match timeout(limit, running).await {
+                Ok(ended) => ended,
+                Err(_) => return Refusal::Overloaded.into(),
+            },
+        };
+        // After a panic the gateway hears nothing, and so removes the request's mark itself.
+        let Ok(completion) = ended else { return Refusal::Internal.into() };
+        if let Some(aside) = aside
+            && operation.through_door
+        {
+            aside.tell_outcome(completion.code(operation.doc.done));
+        }
+        completion
+    }
+
+    /// Every outcome of every operation, refused or not.
+    fn count(&self, served: Option<&Served>, completion: &Completion) {
+        match (served, completion) {
+            (Some(served), Completion::Done(_)) => {
+                served.succeeded.inc();
+            }
+            (served, completion) => {
+                let (id, done) = served.map_or((UNMATCHED, ""), |s| (s.operation.doc.id, s.operation.doc.done));
+                self.app.metrics.outcomes(id, completion.code(done)).inc();
+            }
+        }
+    }
+}
+
+fn take_apart(request: &mut Request, dialect: Dialect, gateway: Option<Arc<Aside>>) -> Incoming {
+    let peer = request.remote_addr().clone().into_std().unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
+    Incoming {
+        method: request.method().clone(),
+        uri: request.uri().clone(),
+        params: std::mem::take(request.params_mut()),
+        peer,
+        dialect,
+        body: std::mem::replace(request.body_mut(), ReqBody::None),
+        gateway,
+        headers: std::mem::take(request.headers_mut()),
+    }
+}
+
+#[async_trait]
+impl Handler for Endpoint {
+    async fn handle(&self, request: &mut Request, _: &mut Depot, response: &mut Response, _: &mut FlowCtrl) {
+        self.app.metrics.request();
+        let trace = trace_id(&self.app, request);
+        let reply = self.run(request, &trace).await;
+        reply.write(response);
+        response.headers_mut().insert(REQUEST_ID, trace);
+    }
+}
+
+/// The caller's own id if it fits into a header and a log line, else one of ours.
+fn trace_id(app: &App, request: &Request) -> HeaderValue {
+    match request.headers().get(REQUEST_ID) {
+        Some(id) if !id.is_empty() && id.len() <= 128 && id.as_bytes().iter().all(u8::is_ascii_graphic) => id.clone(),
+        _ => HeaderValue::from_bytes(&app.names.next().hex()).unwrap_or(HeaderValue::from_static("unknown")),
+    }
+}

@@ -1,0 +1,7 @@
+//! What operators do: create events, open and close sales, read reservations. Every handler takes
+//! an `Admin`, which only a request with the admin token has.
+
+pub mod events;
+pub mod reservations;
+pub mod room_types;
+pub mod waiting_room;

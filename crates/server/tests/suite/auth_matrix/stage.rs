@@ -1,0 +1,217 @@
+//! A server on which every operation can succeed: whatever a call needs is made right before it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use salvo::conn::{Acceptor, TcpListener};
+use salvo::{Listener, Server};
+use serde_json::json;
+use server::http::plumbing::body::Takes;
+use server::http::plumbing::operation::{Operation, Route};
+use server::http::routes::router;
+
+use crate::holds::{day, hold, hold_id, nights, seats};
+use crate::support::{Answer, Client, Stand};
+use crate::waiting::Person;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    Nobody,
+    /// Whose reservation, hold or place in line it is.
+    User,
+    OtherUser,
+    AdminToken,
+    WrongToken,
+    /// Only the user's ticket.
+    Ticket,
+}
+
+impl Caller {
+    pub const ALL: [Caller; 6] =
+        [Caller::Nobody, Caller::User, Caller::OtherUser, Caller::AdminToken, Caller::WrongToken, Caller::Ticket];
+}
+
+/// One call of the matrix.
+pub struct Row<'a> {
+    pub path: &'static str,
+    pub operation: &'a Operation,
+    pub caller: Caller,
+    pub dialect: &'static str,
+}
+
+impl Row<'_> {
+    /// The path names something that belongs to one user.
+    pub fn has_owner(&self) -> bool {
+        self.path.contains("{reservationId}") || self.path.contains("{holdId}")
+    }
+}
+
+pub struct Stage {
+    stand: Stand,
+    address: SocketAddr,
+    room_type: u64,
+    /// Calls so far: every call has users, a seat and a telephone number of its own.
+    calls: u64,
+    pub anonymous: bool,
+    pub confirmed_by_service: bool,
+}
+
+/// What was made for one call.
+struct Prepared {
+    target: String,
+    user: String,
+    other: String,
+    ticket: String,
+}
+
+impl Stage {
+    pub async fn new(settings: &[(&str, &str)]) -> Stage {
+        let settings: Vec<_> = settings.iter().copied().chain([("FCFS_SEATS", "5000")]).collect();
+        let stand = Stand::embedded(&settings).await;
+        let body = json!({ "name": "Double", "totalQuantity": 1000 });
+        let made = stand.admin("POST", "room-types", &body).await.json();
+        let room_type = made["roomType"]["id"].as_u64().unwrap();
+        let address = stand.address;
+        Stage { stand, address, room_type, calls: 0, anonymous: true, confirmed_by_service: false }
+    }
+
+    /// From now on calls go to a server with these routes only, on the same stores.
+    pub async fn serve_instead(&mut self, table: Vec<Route>) {
+        let acceptor = TcpListener::new("127.0.0.1:0").bind().await;
+        self.address = acceptor.holdings()[0].local_addr.clone().into_std().unwrap();
+        tokio::spawn(Server::new(acceptor).serve(router(&self.stand.app, table)));
+    }
+
+    /// The answer, and which outcomes were counted meanwhile: operation and code.
+    pub async fn call(&mut self, row: &Row<'_>) -> (Answer, Vec<(String, String)>) {
+        self.calls += 1;
+        let (kind, body) = match row.operation.takes {
+            Takes::Nothing => ("", String::new()),
+            Takes::Bytes { .. } => ("", "{}".to_owned()),
+            Takes::Json { schema, .. } | Takes::JsonByDialect { schema, .. } => {
+                ("application/json", self.sample(schema))
+            }
+        };
+        let prepared = self.prepare(row).await;
+        let before = self.counted();
+        let answer = self.send(row, &prepared, kind, &body).await;
+        (answer, self.counted_since(&before))
+    }
+
+    /// Any request of nobody.
+    pub async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (Answer, Vec<(String, String)>) {
+        let before = self.counted();
+        let answer = Client::new(self.address).send(method, path, headers, "").await;
+        (answer, self.counted_since(&before))
+    }
+
+    /// With a body of the test's own.
+    pub async fn call_with(&mut self, row: &Row<'_>, kind: &str, body: &str) -> Answer {
+        self.calls += 1;
+        let prepared = self.prepare(row).await;
+        self.send(row, &prepared, kind, body).await
+    }
+
+    async fn send(&self, row: &Row<'_>, prepared: &Prepared, kind: &str, body: &str) -> Answer {
+        let token = format!("Bearer {}", self.stand.app.admin_token);
+        let mut headers = vec![("Api-Version", row.dialect)];
+        if !kind.is_empty() {
+            headers.push(("Content-Type", kind));
+        }
+        match row.caller {
+            Caller::Nobody => {}
+            Caller::User => headers.push(("X-User-Id", &prepared.user)),
+            Caller::OtherUser => headers.push(("X-User-Id", &prepared.other)),
+            Caller::AdminToken => headers.push(("Authorization", &token)),
+            Caller::WrongToken => headers.push(("Authorization", "Bearer not-the-token")),
+            Caller::Ticket => headers.push(("X-Queue-Ticket", &prepared.ticket)),
+        }
+        let method = row.operation.method.as_str();
+        Client::new(self.address).send(method, &prepared.target, &headers, body).await
+    }
+
+    /// A body that succeeds. A new schema needs a line here.
+    fn sample(&self, schema: &str) -> String {
+        let n = self.calls;
+        match schema {
+            "BuyerInAnyDialect" => {
+                json!({ "userName": "Alice", "phone": format!("010-{:04}-{:04}", 1000 + n / 9000, 1000 + n % 9000) })
+            }
+            "NewHold" => nights(self.room_type, 1, 2, n),
+            "NewEvent" => json!({ "name": "Gala", "seats": 9 }),
+            "Amendment" => json!({ "maxPerUser": 4 }),
+            "NewRoomType" => json!({ "name": "Suite", "totalQuantity": 2 }),
+            "RoomTypeAmendment" => json!({ "price": 100 }),
+            other => panic!("no sample of a {other}"),
+        }
+        .to_string()
+    }
+
+    async fn prepare(&self, row: &Row<'_>) -> Prepared {
+        let n = self.calls;
+        let (user, other) = (format!("alice-{n}"), format!("bob-{n}"));
+        let mut client = self.stand.client();
+        let mut target = row.path.replace("{seatId}", &n.to_string()).replace("{file}", "swagger-ui.css");
+        target = target.replace("{roomTypeId}", &self.room_type.to_string());
+        if target.ends_with("/availability") {
+            target += &format!("?checkIn={}&checkOut={}", day(1), day(2));
+        }
+        let mut ticket = "no-ticket".to_owned();
+        if target.contains("/queue") || row.caller == Caller::Ticket {
+            let body = json!({ "name": "W", "seats": 9, "waitingRoom": {} });
+            let made = self.stand.admin("POST", "events", &body).await.json();
+            let event = made["event"]["id"].as_u64().unwrap();
+            let mut alice = Person::new(&self.stand, event, &user);
+            assert_eq!(alice.join().await.status, 200);
+            assert_eq!(Person::new(&self.stand, event, &other).join().await.status, 200);
+            ticket = alice.ticket.clone().unwrap();
+            if target.contains("/queue") {
+                target = target.replace("{eventId}", &event.to_string());
+            }
+        }
+        if target.contains("{eventId}") {
+            let event = self.stand.event(5000, 1).await;
+            target = target.replace("{eventId}", &event.to_string());
+            if target.ends_with("/resume") {
+                self.stand.admin("POST", &format!("events/{event}/pause"), &json!(null)).await;
+            }
+        }
+        if target.contains("{reservationId}") {
+            let event = self.stand.event(9, 1).await;
+            let id = client.reserve(event, &user).await.json()["reservationId"].as_str().unwrap().to_owned();
+            target = target.replace("{reservationId}", &id);
+        }
+        if target.contains("{holdId}") {
+            let event = self.stand.event(9, 2).await;
+            let held = hold(&mut client, &user, &seats(event, &[1, 2], n)).await;
+            // What was just held cannot be extended within the same second.
+            self.stand.advance_ms(1_000);
+            target = target.replace("{holdId}", &hold_id(&held));
+        }
+        Prepared { target, user, other, ticket }
+    }
+
+    /// One entry per count.
+    fn counted_since(&self, before: &BTreeMap<(String, String), u64>) -> Vec<(String, String)> {
+        let counted = self.counted().into_iter().flat_map(|(outcome, times)| {
+            let more = times - before.get(&outcome).copied().unwrap_or(0);
+            std::iter::repeat_n(outcome, usize::try_from(more).unwrap())
+        });
+        counted.collect()
+    }
+
+    /// Outcomes so far, by operation and code.
+    fn counted(&self) -> BTreeMap<(String, String), u64> {
+        let text = self.stand.app.metrics.text(0);
+        let lines = text.lines().filter_map(|line| line.strip_prefix("tickettock_outcomes_total{"));
+        let outcome = |line: &str| -> Option<((String, String), u64)> {
+            let (labels, times) = line.split_once("} ")?;
+            let label = |name: &str| {
+                let value = labels.split(',').find_map(|label| label.strip_prefix(name));
+                value.map(|value| value.trim_matches(['=', '"']).to_owned())
+            };
+            Some(((label("operation")?, label("outcome")?), times.parse().ok()?))
+        };
+        lines.map(|line| outcome(line).unwrap_or_else(|| panic!("{line}"))).collect()
+    }
+}

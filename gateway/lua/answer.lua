@@ -1,8 +1,9 @@
 -- Answers of the gateway's own. Their words and statuses are the server's: it writes `answers.lua`
--- from the table that it answers with itself, with gaps where a fact belongs.
+-- from the cards that it answers with itself, with a gap for every fact.
 
 local answers = require "answers"
 local cjson = require "cjson"
+local language = require "language"
 
 local format, gsub = string.format, string.gsub
 
@@ -34,10 +35,15 @@ end
 -- caller, where the answer has them.
 function M.send(kind, dialect, trace, facts)
     local answer = answers[kind][dialect]
+    if answer.language then
+        answer = answer[language.asked()] or answer
+        ngx.header["Content-Language"] = answer.language
+    end
     ngx.status = answer.status
     ngx.header["X-Request-Id"] = trace
     local again = answer.again
     if again then ngx.header["Retry-After"] = again == "retry" and facts.retry or again end
+    if answer.vary then ngx.header["Vary"] = answer.vary end
     if answer.challenge then ngx.header["WWW-Authenticate"] = answer.challenge end
     say(answer.parts, trace, facts)
 end

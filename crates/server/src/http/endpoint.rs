@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::asked::Asked;
 use super::gateway::Aside;
 use super::openapi::Doc;
-use super::respond::{self, Dialect, Refused, Reply, Speech};
+use super::respond::{self, Dialect, Language, Refused, Reply, Speech};
 use crate::app::App;
 
 pub type Handled = Result<Reply, Refused>;
@@ -87,12 +87,14 @@ impl Endpoint {
 
     async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
         let aside = Aside::of(&self.app, request.headers());
+        let language = Language::asked(request.headers());
         let (dialect, handled) = match Dialect::asked(request.headers(), self.route.speech) {
             Ok(dialect) => (dialect, self.handle(request, dialect, aside.as_ref()).await),
             Err(refusal) => (Dialect::V1_1, Err(refusal.into())),
         };
-        let reply =
-            handled.unwrap_or_else(|refused| respond::refused(&refused, dialect, trace.to_str().unwrap_or_default()));
+        let reply = handled.unwrap_or_else(|refused| {
+            respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
+        });
         match aside {
             Some(aside) => aside.write(&self.app, reply),
             None => reply,

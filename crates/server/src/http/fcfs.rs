@@ -19,8 +19,8 @@ pub async fn post(app: Arc<App>, mut asked: Asked) -> Handled {
     let mut caller = Caller(None);
     let result = ask(&app, &mut asked, &mut caller).await;
     let code = match &result {
-        Ok(told) => told.answer.outcome.code(),
-        Err(refusal) => refusal.code(),
+        Ok(told) => respond::outcome_code(&told.answer.outcome),
+        Err(refusal) => respond::code(refusal),
     };
     app.metrics.outcome(code);
     asked.tell_gateway_outcome(code);

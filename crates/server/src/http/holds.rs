@@ -8,7 +8,7 @@ use rules::history::Actor;
 use rules::holds::{Ask, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
-use rules::outcome::{Done, FieldError, Forbidden, Outcome, Problem, Refusal};
+use rules::outcome::{Done, Expected, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::seats::Hall;
 use rules::stays;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
@@ -19,7 +19,7 @@ use super::body::{self, BODY_MOST, given};
 use super::endpoint::Handled;
 use super::json::Node;
 use super::paging::Paging;
-use super::respond::{Refused, Reply};
+use super::respond::{self, Refused, Reply};
 use super::wire::stays::{HoldBody, HoldReservations};
 use crate::app::App;
 use crate::auth;
@@ -48,7 +48,7 @@ fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
     let [room_type, check_in, check_out, event, seats, key] = Node::read(sent)?.fields(names)?.map(given);
     let wanted = match (room_type, event) {
         (Some(_), Some(_)) => {
-            return Err(FieldError::refused("eventId", Problem::Expected("either roomTypeId or eventId, not both")));
+            return Err(FieldError::refused("eventId", Problem::Expected(Expected::RoomTypeOrEvent)));
         }
         (None, None) => return Err(FieldError::refused("roomTypeId", Problem::Missing)),
         (Some(room_type), None) => {
@@ -59,7 +59,7 @@ fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
     };
     let key = key.ok_or_else(|| FieldError::refused("clientHoldKey", Problem::Missing))?.text()?;
     if !is_hold_key(&key) {
-        return Err(FieldError::refused("clientHoldKey", Problem::Expected("a UUID or a ULID")));
+        return Err(FieldError::refused("clientHoldKey", Problem::Expected(Expected::HoldKey)));
     }
     Ok((wanted, key.into()))
 }
@@ -228,8 +228,8 @@ fn refused(outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {
 
 fn count(app: &App, result: &Result<Told, Refusal>) {
     let code = match result {
-        Ok(told) => told.answer.outcome.code(),
-        Err(refusal) => refusal.code(),
+        Ok(told) => respond::outcome_code(&told.answer.outcome),
+        Err(refusal) => respond::code(refusal),
     };
     app.metrics.outcome(code);
 }

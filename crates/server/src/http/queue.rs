@@ -14,7 +14,7 @@ use serde_json::json;
 use super::asked::Asked;
 use super::body::{self, BODY_MOST};
 use super::endpoint::Handled;
-use super::respond::Reply;
+use super::respond::{self, Reply};
 use crate::app::App;
 use crate::line::{self, Stands};
 use crate::tickets::Ticket;
@@ -92,7 +92,7 @@ pub async fn poll(app: Arc<App>, asked: Asked) -> Handled {
 pub async fn enter(app: Arc<App>, mut asked: Asked) -> Handled {
     let (user, event, room, ticket) = whose(&app, &mut asked).await?;
     let entered = line::enter(&app, &event, room, &user, ticket.as_ref()).await;
-    app.metrics.outcome(entered.as_ref().map_or_else(Refusal::code, |_| "entered"));
+    app.metrics.outcome(entered.as_ref().map_or_else(respond::code, |_| "entered"));
     let entry = entered?;
     let expires_in = app.ledger.now().seconds_until(entry.ends);
     let body = json!({ "success": true, "status": "entered", "token": entry.token.text(), "expiresIn": expires_in });

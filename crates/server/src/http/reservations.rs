@@ -15,7 +15,7 @@ use super::asked::Asked;
 use super::body::{self, BODY_MOST};
 use super::endpoint::Handled;
 use super::paging::Paging;
-use super::respond::Reply;
+use super::respond::{self, Reply};
 use super::wire::ReservationBody;
 use super::wire::stays::{AnyReservationBody, StayBody};
 use crate::app::App;
@@ -136,7 +136,7 @@ pub async fn give_back(app: &App, asked: &Asked, actor: Actor, key: Option<Key>)
             change_rooms(app, id.room_type, actor, key, stays::RoomAction::Cancel { n: id.n }).await?
         }
     };
-    app.metrics.outcome(answer.outcome.code());
+    app.metrics.outcome(respond::outcome_code(&answer.outcome));
     match answer.outcome {
         Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(answer.replayed)),
         Outcome::Refused(refusal) => Err(refusal.into()),

@@ -1,8 +1,12 @@
 //! The shapes of bodies, as the contract writes them. The schemas of the OpenAPI document are derived
-//! from these types.
+//! from these types, and their `///` comments are its descriptions.
+//!
+//! An `Option` that is left out when it is none has `#[schemars(required)]`, or `with` its type: to schemars
+//! that means "if it is there, it is not null".
 
 pub mod answers;
 pub mod asked;
+pub mod dialects;
 pub mod events;
 pub mod line;
 pub mod refusals;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::stays::{AnyReservationBody, HoldBody, RoomTypeBody};
 use super::{AdminReservationBody, EventBody, LayoutBody, SeatBody, Succeeded};
 
-/// It was done, and there is nothing more to say.
+/// It was done.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Success")]
 pub struct SuccessBody {
@@ -39,7 +39,7 @@ pub struct SeatAnswer {
     pub seat: SeatBody,
 }
 
-/// Written page by page in `board`, never as one value.
+// Written page by page in `board`, never as one value.
 #[derive(Serialize, JsonSchema)]
 pub struct SeatsAnswer {
     pub success: Succeeded,
@@ -105,5 +105,6 @@ pub struct ConfirmedAnswer {
     pub reservation: AnyReservationBody,
     /// All of them, where seats were held and there is more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub reservations: Option<Vec<AnyReservationBody>>,
 }

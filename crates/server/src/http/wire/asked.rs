@@ -6,7 +6,7 @@ use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
 use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use rules::stays::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 
 use crate::http::buyer::BUYER_NAME_CHARS;
 use crate::http::holds::SEATS_MOST;
@@ -66,7 +66,7 @@ pub struct EventAmendmentBody {
     #[schemars(length(min = 1, max = EVENT_NAME_CHARS))]
     pub name: Option<String>,
     /// Seats are fixed when an event is made.
-    pub seats: (),
+    pub seats: Option<()>,
     #[schemars(range(min = 1, max = MAX_PER_USER))]
     pub max_per_user: Option<u32>,
     /// An RFC 3339 time in UTC.
@@ -80,7 +80,7 @@ pub struct EventAmendmentBody {
 
 /// A count, or a hall of sections and rows.
 #[derive(JsonSchema)]
-#[schemars(inline, untagged)]
+#[schemars(inline, untagged, transform = one_of)]
 pub enum SeatsAsked {
     Count(#[schemars(range(min = 0, max = SEATS_PER_EVENT))] u32),
     Hall(HallBody),
@@ -128,7 +128,7 @@ pub struct WaitingRoomAsked {
 
 /// Nights of a room type, or seats of an event.
 #[derive(JsonSchema)]
-#[schemars(rename = "NewHold", untagged)]
+#[schemars(rename = "NewHold", untagged, transform = one_of)]
 pub enum NewHoldBody {
     #[schemars(rename_all = "camelCase")]
     Nights {
@@ -194,4 +194,11 @@ pub struct RoomTypeAmendmentBody {
     pub description: Option<String>,
     #[schemars(range(min = 0, max = PRICE_MOST as i64))]
     pub price: Option<f64>,
+}
+
+/// What fits two of the shapes is refused.
+fn one_of(schema: &mut Schema) {
+    if let Some(shapes) = schema.remove("anyOf") {
+        schema.insert("oneOf".into(), shapes);
+    }
 }

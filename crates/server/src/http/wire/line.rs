@@ -20,9 +20,11 @@ pub struct StandingBody {
     /// How many must go before it is one's turn; null inside.
     pub ahead_count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub ticket: Option<String>,
     /// Seconds until the entry ends, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub expires_in: Option<u64>,
     /// Seconds until the next poll.
     #[schemars(range(min = 1))]

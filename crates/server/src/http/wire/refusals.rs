@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::stays::AnyReservationBody;
 use super::{Failed, SoldSeatBody};
 
+/// Why it was refused, and what is known beside the reason.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Refusal")]
 #[serde(rename_all = "camelCase")]
@@ -31,30 +32,40 @@ pub struct Facts {
     pub retry_after: Option<u64>,
     /// The arrival number of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub sequence: Option<u64>,
     /// What is wrong, by its path.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub field: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub scope: Option<Scope>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SoldSeatBody")]
     pub seat: Option<SoldSeatBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_ttl_remaining: Option<Option<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AnyReservationBody")]
     pub reservation: Option<AnyReservationBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub reservations: Option<Vec<AnyReservationBody>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required, extend("items" = { "type": "string", "format": "date" }))]
     pub nights: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub seat_ids: Option<Vec<u32>>,
     /// Not fewer rooms than these.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub least_quantity: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub remaining_seats: Option<u32>,
 }
 

@@ -33,6 +33,7 @@ pub struct SoldSeatBody {
     pub id: u32,
     pub name: String,
     /// It cannot be taken.
+    #[schemars(extend("const" = true))]
     pub status: bool,
 }
 

@@ -106,6 +106,7 @@ pub enum OnBody {
     },
 }
 
+/// Nights of a room type, or seats of an event, that somebody holds.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Hold")]
 #[serde(rename_all = "camelCase")]

@@ -9,8 +9,8 @@ local format, gsub = string.format, string.gsub
 
 local M = {}
 
--- Part by part: put together they would be one more string that Lua has to find a place for, among many
--- that are nearly the same.
+-- Prints the parts one by one. Joining them first would make one more string for Lua to intern, and there
+-- are many that differ in the trace id only.
 local function say(parts, trace, facts)
     if #parts == 3 and parts[2] == "trace" then
         ngx.header["Content-Length"] = #parts[1] + #trace + #parts[3]
@@ -31,8 +31,8 @@ local function say(parts, trace, facts)
     return ngx.print(body)
 end
 
--- Says it; the headers that every answer has are nginx's to add. `facts`: retry, line, column, opens,
--- caller, where the answer has them.
+-- Sends a refusal. nginx adds the headers that every answer has. `facts` has what the answer needs of:
+-- retry, line, column, opens, caller.
 function M.send(kind, dialect, trace, facts)
     local answer = answers[kind][dialect]
     if answer.language then

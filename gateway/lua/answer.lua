@@ -1,15 +1,16 @@
 -- Answers of the gateway's own. Their words and statuses are the server's: it writes `answers.lua`
--- from the table that it answers with itself, with gaps where a fact belongs.
+-- from the cards that it answers with itself, with a gap for every fact.
 
 local answers = require "answers"
 local cjson = require "cjson"
+local language = require "language"
 
 local format, gsub = string.format, string.gsub
 
 local M = {}
 
--- Part by part: put together they would be one more string that Lua has to find a place for, among many
--- that are nearly the same.
+-- Prints the parts one by one. Joining them first would make one more string for Lua to intern, and there
+-- are many that differ in the trace id only.
 local function say(parts, trace, facts)
     if #parts == 3 and parts[2] == "trace" then
         ngx.header["Content-Length"] = #parts[1] + #trace + #parts[3]
@@ -30,14 +31,19 @@ local function say(parts, trace, facts)
     return ngx.print(body)
 end
 
--- Says it; the headers that every answer has are nginx's to add. `facts`: retry, line, column, opens,
--- caller, where the answer has them.
+-- Sends a refusal. nginx adds the headers that every answer has. `facts` has what the answer needs of:
+-- retry, line, column, opens, caller.
 function M.send(kind, dialect, trace, facts)
     local answer = answers[kind][dialect]
+    if answer.language then
+        answer = answer[language.asked()] or answer
+        ngx.header["Content-Language"] = answer.language
+    end
     ngx.status = answer.status
     ngx.header["X-Request-Id"] = trace
     local again = answer.again
     if again then ngx.header["Retry-After"] = again == "retry" and facts.retry or again end
+    if answer.vary then ngx.header["Vary"] = answer.vary end
     if answer.challenge then ngx.header["WWW-Authenticate"] = answer.challenge end
     say(answer.parts, trace, facts)
 end

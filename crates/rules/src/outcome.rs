@@ -1,4 +1,5 @@
-//! Every way a request can end. A refusal is an answer, not an error: it carries facts, no text.
+//! Every way a request can end. A refusal is an answer, not an error. It carries facts; the server
+//! turns them into status, code and words.
 
 mod samples;
 
@@ -21,25 +22,6 @@ pub enum Outcome {
 impl From<Refusal> for Outcome {
     fn from(refusal: Refusal) -> Self {
         Outcome::Refused(refusal)
-    }
-}
-
-impl Outcome {
-    /// One word, the same in answers, metrics and documents.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Outcome::Done(Done::Reserved(_)) => "reserved",
-            Outcome::Done(Done::Cancelled) => "cancelled",
-            Outcome::Done(Done::Entered(_)) => "entered",
-            Outcome::Done(Done::Left) => "left",
-            Outcome::Done(Done::Renewed { .. }) => "renewed",
-            Outcome::Done(Done::Changed(_) | Done::RoomsChanged(_)) => "changed",
-            Outcome::Done(Done::Held { .. }) => "held",
-            Outcome::Done(Done::Confirmed { .. }) => "confirmed",
-            Outcome::Done(Done::Released) => "released",
-            Outcome::Done(Done::Extended { .. }) => "extended",
-            Outcome::Refused(refusal) => refusal.code(),
-        }
     }
 }
 
@@ -72,6 +54,24 @@ pub enum Done {
         hold: Box<Hold>,
         now: Moment,
     },
+}
+
+impl Done {
+    /// One word, the same in metrics and in the headers for a gateway.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Done::Reserved(_) => "reserved",
+            Done::Cancelled => "cancelled",
+            Done::Entered(_) => "entered",
+            Done::Left => "left",
+            Done::Renewed { .. } => "renewed",
+            Done::Changed(_) | Done::RoomsChanged(_) => "changed",
+            Done::Held { .. } => "held",
+            Done::Confirmed { .. } => "confirmed",
+            Done::Released => "released",
+            Done::Extended { .. } => "extended",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,28 +202,29 @@ pub enum Refusal {
         nights: Vec<Night>,
         seats: Vec<Seat>,
     },
-    /// Admin: people have what this would take away.
+    /// Admin: reservations stand that this would remove.
     InUse,
     /// Admin: so many rooms are confirmed or held on some night.
     RoomsInUse {
         least: u32,
     },
     // machinery
+    /// The request timed out on the subject's lock.
     Contention,
-    /// The same, about a hold.
+    /// The same for a request about a hold.
     LockTimeout,
     Overloaded,
     LedgerUnreachable,
     DoorUnreachable,
-    /// Told by a gateway: it is there, and no server behind it is.
+    /// From a gateway: it reached no server.
     ServerUnreachable,
-    /// The door is there, and could not do what it was asked.
+    /// The door was reached, but its script failed.
     DoorFailed,
     NoNumber,
     Internal,
 }
 
-/// What is wrong with one field. Whoever answers puts it into words.
+/// What is wrong with one field, header or parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     pub field: String,
@@ -231,7 +232,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// The refusal that names this fault.
+    /// The refusal that names this field.
     pub fn refused(field: impl Into<String>, problem: Problem) -> Refusal {
         Refusal::Invalid(FieldError { field: field.into(), problem })
     }
@@ -243,7 +244,7 @@ pub enum Problem {
     Repeated,
     NotUtf8,
     NotJson { line: usize, column: usize },
-    Expected(&'static str),
+    Expected(Expected),
     Length { most: usize },
     Count { least: usize, most: usize },
     Unprintable,
@@ -255,6 +256,59 @@ pub enum Problem {
     OneOf(&'static [&'static str]),
 }
 
+/// What should have been sent instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    JsonObject,
+    List,
+    Text,
+    /// Escapes such as `\ud800` that stand for no character.
+    ReadableEscapes,
+    WholeNumber,
+    CompleteBody,
+    WellFormedRequest,
+    /// The `next` of an earlier page.
+    NextOfAPage,
+    TimeZone,
+    /// Not below `tokenTtl`.
+    AtLeastTokenTtl,
+    /// Seats are fixed when an event is made.
+    NoSeats,
+    OpenEvent,
+    PausedEvent,
+    /// `roomTypeId` or `eventId`, not both.
+    RoomTypeOrEvent,
+    /// A UUID or a ULID.
+    HoldKey,
+    IpAddress,
+    /// 32 hexadecimal digits.
+    RequestName,
+    ArrivalNumber,
+}
+
+impl Expected {
+    pub const ALL: [Expected; 18] = [
+        Expected::JsonObject,
+        Expected::List,
+        Expected::Text,
+        Expected::ReadableEscapes,
+        Expected::WholeNumber,
+        Expected::CompleteBody,
+        Expected::WellFormedRequest,
+        Expected::NextOfAPage,
+        Expected::TimeZone,
+        Expected::AtLeastTokenTtl,
+        Expected::NoSeats,
+        Expected::OpenEvent,
+        Expected::PausedEvent,
+        Expected::RoomTypeOrEvent,
+        Expected::HoldKey,
+        Expected::IpAddress,
+        Expected::RequestName,
+        Expected::ArrivalNumber,
+    ];
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forbidden {
     /// It belongs to somebody else.
@@ -263,111 +317,6 @@ pub enum Forbidden {
     AnothersHold,
     /// A ticket that does not verify.
     Ticket,
-    /// A proxy stands in front that we were not told about.
+    /// The request came through a proxy that the server was not told about.
     UnknownProxy,
-}
-
-/// Whether asking again may help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
-    /// The same request gets the same answer.
-    No,
-    /// Once it is put right.
-    Corrected,
-    /// After so many seconds.
-    After(u64),
-}
-
-impl Refusal {
-    pub fn code(&self) -> &'static str {
-        match self {
-            Refusal::WrongMethod { .. }
-            | Refusal::TooLarge { .. }
-            | Refusal::NotJsonType
-            | Refusal::TooSlow
-            | Refusal::Invalid(_) => "validation",
-            Refusal::MissingUser => "missing_user",
-            Refusal::Unauthorized => "unauthorized",
-            Refusal::Forbidden(Forbidden::AnothersHold) => "FORBIDDEN",
-            Refusal::Forbidden(_) => "forbidden",
-            Refusal::NoSuchPath | Refusal::NotFound => "not_found",
-            Refusal::HoldNotFound => "RESERVATION_HOLD_NOT_FOUND",
-            Refusal::NotQueued => "not_queued",
-            Refusal::NoWaitingRoom => "no_waiting_room",
-            Refusal::RateLimited { .. } => "rate_limited",
-            Refusal::AddressSpent { .. } | Refusal::AlreadyAsking { .. } | Refusal::Duplicate { .. } => "duplicate",
-            Refusal::KeyMismatch => "idempotency_mismatch",
-            Refusal::NotOpen { .. } => "not_open",
-            Refusal::Closed => "closed",
-            Refusal::HoldExpired => "RESERVATION_HOLD_EXPIRED",
-            Refusal::HoldProcessed { .. } => "RESERVATION_HOLD_ALREADY_PROCESSED",
-            Refusal::HoldKeyConflict => "RESERVATION_HOLD_KEY_CONFLICT",
-            Refusal::AlreadyReserved { .. } => "already_reserved",
-            Refusal::LimitReached { .. } => "limit_reached",
-            Refusal::EntryRequired => "entry_required",
-            Refusal::NotReady { .. } => "not_ready",
-            Refusal::SeatTaken => "seat_taken",
-            Refusal::SoldOut => "sold_out",
-            Refusal::HeldOut { .. } => "held_out",
-            Refusal::NotAvailable { .. } => "RESERVATION_NOT_AVAILABLE",
-            Refusal::InUse | Refusal::RoomsInUse { .. } => "in_use",
-            Refusal::Contention => "contention",
-            Refusal::LockTimeout => "LOCK_TIMEOUT",
-            Refusal::Overloaded
-            | Refusal::LedgerUnreachable
-            | Refusal::DoorUnreachable
-            | Refusal::ServerUnreachable => "service_unavailable",
-            Refusal::DoorFailed => "redis_error",
-            Refusal::NoNumber => "sequence_unavailable",
-            Refusal::Internal => "internal_error",
-        }
-    }
-
-    pub fn again(&self) -> Again {
-        match self {
-            Refusal::NoSuchPath
-            | Refusal::Unauthorized
-            | Refusal::Forbidden(_)
-            | Refusal::NotFound
-            | Refusal::HoldNotFound
-            | Refusal::NotQueued
-            | Refusal::NoWaitingRoom
-            | Refusal::Closed
-            | Refusal::HoldExpired
-            | Refusal::HoldProcessed { .. }
-            | Refusal::HoldKeyConflict
-            | Refusal::AlreadyReserved { .. }
-            | Refusal::LimitReached { .. }
-            | Refusal::EntryRequired
-            | Refusal::SeatTaken
-            | Refusal::SoldOut
-            | Refusal::NotAvailable { .. }
-            | Refusal::InUse
-            | Refusal::RoomsInUse { .. }
-            | Refusal::Internal => Again::No,
-            Refusal::WrongMethod { .. }
-            | Refusal::TooLarge { .. }
-            | Refusal::NotJsonType
-            | Refusal::Invalid(_)
-            | Refusal::MissingUser
-            | Refusal::KeyMismatch => Again::Corrected,
-            Refusal::RateLimited { retry_after }
-            | Refusal::AddressSpent { retry_after }
-            | Refusal::AlreadyAsking { retry_after }
-            | Refusal::NotReady { retry_after }
-            | Refusal::HeldOut { retry_after } => Again::After(*retry_after),
-            Refusal::NotOpen { retry_after, .. } => retry_after.map_or(Again::No, Again::After),
-            // The window is a fact about the sale that stands: asking again would find it still there.
-            Refusal::Duplicate { .. } => Again::No,
-            Refusal::TooSlow
-            | Refusal::Contention
-            | Refusal::LockTimeout
-            | Refusal::Overloaded
-            | Refusal::LedgerUnreachable
-            | Refusal::DoorUnreachable
-            | Refusal::ServerUnreachable
-            | Refusal::DoorFailed
-            | Refusal::NoNumber => Again::After(1),
-        }
-    }
 }

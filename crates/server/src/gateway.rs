@@ -33,6 +33,7 @@ const LUA: &[(&str, &str)] = lua!(
     "hint.lua",
     "ids.lua",
     "lane.lua",
+    "language.lua",
     "paths.lua",
     "remembered.lua",
     "servers.lua",

@@ -1,12 +1,16 @@
-//! Files in the repository that are written by the code and pinned by the suite: a change shows up
-//! in review. `UPDATE_GOLDEN=1` writes them anew.
+//! Files in the repository that the code writes and the suite pins: a change shows up in review.
+//! `INSTA_UPDATE=always` writes them anew, as it does with the snapshots of insta.
+//!
+//! Output that only tests look at is a snapshot of insta. The files here are documents that people and
+//! tools open where they are (`docs/outcomes.md`, `docs/configuration.md`, `openapi/tickettock.yaml`), so
+//! they have no header of insta's and live outside of `snapshots/`.
 
 use std::path::Path;
 
 /// Fails unless the file, named from the root of the repository, has exactly this text.
 pub fn same_as_file(file: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| matches!(update.as_str(), "always" | "1" | "force")) {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).unwrap_or_else(|e| panic!("{file}: {e}"));
         }
@@ -18,7 +22,7 @@ pub fn same_as_file(file: &str, text: &str) {
     let line = |text: &str| text.lines().nth(at).unwrap_or("(the end)").to_owned();
     assert!(
         kept == text,
-        "{file} is not what the code says (line {}):\n  file: {}\n  code: {}\nUPDATE_GOLDEN=1 cargo test -p tickettock writes it anew",
+        "{file} is not what the code says (line {}):\n  file: {}\n  code: {}\nINSTA_UPDATE=always cargo test -p tickettock writes it anew",
         at + 1,
         line(&kept),
         line(text)

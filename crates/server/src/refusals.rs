@@ -8,6 +8,8 @@ use rules::outcome::Refusal;
 use stores::door::DoorFault;
 use stores::ledger::LedgerFault;
 
+use crate::http::respond;
+
 /// Why a request was not served: it was refused, or a store failed.
 #[derive(Debug)]
 pub enum Failure {
@@ -43,7 +45,7 @@ impl From<Failure> for Refusal {
                 match fault {
                     // Contention and a missing subject are ordinary answers.
                     LedgerFault::Locked | LedgerFault::NoSuchSubject => tracing::debug!(%fault, "the ledger refused"),
-                    _ => tracing::error!(%fault, answered = refusal.code(), "the ledger failed"),
+                    _ => tracing::error!(%fault, answered = respond::code(&refusal), "the ledger failed"),
                 }
                 refusal
             }
@@ -68,7 +70,7 @@ pub fn closed(fault: DoorFault) -> Refusal {
         DoorFault::Unreachable(_) => Refusal::DoorUnreachable,
         DoorFault::Failed(_) => Refusal::DoorFailed,
     };
-    tracing::error!(%fault, answered = refusal.code(), "the door failed");
+    tracing::error!(%fault, answered = respond::code(&refusal), "the door failed");
     refusal
 }
 

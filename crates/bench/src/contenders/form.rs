@@ -12,7 +12,7 @@ use salvo::prelude::*;
 use server::http::plumbing::body::BODY_MOST;
 use server::http::resources::reservations::buyer;
 use server::http::respond::Dialect;
-use server::http::wire::{ReservedBody, SeatBody};
+use server::http::wire::{ReservedBody, SoldSeatBody, Succeeded};
 
 pub struct Form {
     pub user: User,
@@ -39,8 +39,8 @@ pub fn next_seat() -> u32 {
 
 pub fn answer(response: &mut Response, seat: u32) {
     let body = ReservedBody {
-        success: true,
-        seat: SeatBody { id: seat, name: format!("A{seat}"), status: true, state: None },
+        success: Succeeded,
+        seat: SoldSeatBody { id: seat, name: format!("A{seat}"), status: true },
         remaining_seats: 5_000_000u32.saturating_sub(seat),
         user_ttl_remaining: Some(900),
         sequence: Some(seat.into()),

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::event::{EventAmendment, State, Turn};
 use crate::history::{EventRecord, Happened};
-use crate::outcome::{Done, FieldError, Problem, Refusal};
+use crate::outcome::{Done, Expected, FieldError, Problem, Refusal};
 
 impl Session {
     pub(super) fn turn(&mut self, turn: Turn) -> Result<Done, Refusal> {
@@ -14,10 +14,10 @@ impl Session {
             Turn::Close => (State::Closed, Happened::Closed),
         };
         if turn == Turn::Resume && self.event.state != State::Paused {
-            return Err(FieldError::refused("state", Problem::Expected("a paused event")));
+            return Err(FieldError::refused("state", Problem::Expected(Expected::PausedEvent)));
         }
         if turn == Turn::Pause && self.event.state_at(self.now) != State::Open {
-            return Err(FieldError::refused("state", Problem::Expected("an open event")));
+            return Err(FieldError::refused("state", Problem::Expected(Expected::OpenEvent)));
         }
         self.event.state = state;
         Ok(self.changed(what))

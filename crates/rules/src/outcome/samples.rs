@@ -1,6 +1,6 @@
-//! One refusal of every kind, in order of precedence: what documents and snapshots are made from.
+//! One refusal of every kind, in order of precedence. Documents and snapshots are made from them.
 
-use super::{FieldError, Forbidden, Problem, Refusal};
+use super::{Expected, FieldError, Forbidden, Problem, Refusal};
 use crate::holds::{Hold, HoldState, On};
 use crate::ids::{Seat, User};
 use crate::nights::{Dates, Night};
@@ -8,7 +8,7 @@ use crate::subject::{HoldId, RoomTypeId, SubjectId};
 use crate::time::Moment;
 
 impl Refusal {
-    /// One of each kind, and of kinds that are worded in several ways, one of each way.
+    /// One of each kind; where the words depend on the facts, one for each wording.
     pub fn samples() -> Vec<Refusal> {
         let opening = Moment(1_798_135_200_000);
         vec![
@@ -65,6 +65,29 @@ impl Refusal {
     }
 }
 
+impl Problem {
+    /// One of each kind, and one for each thing that may be expected.
+    pub fn samples() -> Vec<Problem> {
+        let mut samples = vec![
+            Problem::Missing,
+            Problem::Repeated,
+            Problem::NotUtf8,
+            Problem::NotJson { line: 1, column: 9 },
+            Problem::Length { most: 100 },
+            Problem::Count { least: 1, most: 10 },
+            Problem::Unprintable,
+            Problem::OutOfRange { least: 1, most: 1_000 },
+            Problem::NotAPhone,
+            Problem::NotAMoment,
+            Problem::NotADate,
+            Problem::Dates { least: Night(20_811), most: Night(20_813) },
+            Problem::OneOf(&["1.1", "1.0"]),
+        ];
+        samples.extend(Expected::ALL.map(Problem::Expected));
+        samples
+    }
+}
+
 /// Two nights that somebody paid for.
 fn confirmed(at: Moment) -> Hold {
     Hold {
@@ -85,19 +108,35 @@ fn confirmed(at: Moment) -> Hold {
 mod tests {
     use super::*;
 
-    /// The variants as the enum's own text lists them: a new one without a sample fails here.
-    #[test]
-    fn every_kind_has_a_sample() {
+    /// The variants in the order in which the source lists them.
+    fn variants(of: &str) -> Vec<&'static str> {
         let text = include_str!("../outcome.rs");
-        let body = text.split("pub enum Refusal {").nth(1).and_then(|t| t.split("\n}").next()).unwrap();
+        let body = text.split(&format!("pub enum {of} {{")).nth(1).and_then(|t| t.split("\n}").next()).unwrap();
         let named = body.lines().filter_map(|line| line.strip_prefix("    "));
-        let kinds: Vec<&str> = named
+        named
             .filter(|line| line.starts_with(char::is_uppercase))
             .map(|line| line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default())
-            .collect();
-        let mut sampled: Vec<String> = Refusal::samples().iter().map(|r| format!("{r:?}")).collect();
-        sampled.iter_mut().for_each(|name| name.truncate(name.find([' ', '(']).unwrap_or(name.len())));
-        sampled.dedup();
-        assert_eq!(sampled, kinds, "one sample per kind, in the order of the enum");
+            .collect()
+    }
+
+    fn kinds<T: std::fmt::Debug>(samples: &[T]) -> Vec<String> {
+        let mut kinds: Vec<String> = samples.iter().map(|sample| format!("{sample:?}")).collect();
+        kinds.iter_mut().for_each(|name| name.truncate(name.find([' ', '(']).unwrap_or(name.len())));
+        kinds.dedup();
+        kinds
+    }
+
+    #[test]
+    fn every_refusal_has_a_sample_in_order_of_precedence() {
+        assert_eq!(kinds(&Refusal::samples()), variants("Refusal"));
+    }
+
+    #[test]
+    fn every_problem_has_a_sample() {
+        assert_eq!(kinds(&Expected::ALL), variants("Expected"));
+        let (mut sampled, mut all) = (kinds(&Problem::samples()), variants("Problem"));
+        sampled.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(sampled, all);
     }
 }

@@ -182,7 +182,7 @@ fn responses(route: &Route, operation: &Operation) -> Value {
     let schema = if spoken { named("RefusalInAnyDialect") } else { named("Refusal") };
     let mut reasons: std::collections::BTreeMap<u16, BTreeSet<&'static str>> = Default::default();
     for refusal in refusals(route, operation) {
-        reasons.entry(respond::number(&refusal)).or_default().insert(refusal.code());
+        reasons.entry(respond::number(&refusal)).or_default().insert(respond::code(&refusal));
     }
     for (status, codes) in reasons {
         let codes: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();

@@ -1,14 +1,16 @@
-//! Outcome to status and body. One table of statuses, one file per dialect.
+//! Outcome to status and body. `cards` says everything about a refusal; one file per dialect writes
+//! it down.
 
-pub mod advice;
+mod cards;
 mod dialect;
+mod facts;
 pub mod gateway;
+mod language;
 mod reply;
-mod status;
+mod success;
 mod v1_0;
 mod v1_1;
 mod v2025_08_17;
-mod words;
 
 #[cfg(test)]
 mod golden;
@@ -16,15 +18,16 @@ mod golden;
 use std::sync::Arc;
 
 use rules::ids::Number;
-use rules::outcome::{Again, Refusal, Reserved};
+use rules::outcome::{Outcome, Refusal, Reserved};
 use rules::seats::Hall;
-use salvo::http::HeaderValue;
-use salvo::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use salvo::http::header::{ALLOW, CONTENT_LANGUAGE, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
+use salvo::http::{HeaderValue, StatusCode};
 
+pub use self::cards::{Card, Message, Retry, Seeds, card};
 pub use self::dialect::{Dialect, Speech};
+pub use self::language::Language;
 pub use self::reply::Reply;
-pub use self::status::{Success, number};
-pub use self::words::message;
+pub use self::success::Success;
 use crate::reserve::Told;
 
 /// Who a reservation is asked for, in the words of the oldest dialect; nobody is none.
@@ -58,6 +61,24 @@ impl Refused {
     }
 }
 
+/// The code of a refusal: one word, the same in answers, metrics and documents.
+pub fn code(refusal: &Refusal) -> &'static str {
+    card(refusal).code
+}
+
+/// The same for any outcome.
+pub fn outcome_code(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done(done) => done.code(),
+        Outcome::Refused(refusal) => code(refusal),
+    }
+}
+
+/// The status of a refusal in dialect 1.1 as a number, for documents.
+pub fn number(refusal: &Refusal) -> u16 {
+    card(refusal).status.as_u16()
+}
+
 /// A seat was given.
 pub fn reserved(reserved: &Reserved, hall: &Hall, caller: &Caller, dialect: Dialect) -> Reply {
     match dialect {
@@ -67,23 +88,37 @@ pub fn reserved(reserved: &Reserved, hall: &Hall, caller: &Caller, dialect: Dial
     }
 }
 
-pub fn refused(refused: &Refused, dialect: Dialect, trace: &str) -> Reply {
+/// The language is that of 1.1; the dialects of the seeds have the words of their seeds.
+pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &str) -> Reply {
     let refusal = &refused.refusal;
     if matches!(refusal, Refusal::Internal) {
         tracing::error!(trace, "answered internal_error");
     }
-    let (status, body) = match dialect {
-        Dialect::V1_1 => (status::status(refusal), v1_1::refused(refused, trace)),
-        Dialect::V1_0 => v1_0::refused(refused),
-        Dialect::V2025_08_17 => v2025_08_17::refused(refused, trace),
+    let card = card(refusal);
+    let (status, retry) = (card.status, card.retry);
+    let mut reply = match dialect {
+        Dialect::V1_1 => in_language(Reply::json(status, &v1_1::refused(refused, card, language, trace)), language),
+        Dialect::V1_0 => v1_0::refused(refused, &card),
+        Dialect::V2025_08_17 => v2025_08_17::refused(refused, card, trace),
     };
-    let mut reply = Reply::json(status, &body);
-    if let Again::After(seconds) = refusal.again() {
-        reply = reply.with(RETRY_AFTER, seconds.max(1).into());
+    if let Some(seconds) = retry.seconds() {
+        reply = reply.with(RETRY_AFTER, seconds.into());
     }
-    match refusal {
-        Refusal::WrongMethod { allow } => reply.with(ALLOW, HeaderValue::from_static(allow)),
-        Refusal::Unauthorized => reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
-        _ => reply,
+    if let Refusal::WrongMethod { allow } = refusal {
+        reply = reply.with(ALLOW, HeaderValue::from_static(allow));
     }
+    if status == StatusCode::UNAUTHORIZED {
+        reply = reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    reply
+}
+
+/// Of our refusals, caches keep these two although nothing says that they may.
+fn kept_by_caches(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)
+}
+
+fn in_language(reply: Reply, language: Language) -> Reply {
+    let reply = reply.with(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+    if kept_by_caches(reply.status()) { reply.with(VARY, HeaderValue::from_static("Accept-Language")) } else { reply }
 }

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use salvo::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use salvo::hyper::body::Bytes;
 use tokio::time::timeout;
@@ -195,7 +195,7 @@ async fn bytes(request: &mut Incoming, most: usize) -> Result<Bytes, Refusal> {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit_bytes: most }),
         // The client broke off or framed it wrongly. It may still be listening.
-        Ok(Err(_)) => Err(FieldError::refused("body", Problem::Expected("a complete body"))),
+        Ok(Err(_)) => Err(FieldError::refused("body", Problem::Expected(Expected::CompleteBody))),
         Err(_) => Err(Refusal::TooSlow),
     }
 }

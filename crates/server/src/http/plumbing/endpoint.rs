@@ -15,7 +15,7 @@ use super::call::Incoming;
 use super::gateway::Aside;
 use super::operation::{Completion, Operation, Route, TimeLimit};
 use crate::app::App;
-use crate::http::respond::{self, Dialect, Reply, Speech};
+use crate::http::respond::{self, Dialect, Language, Reply, Speech};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -50,6 +50,7 @@ impl Endpoint {
 
     async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
         let aside = Aside::of(&self.app, request.headers());
+        let language = Language::asked(request.headers());
         let served = self.find(request.method());
         let (dialect, completion) = match Dialect::asked(request.headers(), self.speech) {
             Err(refusal) => (Dialect::V1_1, refusal.into()),
@@ -61,7 +62,9 @@ impl Endpoint {
         self.count(served, &completion);
         let reply = match completion {
             Completion::Done(reply) | Completion::Unready(reply) => reply,
-            Completion::Refused(refused) => respond::refused(&refused, dialect, trace.to_str().unwrap_or_default()),
+            Completion::Refused(refused) => {
+                respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
+            }
         };
         match aside {
             Some(aside) => aside.write(&self.app, reply),

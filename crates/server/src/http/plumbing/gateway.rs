@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rules::ids::{EventId, Number, RequestName, whole};
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue};
 use stores::door::Release;
 
@@ -83,14 +83,14 @@ impl Incoming {
         }
         let address = match self.said(&ADDRESS, "X-Gateway-Address")? {
             None => self.peer.ip(),
-            Some(text) => text.parse::<IpAddr>().map_err(|_| unlike("X-Gateway-Address", "an IP address"))?,
+            Some(text) => text.parse::<IpAddr>().map_err(|_| unlike("X-Gateway-Address", Expected::IpAddress))?,
         };
         let name = self.said(&REQUEST, "X-Gateway-Request")?;
         let let_in = match self.said(&NUMBER, "X-Fcfs-Seq")? {
             None => None,
             Some(number) => Some(LetIn {
-                name: name.and_then(name_of).ok_or_else(|| unlike("X-Gateway-Request", "32 hexadecimal digits"))?,
-                number: number_of(number).ok_or_else(|| unlike("X-Fcfs-Seq", "an arrival number"))?,
+                name: name.and_then(name_of).ok_or_else(|| unlike("X-Gateway-Request", Expected::RequestName))?,
+                number: number_of(number).ok_or_else(|| unlike("X-Fcfs-Seq", Expected::ArrivalNumber))?,
             }),
         };
         Ok(Came { address: address.into(), let_in })

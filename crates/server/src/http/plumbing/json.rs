@@ -5,13 +5,13 @@
 use std::fmt;
 
 use rules::ids::printable;
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::auth::problem_with;
 
-const PRICE_MOST: f64 = 1e12;
+pub const PRICE_MOST: f64 = 1e12;
 
 /// A value, and the way to it.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl<'a> Node<'a> {
     /// These fields of an object, where they are.
     pub fn fields<const N: usize>(&self, names: [&'static str; N]) -> Result<[Option<Node<'a>>; N], Refusal> {
         if !self.is_object() {
-            return Err(self.fault(Problem::Expected("a JSON object")));
+            return Err(self.fault(Problem::Expected(Expected::JsonObject)));
         }
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let (found, twice) = reader.deserialize_map(Wanted { names }).map_err(|e| not_json(&self.path(), &e))?;
@@ -65,7 +65,7 @@ impl<'a> Node<'a> {
     /// The entries of a list of at most `most`.
     pub fn list(&self, most: usize) -> Result<Vec<Node<'a>>, Refusal> {
         if !self.raw.get().starts_with('[') {
-            return Err(self.fault(Problem::Expected("a list")));
+            return Err(self.fault(Problem::Expected(Expected::List)));
         }
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
         let entries = reader.deserialize_seq(Entries { most }).map_err(|e| not_json(&self.path(), &e))?;
@@ -78,12 +78,12 @@ impl<'a> Node<'a> {
 
     pub fn text(&self) -> Result<String, Refusal> {
         let quoted = self.raw.get().starts_with('"');
-        let expected = if quoted { "text whose escapes stand for characters" } else { "text" };
+        let expected = if quoted { Expected::ReadableEscapes } else { Expected::Text };
         serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(expected)))
     }
 
     pub fn whole(&self) -> Result<i64, Refusal> {
-        serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected("a whole number in range")))
+        serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(Expected::WholeNumber)))
     }
 
     /// An amount of money as JSON writes it, or null: not below zero, and not beyond what is a price.
@@ -198,7 +198,7 @@ mod tests {
             assert!(field == "body" && matches!(problem, Problem::NotJson { .. }), "{body}: {field} {problem:?}");
         }
         for body in ["null", "1", "[]", "\"a\""] {
-            assert_eq!(field(read(body).unwrap_err()).1, Problem::Expected("a JSON object"), "{body}");
+            assert_eq!(field(read(body).unwrap_err()).1, Problem::Expected(Expected::JsonObject), "{body}");
         }
         assert_eq!(field(read(r#"{"a":1,"b":2,"a":3}"#).unwrap_err()), ("a".into(), Problem::Repeated));
         assert!(read(r#"{"c":1,"c":2}"#).is_ok(), "unknown fields are ignored");

@@ -13,7 +13,7 @@ use super::body::{BodyRule, Takes};
 use super::call::{Call, Incoming};
 use crate::app::App;
 use crate::http::openapi::Doc;
-use crate::http::respond::{Refused, Reply, Speech};
+use crate::http::respond::{self, Refused, Reply, Speech};
 
 /// What a handler hands back.
 pub type Handled = Result<Reply, Refused>;
@@ -128,8 +128,8 @@ impl Completion {
     pub fn code(&self, done: &'static str) -> &'static str {
         match self {
             Completion::Done(_) => done,
-            Completion::Refused(refused) => refused.refusal.code(),
-            Completion::Unready(_) => Refusal::Overloaded.code(),
+            Completion::Refused(refused) => respond::code(&refused.refusal),
+            Completion::Unready(_) => respond::code(&Refusal::Overloaded),
         }
     }
 }

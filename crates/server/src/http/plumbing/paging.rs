@@ -1,7 +1,7 @@
 //! Keyset pages: `limit`, `after`, and in the answer `next`. A page never shifts under a reader.
 
 use rules::ids::whole;
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 
 use super::call::Incoming;
 
@@ -29,7 +29,7 @@ impl Paging {
 
     /// Where the page begins, read by whoever wrote `next`.
     pub fn after<T>(&self, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
-        let not_ours = || FieldError::refused("after", Problem::Expected("the next of an earlier page"));
+        let not_ours = || FieldError::refused("after", Problem::Expected(Expected::NextOfAPage));
         self.after.as_deref().map(|text| read(text).ok_or_else(not_ours)).transpose()
     }
 

@@ -8,7 +8,7 @@ use rules::history::Actor;
 use rules::holds::{Ask, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
-use rules::outcome::{Done, FieldError, Forbidden, Outcome, Problem, Refusal};
+use rules::outcome::{Done, Expected, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::seats::Hall;
 use rules::stays::RoomAction;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
@@ -48,7 +48,7 @@ fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
     let [room_type, check_in, check_out, event, seats, key] = Node::read(sent)?.fields(names)?.map(given);
     let wanted = match (room_type, event) {
         (Some(_), Some(_)) => {
-            return Err(FieldError::refused("eventId", Problem::Expected("either roomTypeId or eventId, not both")));
+            return Err(FieldError::refused("eventId", Problem::Expected(Expected::RoomTypeOrEvent)));
         }
         (None, None) => return Err(FieldError::refused("roomTypeId", Problem::Missing)),
         (Some(room_type), None) => {
@@ -59,7 +59,7 @@ fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
     };
     let key = key.ok_or_else(|| FieldError::refused("clientHoldKey", Problem::Missing))?.text()?;
     if !is_hold_key(&key) {
-        return Err(FieldError::refused("clientHoldKey", Problem::Expected("a UUID or a ULID")));
+        return Err(FieldError::refused("clientHoldKey", Problem::Expected(Expected::HoldKey)));
     }
     Ok((wanted, key.into()))
 }

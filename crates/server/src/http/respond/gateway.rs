@@ -1,19 +1,19 @@
-//! What a gateway answers by itself, in the words and statuses of the table here: written as Lua, with
-//! a gap wherever a fact belongs that is known only when somebody asks.
+//! What a gateway answers by itself, from the same cards: written as Lua, with a gap for every fact that
+//! is known only when a request comes.
 
 use std::fmt::Write;
 
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::time::Moment;
 
-use super::{Caller, Dialect, Refused, refused};
+use super::{Caller, Dialect, Language, Refused, refused};
 use crate::http::plumbing::body::{ADMIN_BODY_MOST, BODY_MOST};
 use crate::http::wire;
 
 /// Headers of one request at most: a Lua handler sees no more.
 pub const HEADERS_MOST: usize = 100;
 
-/// Stand where a fact will be. Nothing else in an answer looks like them.
+/// Placeholders for facts. Nothing else in an answer looks like them.
 const RETRY: u64 = 4_000_000_001;
 const LINE: usize = 4_000_000_002;
 const COLUMN: usize = 4_000_000_003;
@@ -21,7 +21,7 @@ const TRACE: &str = "@trace@";
 const CALLER: &str = "@caller@";
 const OPENS: Moment = Moment(4_102_444_801_000);
 
-/// Everything that a gateway refuses, by the names that its Lua uses.
+/// Everything that a gateway refuses by itself, by the names that its Lua uses.
 fn refusals() -> Vec<(&'static str, Refusal)> {
     vec![
         ("no_such_path", Refusal::NoSuchPath),
@@ -30,7 +30,7 @@ fn refusals() -> Vec<(&'static str, Refusal)> {
         ("not_json_type", Refusal::NotJsonType),
         ("not_json", FieldError::refused("body", Problem::NotJson { line: LINE, column: COLUMN })),
         ("too_many_headers", FieldError::refused("headers", Problem::Count { least: 0, most: HEADERS_MOST })),
-        ("malformed", FieldError::refused("request", Problem::Expected("a well-formed HTTP request"))),
+        ("malformed", FieldError::refused("request", Problem::Expected(Expected::WellFormedRequest))),
         ("missing_user", Refusal::MissingUser),
         ("unauthorized", Refusal::Unauthorized),
         ("rate_limited", Refusal::RateLimited { retry_after: RETRY }),
@@ -50,13 +50,13 @@ fn refusals() -> Vec<(&'static str, Refusal)> {
 }
 
 /// `answers.lua`: by refusal and dialect the status, the headers that differ, and the body as text and
-/// gaps in turn.
+/// gaps in turn. Where the message has a language, English has the other languages in it by their tags.
 pub fn answers() -> String {
-    let mut text = String::from("-- Written by the server from the table that it answers with.\n\nreturn {\n");
+    let mut text = String::from("-- Written by the server from the cards that it answers with.\n\nreturn {\n");
     for (name, refusal) in refusals() {
         let _ = writeln!(text, "    {name} = {{");
         for dialect in Dialect::ALL {
-            let _ = writeln!(text, "        [{}] = {},", quoted(dialect.name()), answer(&refusal, dialect));
+            let _ = writeln!(text, "        [{}] = {},", quoted(dialect.name()), in_every_language(&refusal, dialect));
         }
         text.push_str("    },\n");
     }
@@ -64,20 +64,35 @@ pub fn answers() -> String {
     text
 }
 
-fn answer(refusal: &Refusal, dialect: Dialect) -> String {
+fn in_every_language(refusal: &Refusal, dialect: Dialect) -> String {
+    let mut others = String::new();
+    for language in Language::ALL.into_iter().filter(|language| *language != Language::English) {
+        match dialect {
+            Dialect::V1_1 => {
+                let _ = write!(others, ", {} = {{ {} }}", language.tag(), answer(refusal, dialect, language));
+            }
+            Dialect::V1_0 | Dialect::V2025_08_17 => {}
+        }
+    }
+    format!("{{ {}{others} }}", answer(refusal, dialect, Language::English))
+}
+
+fn answer(refusal: &Refusal, dialect: Dialect, language: Language) -> String {
     let asked = Refused::from(refusal.clone()).to(Caller(Some(CALLER.into())));
-    let (status, headers, body) = refused(&asked, dialect, TRACE).described();
+    let (status, headers, body) = refused(&asked, dialect, language, TRACE).described();
     let header = |name: &str| headers.iter().find_map(|h| h.strip_prefix(name)?.strip_prefix(": "));
-    let mut text = format!("{{ status = {status}");
+    let mut text = format!("status = {status}");
     if let Some(again) = header("retry-after") {
         let again = if again == RETRY.to_string() { "retry" } else { again };
         let _ = write!(text, ", again = {}", quoted(again));
     }
-    if let Some(challenge) = header("www-authenticate") {
-        let _ = write!(text, ", challenge = {}", quoted(challenge));
+    for (name, key) in [("www-authenticate", "challenge"), ("content-language", "language"), ("vary", "vary")] {
+        if let Some(value) = header(name) {
+            let _ = write!(text, ", {key} = {}", quoted(value));
+        }
     }
     let parts: Vec<String> = parts(&body).iter().map(|part| quoted(part)).collect();
-    let _ = write!(text, ", parts = {{ {} }} }}", parts.join(", "));
+    let _ = write!(text, ", parts = {{ {} }}", parts.join(", "));
     text
 }
 
@@ -128,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_where_facts_are() {
+    fn facts_become_gaps() {
         assert_eq!(
             parts(r#"{"a":4000000001,"by":"@caller@","t":"@trace@"}"#),
             [r#"{"a":"#, "retry", r#","by":"#, "caller", r#","t":""#, "trace", r#""}"#]
@@ -138,17 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_keeps_its_status_and_its_gaps() {
+    fn answers_keep_status_headers_and_gaps() {
         let text = answers();
         for line in [
-            r#"["1.1"] = { status = 409, parts = { "{\"success\":false,\"reason\":\"sold_out\""#,
+            r#"["1.1"] = { status = 409, language = "en", parts = { "{\"success\":false,\"reason\":\"sold_out\""#,
             r#"["1.0"] = { status = 200, parts = { "{\"success\":false,\"reason\":\"sold out\"}" } }"#,
+            r#"ko = { status = 409, language = "ko", parts = { "{\"success\":false,\"reason\":\"sold_out\""#,
+            r#"status = 404, language = "ko", vary = "Accept-Language", parts = "#,
             r#"status = 429, again = "retry", parts = "#,
             r#"status = 503, again = "1", parts = "#,
             r#""trace", "\",\"retryAfter\":", "retry", ",\"opensAt\":\"", "opens", "\"}" }"#,
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
-        assert!(!text.contains("@caller@") && !text.contains("4000000"), "a fact stayed: {text}");
+        assert!(!text.contains("@caller@") && !text.contains("4000000"), "a fact is written down: {text}");
     }
 }

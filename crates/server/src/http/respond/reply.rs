@@ -36,6 +36,10 @@ impl Reply {
         Reply { status, kind: JSON, headers: Vec::new(), body: ReplyBody::Whole(body.into()) }
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     pub fn ok(body: &impl Serialize) -> Reply {
         Reply::json(StatusCode::OK, body)
     }

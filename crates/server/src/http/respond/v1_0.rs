@@ -1,75 +1,42 @@
 //! Dialect 1.0 (seed 002): a reservation that could not be made is still 200, in words. Where it
 //! has no body of its own: `{"success":false,"reason":"<code with spaces>"}`.
 
-use rules::ids::Seat;
-use rules::outcome::{Refusal, Reserved};
+use std::borrow::Cow;
+
+use rules::outcome::Reserved;
 use salvo::http::StatusCode;
-use serde_json::{Value, json};
 
-use super::Refused;
-use super::status::status;
+use super::{Card, Refused, Reply, Seeds};
+use crate::http::wire::seeds::{Already10, Error10, Reason10, Refusal10, Reserved10};
+use crate::http::wire::{Failed, Succeeded};
 
-pub fn reserved(reserved: &Reserved) -> Value {
-    json!({ "success": true, "seat": reserved.seat.0 })
+pub fn reserved(reserved: &Reserved) -> Reserved10 {
+    Reserved10 { success: Succeeded, seat: reserved.seat.0 }
 }
 
-pub fn refused(refused: &Refused) -> (StatusCode, Value) {
-    let refusal = &refused.refusal;
-    // Only who asked for a seat gets these as an answer; elsewhere they are refusals like others.
-    let answer = if refused.caller.is_some() { StatusCode::OK } else { status(refusal) };
-    match refusal {
-        Refusal::SoldOut => (answer, words("sold out")),
-        Refusal::HeldOut { .. } | Refusal::Contention => (answer, words("no seat available")),
-        Refusal::Duplicate { seat, .. } | Refusal::AlreadyReserved { seat } => (answer, already(Some(*seat))),
-        Refusal::LimitReached { seats } => (answer, already(seats.last().copied())),
-        Refusal::AddressSpent { .. } | Refusal::AlreadyAsking { .. } => (status(refusal), words("duplicate request")),
-        Refusal::Invalid(_) | Refusal::MissingUser => (status(refusal), error("bad request")),
-        Refusal::Internal => (status(refusal), error("internal error")),
-        Refusal::NoSuchPath
-        | Refusal::WrongMethod { .. }
-        | Refusal::TooLarge { .. }
-        | Refusal::NotJsonType
-        | Refusal::TooSlow
-        | Refusal::Unauthorized
-        | Refusal::Forbidden(_)
-        | Refusal::NotFound
-        | Refusal::HoldNotFound
-        | Refusal::NotQueued
-        | Refusal::NoWaitingRoom
-        | Refusal::RateLimited { .. }
-        | Refusal::KeyMismatch
-        | Refusal::NotOpen { .. }
-        | Refusal::Closed
-        | Refusal::HoldExpired
-        | Refusal::HoldProcessed { .. }
-        | Refusal::HoldKeyConflict
-        | Refusal::EntryRequired
-        | Refusal::NotReady { .. }
-        | Refusal::SeatTaken
-        | Refusal::NotAvailable { .. }
-        | Refusal::InUse
-        | Refusal::RoomsInUse { .. }
-        | Refusal::LockTimeout
-        | Refusal::Overloaded
-        | Refusal::LedgerUnreachable
-        | Refusal::DoorUnreachable
-        | Refusal::ServerUnreachable
-        | Refusal::DoorFailed
-        | Refusal::NoNumber => (status(refusal), words(&refusal.code().replace('_', " "))),
-    }
+pub fn refused(refused: &Refused, card: &Card) -> Reply {
+    // Only whoever asked for a seat gets these with 200; elsewhere they are refusals like others.
+    let answer = if refused.caller.is_some() { StatusCode::OK } else { card.status };
+    let (status, body) = match card.seeds {
+        Seeds::SoldOut => (answer, reason("sold out")),
+        Seeds::NoSeat => (answer, reason("no seat available")),
+        Seeds::Already(Some(seat)) => {
+            let body = Already10 { success: Failed, reason: Already10::REASON, seat: seat.0 };
+            (answer, Refusal10::Already(body))
+        }
+        Seeds::Already(None) => (answer, reason(Already10::REASON)),
+        Seeds::DuplicateRequest => (card.status, reason("duplicate request")),
+        Seeds::BadRequest => (card.status, error("bad request")),
+        Seeds::InternalError => (card.status, error("internal error")),
+        Seeds::Code | Seeds::CodeWith(_) => (card.status, reason(card.code.replace('_', " "))),
+    };
+    Reply::json(status, &body)
 }
 
-fn words(reason: &str) -> Value {
-    json!({ "success": false, "reason": reason })
+fn reason(reason: impl Into<Cow<'static, str>>) -> Refusal10 {
+    Refusal10::Reason(Reason10 { success: Failed, reason: reason.into() })
 }
 
-fn error(error: &str) -> Value {
-    json!({ "success": false, "error": error })
-}
-
-fn already(seat: Option<Seat>) -> Value {
-    match seat {
-        Some(seat) => json!({ "success": false, "reason": "already reserved", "seat": seat.0 }),
-        None => words("already reserved"),
-    }
+fn error(error: &'static str) -> Refusal10 {
+    Refusal10::Error(Error10 { success: Failed, error })
 }

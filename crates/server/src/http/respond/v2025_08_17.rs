@@ -2,87 +2,51 @@
 //! refusal is `{"error":{"code","message","trace_id","meta"}}`.
 
 use rules::ids::Seat;
-use rules::outcome::{Refusal, Reserved};
-use salvo::http::StatusCode;
-use serde_json::{Map, Value, json};
+use rules::outcome::Reserved;
 
-use super::status::status;
-use super::{Caller, Refused, message, v1_1};
+use super::facts::facts;
+use super::{Caller, Card, Refused, Reply, Seeds};
+use crate::http::wire::seeds::{Envelope, EnvelopeError, Four, FourReason};
 
-pub fn reserved(reserved: &Reserved, caller: &Caller) -> Value {
-    four(true, Some(reserved.seat), caller, None)
+pub fn reserved<'a>(reserved: &Reserved, caller: &'a Caller) -> Four<'a> {
+    Four { success: true, seat_id: Some(reserved.seat.0), reserved_by: caller.0.as_deref(), reason: None }
 }
 
-pub fn refused(refused: &Refused, trace: &str) -> (StatusCode, Value) {
-    let refusal = &refused.refusal;
-    let nobody = Caller(None);
-    let answered = |seat, caller, reason| (StatusCode::OK, four(false, seat, caller, Some(reason)));
-    match (refusal, &refused.caller) {
-        (Refusal::SoldOut, Some(_)) => answered(None, &nobody, "sold_out"),
-        (Refusal::HeldOut { .. } | Refusal::Contention, Some(caller)) => answered(None, caller, "contention"),
-        (Refusal::Duplicate { seat, .. } | Refusal::AlreadyReserved { seat }, Some(caller)) => {
-            answered(Some(*seat), caller, "already_reserved")
-        }
-        (Refusal::LimitReached { seats }, Some(caller)) => answered(seats.last().copied(), caller, "already_reserved"),
-        _ => (status(refusal), envelope(refused, code(refusal), trace)),
+pub fn refused(refused: &Refused, card: Card, trace: &str) -> Reply {
+    match refused.caller.as_ref().and_then(|caller| without_seat(caller, card.seeds)) {
+        Some(four) => Reply::ok(&four),
+        None => Reply::json(card.status, &envelope(refused, card, trace)),
     }
 }
 
-/// The code in the error envelope.
-fn code(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Invalid(_) | Refusal::MissingUser => "validation_failed",
-        Refusal::NoSuchPath
-        | Refusal::WrongMethod { .. }
-        | Refusal::TooLarge { .. }
-        | Refusal::NotJsonType
-        | Refusal::TooSlow
-        | Refusal::Unauthorized
-        | Refusal::Forbidden(_)
-        | Refusal::NotFound
-        | Refusal::HoldNotFound
-        | Refusal::NotQueued
-        | Refusal::NoWaitingRoom
-        | Refusal::RateLimited { .. }
-        | Refusal::AddressSpent { .. }
-        | Refusal::AlreadyAsking { .. }
-        | Refusal::KeyMismatch
-        | Refusal::NotOpen { .. }
-        | Refusal::Closed
-        | Refusal::HoldExpired
-        | Refusal::HoldProcessed { .. }
-        | Refusal::HoldKeyConflict
-        | Refusal::Duplicate { .. }
-        | Refusal::AlreadyReserved { .. }
-        | Refusal::LimitReached { .. }
-        | Refusal::EntryRequired
-        | Refusal::NotReady { .. }
-        | Refusal::SeatTaken
-        | Refusal::SoldOut
-        | Refusal::HeldOut { .. }
-        | Refusal::NotAvailable { .. }
-        | Refusal::InUse
-        | Refusal::RoomsInUse { .. }
-        | Refusal::LockTimeout
-        | Refusal::Contention
-        | Refusal::Overloaded
-        | Refusal::LedgerUnreachable
-        | Refusal::DoorUnreachable
-        | Refusal::ServerUnreachable
-        | Refusal::DoorFailed
-        | Refusal::NoNumber
-        | Refusal::Internal => refusal.code(),
+/// What somebody who asked for a seat gets with 200, though it is a refusal.
+fn without_seat(caller: &Caller, seeds: Seeds) -> Option<Four<'_>> {
+    let four = |seat: Option<Seat>, reserved_by, reason| Four {
+        success: false,
+        seat_id: seat.map(|seat| seat.0),
+        reserved_by,
+        reason: Some(reason),
+    };
+    let caller = caller.0.as_deref();
+    match seeds {
+        Seeds::SoldOut => Some(four(None, None, FourReason::SoldOut)),
+        Seeds::NoSeat => Some(four(None, caller, FourReason::Contention)),
+        Seeds::Already(seat) => Some(four(seat, caller, FourReason::AlreadyReserved)),
+        Seeds::Code | Seeds::CodeWith(_) | Seeds::BadRequest | Seeds::InternalError | Seeds::DuplicateRequest => None,
     }
 }
 
-fn four(success: bool, seat: Option<Seat>, caller: &Caller, reason: Option<&str>) -> Value {
-    json!({ "success": success, "seat_id": seat.map(|seat| seat.0), "reserved_by": caller.0, "reason": reason })
-}
-
-fn envelope(refused: &Refused, code: &str, trace: &str) -> Value {
-    let mut meta = Map::new();
-    v1_1::facts(refused, &mut meta);
-    json!({
-        "error": { "code": code, "message": message(&refused.refusal), "trace_id": trace, "meta": meta }
-    })
+fn envelope<'a>(refused: &Refused, card: Card, trace: &'a str) -> Envelope<'a> {
+    let meta = facts(refused, card.retry);
+    let (code, message) = match card.seeds {
+        Seeds::CodeWith(message) => (card.code, message.into()),
+        Seeds::BadRequest => ("validation_failed", card.message.en),
+        Seeds::Code
+        | Seeds::InternalError
+        | Seeds::DuplicateRequest
+        | Seeds::SoldOut
+        | Seeds::NoSeat
+        | Seeds::Already(_) => (card.code, card.message.en),
+    };
+    Envelope { error: EnvelopeError { code, message, trace_id: trace, meta } }
 }

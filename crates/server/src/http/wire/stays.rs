@@ -1,25 +1,29 @@
-//! The shapes of room types, nights, stays and holds.
+//! Room types, nights, stays and holds.
 
-use rules::holds::{Hold, On};
+use rules::holds::{Hold, HoldState, On};
+use rules::ids::ReservationId;
 use rules::nights::Night;
 use rules::seats::Hall;
 use rules::stays::{NightRow, RoomType, Stay};
 use rules::subject::{StayId, SubjectId};
 use rules::time::Moment;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stores::ledger::rooms::Availability;
 
-use super::{ReservationBody, SeatName, moment};
-use rules::ids::ReservationId;
+use super::{ReservationBody, SeatName, Succeeded, moment};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RoomType")]
 #[serde(rename_all = "camelCase")]
 pub struct RoomTypeBody {
+    #[schemars(range(min = 1))]
     pub id: i64,
     pub name: String,
     pub total_quantity: u32,
     pub time_zone: String,
     pub description: Option<String>,
+    #[schemars(with = "Option<f64>")]
     pub price: Option<serde_json::Number>,
 }
 
@@ -36,18 +40,23 @@ impl RoomTypeBody {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AvailabilityAnswer")]
 #[serde(rename_all = "camelCase")]
 pub struct AvailabilityBody {
-    pub success: bool,
+    pub success: Succeeded,
+    #[schemars(range(min = 1))]
     pub room_type_id: i64,
     /// The least of the nights.
     pub available: u32,
     pub nights: Vec<NightBody>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Night")]
 pub struct NightBody {
+    /// A date of the property's own calendar.
+    #[schemars(extend("format" = "date"))]
     pub date: String,
     pub total: u32,
     pub reserved: u32,
@@ -66,7 +75,7 @@ impl AvailabilityBody {
     pub fn of(found: &Availability) -> AvailabilityBody {
         let nights: Vec<NightBody> = found.nights.iter().map(|(night, row)| NightBody::of(*night, *row)).collect();
         AvailabilityBody {
-            success: true,
+            success: Succeeded,
             room_type_id: found.room_type.id.0,
             available: nights.iter().map(|night| night.available).min().unwrap_or(0),
             nights,
@@ -75,16 +84,31 @@ impl AvailabilityBody {
 }
 
 /// What is held: the nights of a room type, or seats of an event.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(untagged)]
 pub enum OnBody {
     #[serde(rename_all = "camelCase")]
-    Nights { room_type_id: i64, check_in: String, check_out: String },
+    Nights {
+        #[schemars(range(min = 1))]
+        room_type_id: i64,
+        #[schemars(extend("format" = "date"))]
+        check_in: String,
+        #[schemars(extend("format" = "date"))]
+        check_out: String,
+    },
     #[serde(rename_all = "camelCase")]
-    Seats { event_id: i64, seat_ids: Vec<u32> },
+    Seats {
+        #[schemars(range(min = 1))]
+        event_id: i64,
+        #[schemars(inner(range(min = 1)))]
+        seat_ids: Vec<u32>,
+    },
 }
 
-#[derive(Serialize)]
+/// Nights of a room type, or seats of an event, that somebody holds.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Hold")]
 #[serde(rename_all = "camelCase")]
 pub struct HoldBody {
     pub hold_id: String,
@@ -92,13 +116,19 @@ pub struct HoldBody {
     pub on: OnBody,
     pub user_id: String,
     pub client_hold_key: String,
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
+    #[schemars(extend("format" = "date-time"))]
     pub expired_at: String,
+    #[schemars(extend("enum" = HoldBody::STATES.map(HoldState::as_str)))]
     pub state: &'static str,
     pub seconds_remaining: u64,
 }
 
 impl HoldBody {
+    /// Those that are shown; a replaced hold is as if it had never been.
+    const STATES: [HoldState; 4] = [HoldState::Held, HoldState::Confirmed, HoldState::Cancelled, HoldState::Expired];
+
     pub fn of(hold: &Hold, now: Moment) -> HoldBody {
         let seconds = if hold.live(now) { now.seconds_until(hold.ends_at) } else { 0 };
         let on = match (&hold.on, hold.id.subject) {
@@ -124,14 +154,20 @@ impl HoldBody {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Stay")]
 #[serde(rename_all = "camelCase")]
 pub struct StayBody {
     pub reservation_id: String,
+    #[schemars(range(min = 1))]
     pub room_type_id: i64,
+    #[schemars(extend("format" = "date"))]
     pub check_in: String,
+    #[schemars(extend("format" = "date"))]
     pub check_out: String,
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
+    #[schemars(extend("const" = "confirmed"))]
     pub state: &'static str,
 }
 
@@ -149,7 +185,8 @@ impl StayBody {
 }
 
 /// A seat or a stay.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AnyReservation")]
 #[serde(untagged)]
 pub enum AnyReservationBody {
     Seat(ReservationBody),

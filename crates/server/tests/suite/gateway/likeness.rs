@@ -1,5 +1,6 @@
-//! The gateway says what a server says: the same request to both gets the same status, headers and body,
-//! in every dialect, apart from ids, the clock's seconds, and the number that only a server's answer has.
+//! The gateway answers as a server does: the same request to both gets the same status, headers and body,
+//! in every dialect and language, apart from ids, the clock's seconds, and the number that only a server's
+//! answer has.
 
 use serde_json::{Value, json};
 
@@ -79,6 +80,54 @@ async fn forms() {
     assert_eq!(edge.reached().await - before, asked, "each reached the server once, directly");
 }
 
+/// Both choose the language of a message alike, whatever `Accept-Language` looks like.
+#[tokio::test(flavor = "multi_thread")]
+async fn languages() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    let plain = ("Content-Type", "text/plain");
+    let many = "fr,".repeat(31);
+    for (asked, korean) in [
+        ("ko", true),
+        ("ko-KR,ko;q=0.9,en-US;q=0.8,en;q=0.7", true),
+        ("en;q=0.8 ,\tko ; Q=0.801", true),
+        ("fr, ko;q=0.1", true),
+        ("ko, *", true),
+        ("*, en;q=0.5", true),
+        ("ko;q=x, KO-kr;q=0.5", true),
+        (",,ko", true),
+        (&format!("{many}ko"), true),
+        (&format!("{many},ko"), false),
+        ("", false),
+        ("*", false),
+        ("en, ko", false),
+        ("en;q=1.0, ko;q=1", false),
+        ("*;q=0.9, ko;q=0.5", false),
+        ("ko;q=0.000", false),
+        ("ko;q=1.1", false),
+        ("ko;q=1.0000", false),
+        ("ko;q=05", false),
+        ("ko;q=1;q=1", false),
+        ("ko;level=1", false),
+        ("kok", false),
+        ("ko*", false),
+        ("k o", false),
+        ("ko;", false),
+    ] {
+        let language = ("Accept-Language", asked);
+        let user = ("X-User-Id", "alice");
+        let (status, body) = same(&edge, "POST", FCFS, &[language, user, plain], BODY).await;
+        let message = "Content-Type은 application/json이어야 합니다.";
+        assert_eq!((status, body["message"] == message), (415, korean), "{asked:?}: {body}");
+        for dialect in ["1.0", "2025-08-17"] {
+            let (_, body) = same(&edge, "POST", FCFS, &[("Api-Version", dialect), language, user, plain], BODY).await;
+            assert!(body.to_string().is_ascii(), "{dialect} keeps the words of its seed: {body}");
+        }
+        assert_eq!(same(&edge, "GET", "/nothing", &[language], "").await.0, 404);
+        assert_eq!(same(&edge, "GET", "/-gateway-refuses", &[language], "").await.0, 404);
+    }
+}
+
 /// What the gateway leaves to the server comes back unchanged.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_passes_on() {
@@ -132,8 +181,8 @@ async fn refusals_of_the_hint() {
     edge.direct().reserve(1, "first").await;
     for (event, code) in [(1, "sold_out"), (later, "not_open"), (closed, "closed"), (paused, "not_open")] {
         let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
-        for dialect in DIALECTS {
-            let headers = [("Api-Version", dialect), ("X-User-Id", "late"), JSON];
+        for (dialect, language) in DIALECTS.iter().flat_map(|dialect| [(*dialect, "en"), (*dialect, "ko")]) {
+            let headers = [("Api-Version", dialect), ("Accept-Language", language), ("X-User-Id", "late"), JSON];
             // Its batch says anew what is left, so that the gateway knows it.
             let mut there = told(&edge.direct().send("POST", &path, &headers, BODY).await);
             let numbers = edge.numbers(event);
@@ -148,7 +197,7 @@ async fn refusals_of_the_hint() {
                     }
                 }
             }
-            assert_eq!(here, there, "{code} in {dialect}");
+            assert_eq!(here, there, "{code} in {dialect}, {language}");
         }
     }
     // Nothing sells a hold yet that the ledger knows; the door's own words say it.

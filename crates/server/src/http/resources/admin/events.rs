@@ -6,7 +6,7 @@ use rules::command::EventAction;
 use rules::entries::WaitingRoom;
 use rules::event::{EVENT_NAME_CHARS, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
 use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
-use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
+use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 use serde_json::json;
 
@@ -134,11 +134,7 @@ pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
 pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Admin, SentBody<Json>>) -> Handled {
     let fields = Fields::read(&sent)?;
     if fields.seats.is_some() {
-        return Err(FieldError::refused(
-            "seats",
-            Problem::Expected("no change: seats are fixed when an event is made"),
-        )
-        .into());
+        return Err(FieldError::refused("seats", Problem::Expected(Expected::NoSeats)).into());
     }
     let amendment = EventAmendment {
         name: fields.name.as_ref().map(|_| fields.name()).transpose()?,

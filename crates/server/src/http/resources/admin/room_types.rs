@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rules::ids::printable;
-use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
+use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::stays::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ impl<'a> Fields<'a> {
     fn time_zone(&self) -> Result<Option<Box<str>>, Refusal> {
         let Some(node) = &self.time_zone else { return Ok(None) };
         let name = node.text()?;
-        let unknown = || FieldError::refused("timeZone", Problem::Expected("a time zone such as Asia/Seoul"));
+        let unknown = || FieldError::refused("timeZone", Problem::Expected(Expected::TimeZone));
         zones::named(&name).ok_or_else(unknown)?;
         Ok(Some(name.into()))
     }

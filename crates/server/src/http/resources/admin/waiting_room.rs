@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoom};
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use serde_json::json;
 
 use crate::app::App;
@@ -33,7 +33,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<WaitingRoom>, Refusal> {
     };
     if room.token_max_age_ms < room.token_ttl_ms {
         let field = format!("{}.tokenMaxAge", node.path());
-        return Err(FieldError::refused(field, Problem::Expected("at least tokenTtl")));
+        return Err(FieldError::refused(field, Problem::Expected(Expected::AtLeastTokenTtl)));
     }
     Ok(Some(room))
 }

@@ -1,0 +1,91 @@
+//! What is wrong with a field, in words. Korean names the field before a colon, because the particle
+//! behind a name depends on its last sound.
+
+use rules::outcome::{Expected, FieldError, Problem};
+
+use super::{Message, message};
+
+pub fn field_message(error: &FieldError) -> Message {
+    let field = &error.field;
+    match &error.problem {
+        Problem::Missing => message(format!("{field} is missing."), format!("{field}: 필수 항목입니다.")),
+        Problem::Repeated => {
+            message(format!("{field} is given more than once."), format!("{field}: 한 번만 보낼 수 있습니다."))
+        }
+        Problem::NotUtf8 => message(format!("{field} is not UTF-8."), format!("{field}: UTF-8이 아닙니다.")),
+        Problem::NotJson { line, column } => message(
+            format!("{field} is not JSON (line {line}, column {column})."),
+            format!("{field}: 올바른 JSON이 아닙니다. {line}행 {column}열을 확인해 주세요."),
+        ),
+        Problem::Expected(what) => {
+            let (en, ko) = expected(*what);
+            message(format!("{field}: expected {en}."), format!("{field}: {ko}"))
+        }
+        Problem::Length { most } => message(
+            format!("{field} is longer than {most} characters."),
+            format!("{field}: 최대 {most}자까지 입력할 수 있습니다."),
+        ),
+        Problem::Count { least, most } => message(
+            format!("{field} must have from {least} to {most} entries."),
+            format!("{field}: 항목 수는 {least}개에서 {most}개 사이여야 합니다."),
+        ),
+        Problem::Unprintable => message(
+            format!("{field} has characters that cannot be printed, or spaces at its ends."),
+            format!("{field}: 출력할 수 없는 문자나 앞뒤 공백을 포함할 수 없습니다."),
+        ),
+        Problem::OutOfRange { least, most } => range(field, least, most),
+        Problem::NotAPhone => {
+            message(format!("{field} is not a telephone number."), format!("{field}: 올바른 전화번호가 아닙니다."))
+        }
+        Problem::NotAMoment => message(
+            format!("{field} is not a time such as 2026-12-24T18:00:00Z."),
+            format!("{field}: 2026-12-24T18:00:00Z와 같은 형식의 시각이어야 합니다."),
+        ),
+        Problem::NotADate => message(
+            format!("{field} is not a date such as 2026-12-24."),
+            format!("{field}: 2026-12-24와 같은 형식의 날짜여야 합니다."),
+        ),
+        Problem::Dates { least, most } => range(field, least, most),
+        Problem::OneOf(words) => {
+            let words = words.join(", ");
+            message(format!("{field} must be one of: {words}."), format!("{field}: {words} 중 하나여야 합니다."))
+        }
+    }
+}
+
+fn range<T: std::fmt::Display>(field: &str, least: &T, most: &T) -> Message {
+    message(
+        format!("{field} must be from {least} to {most}."),
+        format!("{field}: {least}에서 {most} 사이의 값이어야 합니다."),
+    )
+}
+
+/// English ends a sentence, Korean is one.
+fn expected(what: Expected) -> (&'static str, &'static str) {
+    match what {
+        Expected::JsonObject => ("a JSON object", "JSON 객체여야 합니다."),
+        Expected::List => ("a list", "목록이어야 합니다."),
+        Expected::Text => ("text", "문자열이어야 합니다."),
+        Expected::ReadableEscapes => {
+            ("text whose escapes stand for characters", "이스케이프가 올바른 문자를 나타내야 합니다.")
+        }
+        Expected::WholeNumber => ("a whole number in range", "범위 안의 정수여야 합니다."),
+        Expected::CompleteBody => ("a complete body", "요청 본문이 끝까지 도착하지 않았습니다."),
+        Expected::WellFormedRequest => ("a well-formed HTTP request", "올바른 HTTP 요청이 아닙니다."),
+        Expected::NextOfAPage => ("the next of an earlier page", "이전 페이지의 next 값이어야 합니다."),
+        Expected::TimeZone => ("a time zone such as Asia/Seoul", "Asia/Seoul과 같은 시간대여야 합니다."),
+        Expected::AtLeastTokenTtl => ("at least tokenTtl", "tokenTtl 이상이어야 합니다."),
+        Expected::NoSeats => {
+            ("no change: seats are fixed when an event is made", "좌석은 행사를 만든 뒤에는 변경할 수 없습니다.")
+        }
+        Expected::OpenEvent => ("an open event", "판매 중인 행사여야 합니다."),
+        Expected::PausedEvent => ("a paused event", "일시 중지된 행사여야 합니다."),
+        Expected::RoomTypeOrEvent => {
+            ("either roomTypeId or eventId, not both", "roomTypeId와 eventId 중 하나만 보낼 수 있습니다.")
+        }
+        Expected::HoldKey => ("a UUID or a ULID", "UUID 또는 ULID여야 합니다."),
+        Expected::IpAddress => ("an IP address", "IP 주소여야 합니다."),
+        Expected::RequestName => ("32 hexadecimal digits", "32자리 16진수여야 합니다."),
+        Expected::ArrivalNumber => ("an arrival number", "도착 번호여야 합니다."),
+    }
+}

@@ -1,0 +1,112 @@
+//! Who asks, whether they may, and whether the thing exists.
+
+use salvo::http::StatusCode;
+
+use super::{Card, NOTHING, Retry, Seeds, message};
+
+pub fn missing_user() -> Card {
+    Card {
+        status: StatusCode::BAD_REQUEST,
+        code: "missing_user",
+        message: message(
+            "The request does not say which user is asking.",
+            "요청한 사용자를 확인할 수 없습니다. 로그인해 주세요.",
+        ),
+        retry: Retry::Corrected,
+        seeds: Seeds::BadRequest,
+        when: "the request names no user",
+        buyer: "Sign in.",
+        author: "Send the user header.",
+        operator: "Check that the proxy that authenticates sets `FCFS_USER_HEADER`.",
+    }
+}
+
+pub fn unauthorized() -> Card {
+    Card {
+        status: StatusCode::UNAUTHORIZED,
+        code: "unauthorized",
+        message: message(
+            "The request does not show who is allowed to make it.",
+            "인증이 필요합니다. 다시 로그인해 주세요.",
+        ),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "a token is missing or not valid",
+        buyer: "Sign in again.",
+        author: "Send a valid token.",
+        operator: "Check `ADMIN_TOKEN`, `GATEWAY_KEY` and where requests come from.",
+    }
+}
+
+pub fn anothers() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "forbidden",
+        message: message("This belongs to another user.", "다른 사용자의 정보에는 접근할 수 없습니다."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "it belongs to another user",
+        buyer: "Look at your own reservations.",
+        author: "Do not repeat it.",
+        operator: NOTHING,
+    }
+}
+
+pub fn anothers_hold() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "FORBIDDEN",
+        message: message("This hold belongs to another user.", "다른 사용자의 선점 내역에는 접근할 수 없습니다."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "the hold belongs to another user",
+        buyer: "Look at your own holds.",
+        author: "Do not repeat it.",
+        operator: NOTHING,
+    }
+}
+
+pub fn bad_ticket() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "forbidden",
+        message: message("This is no ticket of this event.", "이 행사에서 사용할 수 없는 대기표입니다."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "`X-Queue-Ticket` does not verify",
+        buyer: "Join the line again.",
+        author: "Send the ticket as it was given, with the user and event it was given for.",
+        operator: "Many of these: somebody guesses tickets, or the ledger was restored from before its newest key.",
+    }
+}
+
+pub fn unknown_proxy() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "forbidden",
+        message: message(
+            "The request came through a proxy that this server was not told about (GATEWAY_KEY).",
+            "서버에 등록되지 않은 프록시를 거친 요청입니다. GATEWAY_KEY를 확인해 주세요.",
+        ),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "the request came through a proxy that the server was not told about",
+        buyer: NOTHING,
+        author: "Do not send `X-Forwarded-For` or `Forwarded` yourself.",
+        operator: "Set `GATEWAY_KEY` here and at the proxy.",
+    }
+}
+
+pub fn not_found() -> Card {
+    Card {
+        status: StatusCode::NOT_FOUND,
+        code: "not_found",
+        message: message("It does not exist.", "요청하신 항목을 찾을 수 없습니다."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "it does not exist",
+        buyer: "Go back to the list.",
+        author: "Do not repeat it.",
+        operator: NOTHING,
+    }
+}

@@ -1,0 +1,110 @@
+//! What a request that succeeded gets: `success` and what it asked for. Lists come in pages.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::stays::{AnyReservationBody, HoldBody, RoomTypeBody};
+use super::{AdminReservationBody, EventBody, LayoutBody, SeatBody, Succeeded};
+
+/// It was done.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Success")]
+pub struct SuccessBody {
+    pub success: Succeeded,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct EventAnswer {
+    pub success: Succeeded,
+    pub event: EventBody,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct EventsAnswer {
+    pub success: Succeeded,
+    pub events: Vec<EventBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct LayoutAnswer {
+    pub success: Succeeded,
+    pub layout: LayoutBody,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct SeatAnswer {
+    pub success: Succeeded,
+    pub seat: SeatBody,
+}
+
+// Written page by page in `board`, never as one value.
+#[derive(Serialize, JsonSchema)]
+pub struct SeatsAnswer {
+    pub success: Succeeded,
+    pub seats: Vec<SeatBody>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ReservationAnswer {
+    pub success: Succeeded,
+    pub reservation: AnyReservationBody,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ReservationsAnswer {
+    pub success: Succeeded,
+    pub reservations: Vec<AnyReservationBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct AdminReservationsAnswer {
+    pub success: Succeeded,
+    pub reservations: Vec<AdminReservationBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomTypeAnswer {
+    pub success: Succeeded,
+    pub room_type: RoomTypeBody,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomTypesAnswer {
+    pub success: Succeeded,
+    pub room_types: Vec<RoomTypeBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct HoldAnswer {
+    pub success: Succeeded,
+    pub hold: HoldBody,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct HoldsAnswer {
+    pub success: Succeeded,
+    pub holds: Vec<HoldBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+/// What a hold became.
+#[derive(Serialize, JsonSchema)]
+pub struct ConfirmedAnswer {
+    pub success: Succeeded,
+    pub reservation: AnyReservationBody,
+    /// All of them, where seats were held and there is more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub reservations: Option<Vec<AnyReservationBody>>,
+}

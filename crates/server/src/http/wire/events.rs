@@ -1,0 +1,68 @@
+//! Events, as everybody sees them.
+
+use rules::entries::WaitingRoom;
+use rules::event::{Event, State};
+use rules::time::Moment;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::moment;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Event")]
+#[serde(rename_all = "camelCase")]
+pub struct EventBody {
+    #[schemars(range(min = 1))]
+    pub id: i64,
+    pub name: String,
+    #[schemars(extend("enum" = State::ALL.map(State::as_str)))]
+    pub state: &'static str,
+    pub opens_at: Option<String>,
+    pub seat_count: u32,
+    pub remaining_seats: u32,
+    pub waiting_room: bool,
+    pub waiting_room_settings: Option<WaitingRoomBody>,
+    #[schemars(range(min = 1))]
+    pub max_per_user: u32,
+    /// Seconds that a hold of its seats lasts; null: `HOLD_TTL`.
+    pub hold_ttl: Option<i64>,
+}
+
+/// The settings of a waiting room, in seconds.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "WaitingRoomSettings")]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingRoomBody {
+    pub max_concurrent: u32,
+    pub token_ttl: i64,
+    pub token_max_age: i64,
+    pub idle_timeout: i64,
+}
+
+impl WaitingRoomBody {
+    pub fn of(room: &WaitingRoom) -> WaitingRoomBody {
+        WaitingRoomBody {
+            max_concurrent: room.max_concurrent,
+            token_ttl: room.token_ttl_ms / 1000,
+            token_max_age: room.token_max_age_ms / 1000,
+            idle_timeout: room.idle_ms / 1000,
+        }
+    }
+}
+
+impl EventBody {
+    pub fn of(event: &Event, now: Moment) -> EventBody {
+        EventBody {
+            id: event.id.0,
+            name: event.name.to_string(),
+            state: event.state_at(now).as_str(),
+            opens_at: event.opens_at.map(moment),
+            seat_count: event.seat_count(),
+            remaining_seats: event.remaining(),
+            waiting_room: event.waiting_room.is_some(),
+            waiting_room_settings: event.waiting_room.as_ref().map(WaitingRoomBody::of),
+            max_per_user: event.max_per_user,
+            hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
+        }
+    }
+}

@@ -126,6 +126,8 @@ impl Prepared {
             _ => {
                 let mut touched: Vec<_> = self.lapsed.iter().map(|seat| (place(*seat), SeatState::Free)).collect();
                 self.pages = turned(&self.told, &mut touched);
+                // `changed` kept them for an unchanged history, but they show the lapsed seats as held.
+                self.bodies = Default::default();
             }
         }
         self
@@ -352,6 +354,27 @@ mod tests {
         let turned = Arc::new(same.changed(&turned, Instant::now()));
         assert_eq!((states(&turned), turned.etag()), (["free", "held", "sold"].map(str::to_owned), "\"4.0\"".into()));
         assert!(turned.holds());
+    }
+
+    /// A body that was sent while a hold lived is not sent again once it has lapsed, although the history
+    /// has not changed.
+    #[tokio::test]
+    async fn bodies_are_made_again_when_a_hold_lapses() {
+        let ends = |now: i64| At { found: vec![(Seat(2), Moment(10))], now: Moment(now) };
+        let held = Prepared::whole(Arc::new(Hall::Count(3)), &snapshot(3, &[]), Instant::now()).holding(&ends(0).found);
+        let sent = async |list: &Arc<Prepared>| match list.body(Writing::Bare, false).await.unwrap() {
+            Body::Parts(parts) => parts.concat(),
+            Body::Flowing => panic!("a small list is kept"),
+        };
+        let list = Arc::new(held.without_lapsed(&ends(9), None));
+        assert_eq!(sent(&list).await, br#"[{"id":1,"status":false},{"id":2,"status":true},{"id":3,"status":false}]"#);
+        let same = Arc::new(list.changed(&[], Instant::now()).without_lapsed(&ends(9), Some(&list)));
+        assert!(same.bodies[Writing::Bare as usize][0].get().is_some(), "nothing changed, so it is kept");
+        let lapsed = Arc::new(same.changed(&[], Instant::now()).without_lapsed(&ends(10), Some(&same)));
+        assert_eq!(
+            sent(&lapsed).await,
+            br#"[{"id":1,"status":false},{"id":2,"status":false},{"id":3,"status":false}]"#
+        );
     }
 
     #[test]

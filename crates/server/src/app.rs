@@ -1,4 +1,4 @@
-//! What one server consists of.
+//! The parts of one server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ pub struct App {
     pub tickets: Tickets,
     pub metrics: Arc<Metrics>,
     pub names: Names,
-    /// Event 1 is there; until then the stores may be, but nothing is for sale.
+    /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
 }
@@ -49,7 +49,7 @@ impl App {
         })
     }
 
-    /// From now on `/readyz` may say yes.
+    /// Event 1 exists: `/readyz` may answer 200 from now on.
     pub fn begin(&self) {
         self.begun.store(true, Ordering::Release);
     }
@@ -58,7 +58,7 @@ impl App {
         self.begun.load(Ordering::Acquire)
     }
 
-    /// From now on `/readyz` says no; what was accepted is still answered.
+    /// The server shuts down: `/readyz` answers 503 from now on. Accepted requests are still answered.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);
     }

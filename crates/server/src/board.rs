@@ -1,5 +1,5 @@
-//! The list of an event's seats, prepared: kept in pages, of which only the changed ones are
-//! written and compressed again. Readers share what is there; they never touch the path of a sale.
+//! The prepared list of an event's seats. It is kept in pages, and only pages that changed are written
+//! and compressed again. Readers share it; they never touch the path of a sale.
 
 mod gzip;
 mod page;
@@ -21,14 +21,15 @@ pub use self::page::{SeatState, Writing};
 pub use self::prepared::{Body, Prepared};
 use crate::refusals::Failure;
 
-/// How long a list is shown before somebody goes and looks.
+/// A list is shown for so long before it is refreshed.
 const FRESH: Duration = Duration::from_millis(100);
-/// How long it is shown while somebody is looking: under the 250 ms promised, with room for sending.
+/// A list is shown for so long while it is being refreshed: under the promised 250 ms, with room for
+/// sending.
 const LATEST: Duration = Duration::from_millis(200);
-/// Changes read at a time, and how often before the whole is cheaper.
+/// Changes read at a time, and how often before reading the whole list is cheaper.
 const CHANGES_MOST: usize = 10_000;
 const CHANGES_READS: usize = 5;
-/// Lists that nobody read for so long are let go of.
+/// Lists that nobody has read for so long are dropped.
 const FORGOTTEN: Duration = Duration::from_secs(300);
 
 pub struct Boards {
@@ -40,9 +41,9 @@ struct Board {
     event: EventId,
     hall: Arc<Hall>,
     ledger: Arc<dyn Ledger>,
-    /// Readers of what is fresh take this for the time of a clone.
+    /// Readers of a fresh list hold this lock for the time of a clone.
     shown: RwLock<Option<Arc<Prepared>>>,
-    /// Whoever has it goes and looks; everybody else reads or waits.
+    /// Held by the one task that refreshes; the others read the old list or wait.
     looking: Arc<tokio::sync::Mutex<()>>,
     read_at: Mutex<Instant>,
 }
@@ -67,7 +68,7 @@ impl Boards {
         if let Some(shown) = board.shown(LATEST) {
             return Ok(shown);
         }
-        // In a task of its own: the look goes on for the others if this reader leaves.
+        // In its own task: it goes on for the others if this reader disconnects.
         tokio::spawn(board.look(looking)).await.unwrap_or(Err(Refusal::Internal))
     }
 
@@ -106,7 +107,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Board {
-    /// What is shown, if it is younger than `age`.
+    /// The list, if it is younger than `age`.
     fn shown(&self, age: Duration) -> Option<Arc<Prepared>> {
         let shown = self.shown.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         shown.as_ref().filter(|shown| shown.age() < age).cloned()
@@ -137,7 +138,7 @@ impl Board {
         })
     }
 
-    /// The known list with what happened since; none if too much did.
+    /// The known list with the changes since; none if there are too many.
     async fn catch_up(&self, known: Arc<Prepared>) -> Result<Option<Prepared>, Failure> {
         let mut changes = Vec::new();
         for _ in 0..CHANGES_READS {
@@ -153,7 +154,7 @@ impl Board {
         Ok(None)
     }
 
-    /// When what is on hold ends.
+    /// When each hold ends.
     async fn ends(&self) -> Result<At<Vec<(Seat, Moment)>>, Failure> {
         Ok(self.ledger.held_seats(self.event).await?)
     }

@@ -23,6 +23,7 @@ pub use self::event::remaining;
 pub use self::served::Served;
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
@@ -204,15 +205,24 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// Serves batches until nobody waits. A panic costs the requests of its batch, whose waiters see
+    /// Serves batches until nobody waits. A panic costs the requests of its batch, whose handlers see
     /// their channel closed; the lane goes on with the next one.
     async fn run(self: Arc<Self>) {
-        loop {
-            match AssertUnwindSafe(path::serve_batch(&self)).catch_unwind().await {
-                Ok(served) if served.is_break() => return,
-                Ok(_) => {}
-                Err(_) => tracing::error!(subject = %self.subject(), "serving a batch panicked"),
-            }
+        while self.survive("serve", path::serve_batch(&self)).await != Some(ControlFlow::Break(())) {}
+    }
+
+    /// Walks the last steps of the path: beside the next batch, where the kind of subject allows it.
+    pub(crate) async fn finish(self: &Arc<Self>, steps: impl Future<Output = ()> + Send + 'static) {
+        if S::NEXT_BATCH_WAITS_FOR_PUBLISH {
+            return steps.await;
         }
+        let lane = self.clone();
+        tokio::spawn(async move { lane.survive("publish", steps).await });
+    }
+
+    /// Walks a step of the path. None: it panicked, which is logged.
+    async fn survive<T>(&self, step: &'static str, walk: impl Future<Output = T>) -> Option<T> {
+        let walked = AssertUnwindSafe(walk).catch_unwind().await;
+        walked.inspect_err(|_| tracing::error!(subject = %self.subject(), step, "a lane's step panicked")).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Names of running requests: a random beginning per process, then a counter. Unique without a
+//! Names of running requests: a random prefix per process and a counter. They are unique without a
 //! random number per request.
 
 use std::sync::atomic::{AtomicU64, Ordering};

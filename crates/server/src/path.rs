@@ -68,7 +68,8 @@ pub struct Ended<S: Served> {
 pub async fn serve<S: Served>(app: &App, request: Request<S>) -> Result<Ended<S>, Refusal> {
     let lane = S::lanes(&app.lanes).find(request.subject).await?;
     lane.check(&request.action)?;
-    let (limit, (command, arrival)) = (request.limit(), request.named(&app.names));
+    let limit = request.limit();
+    let (command, arrival) = request.named(&app.names);
     let answer = lane.arrive(command, arrival, limit)?.await;
     // A closed channel means that the batch panicked: nobody will answer.
     let (answer, number) = answer.unwrap_or_else(|_| (Outcome::from(Refusal::Internal).into(), None));
@@ -80,15 +81,11 @@ pub async fn serve<S: Served>(app: &App, request: Request<S>) -> Result<Ended<S>
 pub(crate) async fn serve_batch<S: Served>(lane: &Arc<Lane<S>>) -> ControlFlow<()> {
     let Some(batch) = lane.next_batch().await else { return ControlFlow::Break(()) };
     let decided = lane.commit(batch).await;
-    let finish = {
-        let lane = lane.clone();
-        async move { lane.publish(decided).await.respond() }
+    let finish = |lane: Arc<Lane<S>>| async move {
+        let published = lane.publish(decided).await;
+        published.respond();
     };
-    if S::NEXT_BATCH_WAITS_FOR_PUBLISH {
-        finish.await;
-    } else {
-        tokio::spawn(finish);
-    }
+    lane.finish(finish(lane.clone())).await;
     ControlFlow::Continue(())
 }
 

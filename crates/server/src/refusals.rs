@@ -4,11 +4,13 @@
 //! refused, `?` turns the failure into a `Refusal`; that conversion writes the log line, so that a fault
 //! is logged once.
 
+use std::fmt;
+
 use rules::outcome::Refusal;
 use stores::door::DoorFault;
 use stores::ledger::LedgerFault;
 
-use crate::http::respond;
+use crate::http::respond::{self, Refused};
 
 /// Why a request was not served: it was refused, or a store failed.
 #[derive(Debug)]
@@ -33,6 +35,28 @@ impl From<LedgerFault> for Failure {
 impl From<DoorFault> for Failure {
     fn from(fault: DoorFault) -> Self {
         Failure::Door(fault)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(refusal) => write!(f, "refused: {}", respond::code(refusal)),
+            Failure::Ledger(fault) => fault.fmt(f),
+            Failure::Door(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Refusal::from(failure).into()
+    }
+}
+
+impl From<LedgerFault> for Refused {
+    fn from(fault: LedgerFault) -> Self {
+        Failure::from(fault).into()
     }
 }
 

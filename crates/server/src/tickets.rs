@@ -1,7 +1,8 @@
-//! Tickets: a place in line that its holder can prove after the door forgot it.
+//! Tickets: a signed place in line. Its holder can prove it after the door lost its data.
 //!
 //! `<key>.<number>.<user in hex>.<HMAC-SHA256 in hex>` over event, key, number and user. The secrets
-//! are in the ledger. The newest one signs; older ones count in events that were open when it came.
+//! are in the ledger. The newest key signs. An older key is valid for events that were open when the next
+//! key was made.
 
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -18,14 +19,14 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::refusals::Failure;
 
-/// Longer than any ticket that we give out: a user's name may take four bytes a character.
+/// Longer than any ticket that we issue: a user's name may take four bytes per character.
 pub const TICKET_CHARS: usize = 2 * 4 * USER_CHARS + 128;
 
-/// A key that nobody knows is looked for in the ledger at most so often; whoever shows it waits for
-/// the next look.
+/// Unknown keys are looked up in the ledger at most once per this time. Requests with such a key wait for
+/// the next lookup.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a ticket says, once it was verified.
+/// The content of a verified ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
     pub user: User,
@@ -34,10 +35,10 @@ pub struct Ticket {
 
 pub struct Tickets {
     ledger: Arc<dyn Ledger>,
-    /// Oldest first. None is ever taken away.
+    /// Oldest first. None is ever removed.
     keys: RwLock<Arc<Vec<TicketKey>>>,
-    /// When the last look at the ledger began. Held during a look: of two at once, the slower one
-    /// must not put an older list in place of a newer, nor both make a first key.
+    /// When the last lookup began. Held during a lookup: of two at once, the slower one must not replace a
+    /// newer list by an older one, and only one may make the first key.
     looked: Mutex<Option<Instant>>,
 }
 
@@ -55,7 +56,7 @@ impl Tickets {
         Ok(write(&key, event.id, user, number))
     }
 
-    /// Whoever shows one that does not verify is refused, and told no more than that.
+    /// A ticket that does not verify is refused without a reason.
     pub async fn verify(&self, event: &Event, text: &str) -> Result<Ticket, Refusal> {
         let refused = Refusal::Forbidden(Forbidden::Ticket);
         let read = Read::of(text).ok_or(refused.clone())?;
@@ -65,7 +66,7 @@ impl Tickets {
         let known = self.keys();
         let find = |keys: &[TicketKey]| keys.iter().find(|key| key.id == read.key).cloned();
         let key = match find(&known) {
-            // Another server may have rotated, or this one has just started.
+            // Another server may have rotated the key, or this one has just started.
             None if known.last().is_none_or(|newest| read.key > newest.id) => find(&self.look(LOOK_AGAIN).await?),
             found => found,
         };
@@ -76,7 +77,7 @@ impl Tickets {
         if good { Ok(read.ticket) } else { Err(refused) }
     }
 
-    /// A new key signs from now on.
+    /// Makes a new key, which signs from now on.
     pub async fn rotate(&self) -> Result<u32, Refusal> {
         let key = self.make_key().await?;
         self.look(Duration::ZERO).await?;
@@ -91,9 +92,9 @@ impl Tickets {
         self.keys.read().unwrap_or_else(|p| p.into_inner()).clone()
     }
 
-    /// The keys that the ledger has now, after a look that all who ask at once share, at least `apart`
-    /// after the one before. Nobody is told that a key does not exist because somebody else has looked
-    /// a moment ago.
+    /// The keys that the ledger has now. Concurrent callers share one lookup, which begins at least `apart`
+    /// after the one before. A lookup that began before the call does not count: it may have missed a new
+    /// key.
     async fn look(&self, apart: Duration) -> Result<Arc<Vec<TicketKey>>, Failure> {
         let asked = Instant::now();
         let mut looked = self.looked.lock().await;
@@ -105,12 +106,12 @@ impl Tickets {
         self.load(&mut looked).await
     }
 
-    /// From the ledger; the first one is made when it is needed.
+    /// Reads the keys from the ledger, and makes the first one if there is none.
     async fn load(&self, looked: &mut Option<Instant>) -> Result<Arc<Vec<TicketKey>>, Failure> {
         let now = Instant::now();
         let mut keys = self.ledger.ticket_keys().await?;
         if keys.is_empty() {
-            // Two servers may do this at once: then there are two keys, and both count.
+            // Two servers may do this at once: then there are two keys, and both are valid.
             let made = self.make_key().await;
             keys = self.ledger.ticket_keys().await?;
             if keys.is_empty() {
@@ -124,7 +125,7 @@ impl Tickets {
     }
 }
 
-/// So many bytes that nobody can guess.
+/// Random bytes from the system.
 pub fn random<const N: usize>() -> Result<[u8; N], Refusal> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -139,7 +140,7 @@ fn secret() -> Result<[u8; 32], Refusal> {
 }
 
 fn digest(key: &TicketKey, event: EventId, user: &User, number: Number) -> Hmac<Sha256> {
-    // A key is padded with zeros to a block: what HMAC does to one that is shorter.
+    // Padded with zeros to a block, as HMAC does with a shorter key.
     let mut block = [0; 64];
     block[..32].copy_from_slice(&key.secret);
     let mut mac = Hmac::<Sha256>::new(&block.into());
@@ -168,7 +169,7 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
-/// What a text claims to be.
+/// A parsed ticket that is not verified yet.
 struct Read {
     key: u32,
     ticket: Ticket,
@@ -176,7 +177,7 @@ struct Read {
 }
 
 impl Read {
-    /// One spelling only.
+    /// Accepts exactly the spelling that `write` produces.
     fn of(text: &str) -> Option<Read> {
         if text.len() > TICKET_CHARS {
             return None;
@@ -210,7 +211,7 @@ mod tests {
 
     /// FAULTS G5.
     #[test]
-    fn no_bit_can_be_changed() {
+    fn changing_any_bit_invalidates_a_ticket() {
         let user = User::new("김철수").unwrap();
         let text = write(&key(3), EventId(7), &user, Number(1_234));
         assert!(good(&text, 7, &key(3)));
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_do_not_verify() {
+    fn guessed_tickets_do_not_verify() {
         let mut dice = 1u64;
         for _ in 0..20_000 {
             let mut mac = String::new();

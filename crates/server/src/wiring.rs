@@ -1,4 +1,4 @@
-//! Puts a server together from its settings, and runs it.
+//! Assembles a server from its settings, and runs it.
 
 pub mod scaled;
 
@@ -27,26 +27,26 @@ use crate::clock::EmbeddedClock;
 use crate::http::routes::routes;
 use crate::settings::{Settings, Stores};
 
-/// How long `/readyz` says no before connections are refused: time for a balancer to notice.
+/// How long `/readyz` answers 503 before connections are refused, so that a load balancer notices.
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
-/// Requests that are under way get this long. Together well under the ten seconds promised.
+/// Requests in flight get this long. Both together stay well under the promised ten seconds.
 const DRAIN_TIME: Duration = Duration::from_secs(8);
-/// The ledger may take so long to put its files in order.
+/// The ledger gets this long to close its files.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// A gateway lets 100 headers of a client through, and adds its own. Alone 100 is the most, which
-/// costs nothing to make room for.
+/// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
+/// hyper's 100, which need no allocation.
 const HEADERS_BEHIND_GATEWAY: usize = 110;
 
-/// The process ends with this when the disk can no longer be trusted (`EX_IOERR`).
+/// Exit code when the disk can no longer be trusted (`EX_IOERR`).
 const DISK_FAILED: i32 = 74;
 
-/// Connections that may wait to be accepted. The kernel drops what does not fit, and the other side tries again
-/// after a second; with the usual 128 a crowd that comes at once meets that. The kernel's own limit
-/// (`net.core.somaxconn`) holds too.
+/// The listen backlog. The kernel drops connection attempts beyond it, and the client retries after a
+/// second; a sudden crowd exceeds the usual 128. The kernel's own limit (`net.core.somaxconn`) applies
+/// too.
 const BACKLOG: u32 = 4_096;
 
-/// Everything of one server, on the stores that its settings choose.
+/// Assembles a server on the stores that its settings choose.
 pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
     match settings.stores {
         Stores::Embedded => embedded(settings).await,
@@ -54,7 +54,7 @@ pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
     }
 }
 
-/// On the embedded ledger and door.
+/// Assembles a server on the embedded ledger and door.
 pub async fn embedded(settings: Settings) -> Result<Arc<App>, String> {
     let parts = open_embedded(&settings, |newest| {
         let clock = Arc::new(EmbeddedClock::starting(newest));
@@ -70,7 +70,7 @@ pub struct Parts {
     pub door: Arc<dyn Door>,
 }
 
-/// Opens the embedded ledger and door; the clock is made from the newest time in the ledger.
+/// Opens the embedded ledger and door. `make_clock` gets the newest time in the ledger.
 pub fn open_embedded(settings: &Settings, make_clock: impl FnOnce(Moment) -> Arc<dyn Clock>) -> Result<Parts, String> {
     let mut clock: Option<Arc<dyn Clock>> = None;
     let surroundings = Surroundings {
@@ -90,7 +90,7 @@ pub async fn assemble(settings: Settings, parts: Parts) -> Result<Arc<App>, Stri
     Ok(app)
 }
 
-/// Event 1 is there from the first start on.
+/// Makes event 1 on the first start.
 pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
     if app.ledger.event(FIRST_EVENT).await?.is_some() {
         app.begin();
@@ -106,7 +106,7 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
         waiting_room: None,
     };
     match app.ledger.create_event(new, Some(FIRST_EVENT)).await {
-        // Another server was quicker.
+        // Another server made it first.
         Ok(_) | Err(LedgerFault::NoSuchSubject) => {
             app.begin();
             Ok(())
@@ -115,8 +115,8 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
     }
 }
 
-/// Gives the last answers a moment to leave, then ends: going on could acknowledge what is not
-/// on the disk.
+/// Ends the process after a moment for the last answers: going on could acknowledge what is not on the
+/// disk.
 fn end_process() {
     std::thread::spawn(|| {
         std::thread::sleep(Duration::from_millis(200));
@@ -128,7 +128,7 @@ pub fn admin_token_file(data_dir: &Path) -> PathBuf {
     data_dir.join("admin-token")
 }
 
-/// The token from the settings, or the one made at first start.
+/// The token from the settings, or the one generated on the first start.
 fn admin_token(settings: &Settings) -> io::Result<String> {
     if let Some(token) = &settings.admin_token {
         return Ok(token.clone());
@@ -156,7 +156,7 @@ fn write_private(file: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A server that listens, and the address it got.
+/// A listening server and its address.
 pub struct Listening {
     app: Arc<App>,
     acceptor: TcpAcceptor,
@@ -172,10 +172,10 @@ pub async fn listen(app: Arc<App>) -> Result<Listening, String> {
     Ok(Listening { app, acceptor, address })
 }
 
-/// As the usual way does, but for the backlog.
+/// As salvo's listener does, but with our backlog.
 fn bind(wanted: std::net::SocketAddr) -> io::Result<TcpAcceptor> {
     let socket = if wanted.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Elsewhere it would let two servers have one port.
+    // On other systems this option lets two servers share a port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(wanted)?;
@@ -183,12 +183,12 @@ fn bind(wanted: std::net::SocketAddr) -> io::Result<TcpAcceptor> {
 }
 
 impl Listening {
-    /// Serves until `stop`, then answers what was accepted and returns.
+    /// Serves until `stop` completes, then answers accepted requests and returns.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
         let service = Service::new(routes(&self.app));
         let mut server = Server::new(self.acceptor).fuse_config(FuseConfig::default());
-        // Else hyper looks for the end of the connection while a request waits, and takes a new buffer of
-        // 8 KiB for each. What was accepted is finished whoever left, so there is nothing to notice.
+        // Otherwise hyper reads ahead while a request waits, to detect a disconnect, and allocates 8 KiB for
+        // each. Accepted requests are finished anyway, so there is nothing to detect.
         server.http1_mut().half_close(true);
         if self.app.settings.gateway_key.is_some() {
             server.http1_mut().max_headers(HEADERS_BEHIND_GATEWAY);
@@ -198,12 +198,12 @@ impl Listening {
         tokio::spawn(async move {
             stop.await;
             app.drain();
-            tracing::info!("shutting down: what was accepted is answered first");
+            tracing::info!("shutting down: accepted requests are answered first");
             tokio::time::sleep(DRAIN_NOTICE).await;
             handle.stop_graceful(DRAIN_TIME);
         });
         server.serve(service).await;
-        // Whatever was left in doubt is not asked any more; a ledger that hangs is not waited for.
+        // A ledger that hangs must not keep the process alive.
         if let Ok(Err(fault)) = tokio::time::timeout(CLOSING, self.app.ledger.close()).await {
             tracing::warn!(%fault, "the ledger was not closed");
         }

@@ -1,5 +1,5 @@
-//! Time zones: which date it is at a property. The zones are in the binary, so that nothing has to
-//! be installed and every machine agrees.
+//! Time zones: the date at a property. The zone database is part of the binary, so nothing has to be
+//! installed and all machines agree.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ fn zones() -> &'static TimeZoneDatabase {
     ZONES.get_or_init(TimeZoneDatabase::bundled)
 }
 
-/// The zone under its own spelling; none: there is no such zone.
+/// The zone with exactly this name, if it exists.
 pub fn named(name: &str) -> Option<TimeZone> {
     zones().get(name).ok().filter(|zone| zone.iana_name() == Some(name))
 }
@@ -25,7 +25,7 @@ pub fn date_in(zone: &TimeZone, now: Moment) -> Night {
     Night::of(i32::from(date.year()), date.month() as u32, date.day() as u32).unwrap_or(Night(0))
 }
 
-/// What day it is at the property. A zone that is not known any more counts as UTC.
+/// Today's date at the property. A zone that no longer exists counts as UTC.
 pub fn today(zone: &str, now: Moment) -> Night {
     date_in(&named(zone).unwrap_or(TimeZone::UTC), now)
 }
@@ -39,16 +39,16 @@ mod tests {
     }
 
     #[test]
-    fn the_property_has_its_own_date() {
+    fn date_follows_the_zone_of_the_property() {
         for (zone, now, date) in [
             ("Asia/Seoul", "2026-12-23T14:59:59Z", "2026-12-23"),
             ("Asia/Seoul", "2026-12-23T15:00:00Z", "2026-12-24"),
             ("America/New_York", "2026-03-08T04:59:59Z", "2026-03-07"),
             ("America/New_York", "2026-03-08T05:00:00Z", "2026-03-08"),
-            // The clocks go forward that night: the next day begins an hour earlier.
+            // Daylight saving time begins that night: the next day begins an hour earlier in UTC.
             ("America/New_York", "2026-03-09T03:59:59Z", "2026-03-08"),
             ("America/New_York", "2026-03-09T04:00:00Z", "2026-03-09"),
-            // Apia went from the 29th to the 31st.
+            // Apia skipped December 30.
             ("Pacific/Apia", "2011-12-30T09:59:59Z", "2011-12-29"),
             ("Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-31"),
             ("UTC", "2028-02-29T23:59:59Z", "2028-02-29"),
@@ -57,7 +57,7 @@ mod tests {
         }
     }
 
-    /// A million stays: the nights are those of the calendar, whatever the clocks do in between.
+    /// A million stays: the number of nights follows from the dates, whatever the clocks do in between.
     #[test]
     fn nights_are_the_difference_of_dates() {
         use jiff::ToSpan;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_have_one_spelling() {
+    fn zone_names_are_exact() {
         assert!(named("Asia/Seoul").is_some() && named("UTC").is_some());
         for bad in ["asia/seoul", "Seoul", "", "Mars/Olympus", "../etc/passwd", "+09:00", "UTC "] {
             assert!(named(bad).is_none(), "{bad}");

@@ -1,14 +1,14 @@
-//! One gzip member put together from parts that were compressed on their own. Each part is a raw
-//! deflate stream that ends on a byte boundary and refers to nothing before it, so that parts can
-//! follow each other; the check sums are combined, not computed again. (Several members after each
-//! other would be valid too, but some clients stop after the first.)
+//! One gzip member made of parts that were compressed separately. Each part is a raw deflate stream that
+//! ends on a byte boundary and refers to nothing before it, so parts can be concatenated. The checksums
+//! are combined, not computed again. (Several members in a row would be valid too, but some clients stop
+//! after the first.)
 
 use flate2::{Compress, Compression, FlushCompress};
 use salvo::hyper::body::Bytes;
 
 /// Fixed by RFC 1952: no name, no time, unknown system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// A last block with nothing in it.
+/// An empty last block.
 const LAST: [u8; 2] = [3, 0];
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Deflated {
         let mut deflate = Compress::new(Compression::fast(), false);
         loop {
             let read = deflate.total_in() as usize;
-            // Into memory with room: the only error would be a broken stream of our own making.
+            // It writes into a buffer with room: only a broken stream of our own could be an error.
             let _ = deflate.compress_vec(&text[read..], &mut bytes, FlushCompress::Full);
             if bytes.len() < bytes.capacity() {
                 break;
@@ -38,7 +38,7 @@ impl Deflated {
     }
 }
 
-/// A member that parts are joined to, one after the other.
+/// A member that parts are appended to.
 #[derive(Debug, Default)]
 pub struct Member {
     sum: crc32fast::Hasher,
@@ -47,14 +47,14 @@ pub struct Member {
 }
 
 impl Member {
-    /// What comes before the first part; nothing once it was given.
+    /// The header, on the first call only.
     pub fn begins(&mut self) -> Option<Bytes> {
         (!std::mem::replace(&mut self.begun, true)).then(|| Bytes::from_static(&HEAD))
     }
 
     pub fn join(&mut self, part: &Deflated) -> Bytes {
         self.sum.combine(&part.sum);
-        // RFC 1952 wants it modulo 2^32.
+        // RFC 1952: modulo 2^32.
         self.length = self.length.wrapping_add(part.length);
         part.bytes.clone()
     }
@@ -79,7 +79,7 @@ mod tests {
         parts.into_iter().for_each(|part| packed.extend(member.join(part)));
         packed.extend(member.end());
         let mut text = Vec::new();
-        // Reads one member only, and fails unless its sum and length are right.
+        // Reads one member only, and fails unless its checksum and length are right.
         let mut member = flate2::bufread::GzDecoder::new(&packed[..]);
         member.read_to_end(&mut text).unwrap();
         assert!(member.into_inner().is_empty(), "nothing follows the member");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_make_one_member() {
+    fn parts_form_one_member() {
         let texts: Vec<Vec<u8>> = (0..20u32)
             .map(|i| (0..i * 997).flat_map(|j| (i * j).to_string().into_bytes()).collect())
             .chain([b"x".to_vec(), Vec::new()])
@@ -97,9 +97,9 @@ mod tests {
         assert_eq!(unpacked([]), b"");
     }
 
-    /// What does not compress needs more room than was guessed.
+    /// Incompressible data needs more room than the first guess.
     #[test]
-    fn noise_survives() {
+    fn incompressible_data_round_trips() {
         let mut x = 1u64;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

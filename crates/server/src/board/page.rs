@@ -1,4 +1,4 @@
-//! A page of the list: the states of about a thousand seats, and what was written from them.
+//! A page of the list: the states of a thousand seats, and the texts made from them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,13 +26,13 @@ impl SeatState {
         }
     }
 
-    /// It cannot be taken.
+    /// Nobody else can take it.
     pub fn taken(self) -> bool {
         self != SeatState::Free
     }
 }
 
-/// How a seat stands in a list.
+/// How a seat is written in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     /// `{"id","name","status","state"}`
@@ -59,7 +59,7 @@ impl SeatPage {
         SeatPage { before, states, texts: Default::default(), deflated: Default::default() }
     }
 
-    /// This page with other states, or the same one if nothing differs.
+    /// This page with the changed states, or the same page if none differs.
     pub fn with(self: &Arc<SeatPage>, changes: &[(usize, SeatState)]) -> Arc<SeatPage> {
         if changes.iter().all(|(place, state)| self.states.get(*place).is_none_or(|known| known == state)) {
             return self.clone();
@@ -73,7 +73,7 @@ impl SeatPage {
         Arc::new(SeatPage::new(self.before, states))
     }
 
-    /// The page's text; kept for the next reader, or written each time where that is too much.
+    /// The page's text; kept for the next reader, or written each time where keeping takes too much memory.
     pub fn text(&self, hall: &Hall, writing: Writing, keep: bool) -> Bytes {
         if !keep {
             return self.write(hall, writing);
@@ -85,7 +85,7 @@ impl SeatPage {
         self.deflated[writing as usize].get_or_init(|| Deflated::of(&self.text(hall, writing, keep)))
     }
 
-    /// Seats of the page as JSON, each but the very first of the list with a comma before it.
+    /// The seats of the page as JSON, with a comma before each but the first of the list.
     fn write(&self, hall: &Hall, writing: Writing) -> Bytes {
         let mut text = Vec::with_capacity(self.states.len() * if writing == Writing::Full { 68 } else { 34 });
         let mut name = String::new();
@@ -103,7 +103,7 @@ impl SeatPage {
     }
 }
 
-// Writing to memory does not fail.
+// Writing to memory cannot fail.
 fn write_full(text: &mut Vec<u8>, name: &mut String, hall: &Hall, seat: Seat, state: SeatState) {
     use std::io::Write;
     name.clear();

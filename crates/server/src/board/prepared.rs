@@ -1,4 +1,4 @@
-//! One moment of a list: its pages, and the bodies that readers asked for so far.
+//! The list at one moment: its pages, and the bodies that readers have asked for so far.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,37 +18,37 @@ use tokio::sync::OnceCell;
 use super::gzip::{Deflated, Member};
 use super::page::{PAGE_SEATS, SeatPage, SeatState, Writing};
 
-/// Texts of a list beyond this are written for each reader who wants them plain; their compressed
-/// pages, about a tenth of that, are kept all the same.
+/// A list with more text than this keeps its compressed pages only, which take about a tenth. Its plain
+/// text is written anew for each reader.
 const KEPT_TEXT_MOST: usize = 100 << 20;
 
 pub struct Prepared {
-    /// The history number it shows.
+    /// The history number of that moment.
     pub n: u64,
-    /// Seats whose hold has lapsed and was not turned yet, in order: shown free.
+    /// Seats whose hold has lapsed while the history has no row for it yet, in order. They are shown free.
     lapsed: Vec<Seat>,
     hall: Arc<Hall>,
     pages: Vec<Arc<SeatPage>>,
-    /// As the history tells: what has lapsed is held.
+    /// The same pages by the history alone: lapsed holds still count as held.
     told: Vec<Arc<SeatPage>>,
-    /// Seats that are held there.
+    /// Seats that are held by the history.
     held: BTreeSet<Seat>,
     keep_texts: bool,
     read_at: Instant,
-    /// By writing, plain and compressed.
+    /// By writing; plain and compressed.
     bodies: [[OnceCell<Body>; 2]; 2],
 }
 
-/// More pages than this are not put together before the first byte is sent.
+/// A list with more pages than this is streamed: it is not assembled before the first byte is sent.
 const TOGETHER_PAGES: usize = 2_000;
-/// Pages made at a time for a reader of such a list.
+/// Pages made at a time for a reader of a streamed list.
 const GROUP_PAGES: usize = 16;
 
-/// A list as it can be sent: parts that follow each other, shared with other readers.
+/// A list as it is sent: parts in order, shared with other readers.
 #[derive(Clone)]
 pub enum Body {
     Parts(Arc<[Bytes]>),
-    /// Too much to keep or to wait for: parts are made when their turn comes.
+    /// Too large to keep or to wait for: parts are made while it is sent.
     Flowing,
 }
 
@@ -69,7 +69,7 @@ impl Prepared {
         Prepared { n, lapsed, hall, pages, told, held, keep_texts, read_at, bodies }
     }
 
-    /// The list after `changes`: pages that they do not touch are the same ones.
+    /// The list after `changes`. Pages without a change are shared with this one.
     pub fn changed(&self, changes: &[EventRecord], read_at: Instant) -> Prepared {
         let mut touched: Vec<(usize, SeatState)> = Vec::with_capacity(changes.len());
         for change in changes {
@@ -98,12 +98,12 @@ impl Prepared {
         Prepared { n, lapsed: Vec::new(), hall, pages, told, held, keep_texts, read_at, bodies }
     }
 
-    /// Some seat is held: whether its hold has lapsed is known to the ledger's clock alone.
+    /// Some seat is held. Only the ledger's clock knows whether its hold has lapsed.
     pub fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// With these seats on hold: a list that was read whole knows of none yet.
+    /// The list with these seats on hold. A list that was just read from a snapshot knows of none.
     pub fn holding(mut self, seats: &[(Seat, Moment)]) -> Prepared {
         let mut touched: Vec<_> = seats.iter().map(|(seat, _)| (place(*seat), SeatState::Held)).collect();
         self.told = turned(&self.told, &mut touched);
@@ -112,8 +112,8 @@ impl Prepared {
         self
     }
 
-    /// What has lapsed shows free at once, though no history row says so yet. `before` is the list
-    /// that was shown until now: if nothing differs, it is shown again.
+    /// The list with lapsed holds shown free, although no history row says so yet. `before` is the list
+    /// shown until now: its pages are used again if nothing differs.
     pub fn without_lapsed(mut self, ends: &At<Vec<(Seat, Moment)>>, before: Option<&Prepared>) -> Prepared {
         let lapsed = ends.found.iter().filter(|(seat, end)| *end <= ends.now && self.held.contains(seat));
         self.lapsed = lapsed.map(|(seat, _)| *seat).collect();
@@ -126,12 +126,14 @@ impl Prepared {
             _ => {
                 let mut touched: Vec<_> = self.lapsed.iter().map(|seat| (place(*seat), SeatState::Free)).collect();
                 self.pages = turned(&self.told, &mut touched);
+                // `changed` kept them for an unchanged history, but they show the lapsed seats as held.
+                self.bodies = Default::default();
             }
         }
         self
     }
 
-    /// Names what is shown: the number of the history, and how much has lapsed since.
+    /// Identifies what is shown: the history number, and how many seats have lapsed since.
     pub fn etag(&self) -> String {
         format!("\"{}.{}\"", self.n, self.lapsed.len())
     }
@@ -140,7 +142,7 @@ impl Prepared {
         self.read_at.elapsed()
     }
 
-    /// The list as it is sent. Made once, away from the threads that answer requests.
+    /// The list as it is sent. It is made once, on a blocking thread.
     pub async fn body(self: &Arc<Self>, writing: Writing, gzipped: bool) -> Result<Body, Refusal> {
         if self.pages.len() > TOGETHER_PAGES || (!gzipped && !self.keep_texts) {
             return Ok(Body::Flowing);
@@ -172,7 +174,7 @@ impl Prepared {
         }
     }
 
-    /// The same parts, some pages at a time. No thread waits for a slow reader.
+    /// The same parts as a stream, some pages at a time. No thread waits for a slow reader.
     pub fn flowing(self: Arc<Self>, writing: Writing, gzipped: bool) -> impl Stream<Item = Bytes> + Send + 'static {
         let begin = Flow { prepared: self, joining: Some(Joining::new(gzipped)), writing, next: 0 };
         unfold(begin, |mut flow| async move {
@@ -247,10 +249,9 @@ fn frame(writing: Writing) -> (&'static [u8], &'static [u8]) {
     }
 }
 
-/// About how long all texts of a hall are together.
-/// Pages with other states; those that are not touched are the same ones.
+/// The pages with changed states. Pages without a change are shared.
 fn turned(pages: &[Arc<SeatPage>], touched: &mut [(usize, SeatState)]) -> Vec<Arc<SeatPage>> {
-    // Stable: of several changes of a seat the last one stays last.
+    // A stable sort: the last of several changes of a seat stays last.
     touched.sort_by_key(|(place, _)| *place);
     let mut pages = pages.to_vec();
     for group in touched.chunk_by(|(a, _), (b, _)| a / PAGE_SEATS == b / PAGE_SEATS) {
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_json_in_both_writings() {
+    fn both_writings_are_json() {
         for seats in [0, 1, 999, 1_000, 1_001, 2_500, 16_000, 33_001] {
             let hall = Arc::new(Hall::Count(seats));
             let list = Arc::new(Prepared::whole(hall, &snapshot(seats, &[1, 1_000]), Instant::now()));
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lapsed_is_shown_free_and_named_so() {
+    fn lapsed_holds_are_shown_free_and_change_the_etag() {
         let hall = Arc::new(Hall::Count(3_000));
         let states = |list: &Arc<Prepared>| {
             let list: serde_json::Value = serde_json::from_str(&text(list, Writing::Full)).unwrap();
@@ -355,8 +356,29 @@ mod tests {
         assert!(turned.holds());
     }
 
+    /// A body that was sent while a hold lived is not sent again once it has lapsed, although the history
+    /// has not changed.
+    #[tokio::test]
+    async fn bodies_are_made_again_when_a_hold_lapses() {
+        let ends = |now: i64| At { found: vec![(Seat(2), Moment(10))], now: Moment(now) };
+        let held = Prepared::whole(Arc::new(Hall::Count(3)), &snapshot(3, &[]), Instant::now()).holding(&ends(0).found);
+        let sent = async |list: &Arc<Prepared>| match list.body(Writing::Bare, false).await.unwrap() {
+            Body::Parts(parts) => parts.concat(),
+            Body::Flowing => panic!("a small list is kept"),
+        };
+        let list = Arc::new(held.without_lapsed(&ends(9), None));
+        assert_eq!(sent(&list).await, br#"[{"id":1,"status":false},{"id":2,"status":true},{"id":3,"status":false}]"#);
+        let same = Arc::new(list.changed(&[], Instant::now()).without_lapsed(&ends(9), Some(&list)));
+        assert!(same.bodies[Writing::Bare as usize][0].get().is_some(), "nothing changed, so it is kept");
+        let lapsed = Arc::new(same.changed(&[], Instant::now()).without_lapsed(&ends(10), Some(&same)));
+        assert_eq!(
+            sent(&lapsed).await,
+            br#"[{"id":1,"status":false},{"id":2,"status":false},{"id":3,"status":false}]"#
+        );
+    }
+
     #[test]
-    fn only_changed_pages_are_made_again() {
+    fn unchanged_pages_are_shared() {
         let hall = Arc::new(Hall::Count(5_000));
         let list = Arc::new(Prepared::whole(hall.clone(), &snapshot(5_000, &[]), Instant::now()));
         let before = text(&list, Writing::Full);

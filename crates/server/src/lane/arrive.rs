@@ -2,11 +2,9 @@
 //! and places are given in the same order.
 
 use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt;
 use rules::arrive::{Arrival, Arrived};
 use rules::command::Command;
 use rules::ids::{EventId, Number};
@@ -101,14 +99,10 @@ impl<S: Served> Lane<S> {
                 let most = queue.arriving.len().min(ARRIVALS_MOST);
                 queue.arriving.drain(..most).unzip()
             };
-            let asked = AssertUnwindSafe(self.shared.arrived(event, arrivals)).catch_unwind().await;
-            let asked = asked.unwrap_or_else(|_| {
-                tracing::error!(%event, requests = group.len(), "asking the door panicked");
-                Err(Refusal::Internal.into())
-            });
-            match asked {
-                Ok(arrived) => self.enqueue(group, arrived),
-                Err(failure) => self.turn_away(event, group, failure.into()),
+            match self.survive("arrive", self.shared.arrived(event, arrivals)).await {
+                Some(Ok(arrived)) => self.enqueue(group, arrived),
+                Some(Err(failure)) => self.turn_away(event, group, failure.into()),
+                None => self.turn_away(event, group, Refusal::Internal),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Publish: before the answers leave, the door learns what changed. It is a hint for others, never the
 //! truth, so a slow or broken door delays an answer by at most 50 ms and costs none.
 
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::panic::resume_unwind;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -12,7 +12,6 @@ use stores::door::Release;
 use super::Lane;
 use super::respond::Decided;
 use super::served::Served;
-use super::waiter::Waiter;
 
 /// Answers wait at most so long for one call to the door.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -21,13 +20,10 @@ impl<S: Served> Lane<S> {
     /// Ends the marks of those who are about to be answered, so that they may ask again, and tells what a
     /// batch changed. A panic in here must not cost the answers of a batch that is durable.
     pub(crate) async fn publish(&self, mut decided: Decided<S>) -> Decided<S> {
-        let ended: Vec<Release> = decided.waiters.iter().filter_map(|waiter: &Waiter| waiter.mark.clone()).collect();
+        let ended: Vec<Release> = decided.waiters.iter().filter_map(|waiter| waiter.mark.clone()).collect();
         let news = decided.news.take();
         if news.is_some() || !ended.is_empty() {
-            let publishing = AssertUnwindSafe(S::publish(self, ended, news)).catch_unwind();
-            if publishing.await.is_err() {
-                tracing::error!(subject = %self.subject(), "publishing a batch panicked");
-            }
+            self.survive("publish", S::publish(self, ended, news)).await;
         }
         decided
     }

@@ -77,7 +77,7 @@ impl EventLine<'_> {
             Ok::<(), Failure>(())
         };
         if let Err(failure) = recounted.await {
-            tracing::warn!(%event, ?failure, "the door was not told who is inside");
+            tracing::warn!(%event, %failure, "the door was not told who is inside");
         }
     }
 

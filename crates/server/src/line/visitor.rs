@@ -137,7 +137,7 @@ impl Visitor<'_> {
             // The number was used before the door lost its data.
             (Refusal::NotQueued, Some(_)) => {
                 if let Err(failure) = self.ask(What::Leave, None).await {
-                    tracing::warn!(event = %self.line.event, ?failure, "a used number stays in line");
+                    tracing::warn!(event = %self.line.event, %failure, "a used number stays in line");
                 }
             }
             (Refusal::NotQueued, None) => {

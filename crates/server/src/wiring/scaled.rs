@@ -1,5 +1,6 @@
-//! A server on PostgreSQL, alone with its own door or one of many with Redis. Either may be away when
-//! the process starts: it listens, says what is missing, and heals itself.
+//! A server on PostgreSQL: a single one with a door in the process, or one of many with Redis. Either
+//! store may be unreachable when the process starts: it listens, reports what is missing, and connects
+//! when it can.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +16,13 @@ use crate::app::App;
 use crate::clock::EmbeddedClock;
 use crate::settings::{Settings, Stores};
 
-/// How often it is tried again what was not there.
+/// Pause between attempts to reach PostgreSQL.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// The process ends with this when its database is another's, or of another version.
+/// Exit code when the database belongs to another server or has another version.
 const UNFIT: i32 = 2;
 
-/// The adapters of one server, known by their own names.
+/// The adapters of one server, with their concrete types.
 pub struct Scaled {
     pub ledger: Arc<PostgresLedger>,
     pub door: Outside,
@@ -34,7 +35,7 @@ pub enum Outside {
 }
 
 impl Scaled {
-    /// Connects to nothing yet. `clock` is the local door's.
+    /// Connects to nothing yet. `clock` is for the local door.
     pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Result<Scaled, String> {
         let Stores::Postgres { url, pool, redis } = &settings.stores else {
             return Err("DATABASE_URL is unset".into());
@@ -72,25 +73,25 @@ impl Scaled {
         Parts { ledger: self.ledger.clone(), door }
     }
 
-    /// Tables, and with a door in the process the claim to be the only server.
+    /// Migrates the tables. With a door in the process, also claims to be the only server.
     pub async fn prepare(&self) -> Result<(), NotPrepared> {
         self.ledger.prepare().await?;
         let Outside::Local(door) = &self.door else { return Ok(()) };
         let door = door.clone();
         let changed = move |ours: bool| {
             if !ours {
-                // Its reason was logged where it was found.
+                // The ledger has logged why.
                 std::process::exit(UNFIT);
             }
-            // Another server may have given numbers meanwhile: a new generation.
+            // Another server may have issued numbers meanwhile, so a new generation is needed.
             door.close();
         };
         self.ledger.claim(changed).await
     }
 }
 
-/// The whole server. What cannot be reached yet is tried again in the background; what will not get
-/// better by waiting is an error.
+/// Assembles the server. If PostgreSQL is unreachable, it is retried in the background. What waiting will
+/// not fix is an error.
 pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
     let clock = Arc::new(EmbeddedClock::starting(rules::time::Moment(0)));
     let scaled = Scaled::new(&settings, clock)?;
@@ -101,7 +102,7 @@ pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
         Ok(()) => Ok(app),
         Err(NotPrepared::Unfit(why)) => Err(why),
         Err(NotPrepared::Unreachable(why)) => {
-            tracing::warn!(why, "PostgreSQL is not there yet");
+            tracing::warn!(why, "PostgreSQL is unreachable; trying again");
             tokio::spawn(prepare_later(scaled, app.clone()));
             Ok(app)
         }
@@ -117,10 +118,10 @@ async fn prepare_later(scaled: Scaled, app: Arc<App>) {
     loop {
         tokio::time::sleep(AGAIN).await;
         match prepare(&scaled, &app).await {
-            Ok(()) => return tracing::info!("PostgreSQL is there"),
-            Err(NotPrepared::Unreachable(why)) => tracing::debug!(why, "PostgreSQL is not there yet"),
+            Ok(()) => return tracing::info!("PostgreSQL is reachable"),
+            Err(NotPrepared::Unreachable(why)) => tracing::debug!(why, "PostgreSQL is still unreachable"),
             Err(NotPrepared::Unfit(why)) => {
-                tracing::error!(why, "this server cannot go on");
+                tracing::error!(why, "this server cannot run on its database");
                 eprintln!("tickettock: {why}");
                 std::process::exit(UNFIT);
             }

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use super::faulty::Faults;
 use crate::clock::EmbeddedClock;
 use crate::lane::waiter::NumberedAnswer;
-use crate::lane::{Lane, Lanes, Served};
+use crate::lane::{Lane, Lanes, Queue, Served};
 use crate::path::DEADLINE;
 use crate::settings::{Settings, Values};
 use crate::telemetry::Metrics;
@@ -136,10 +136,9 @@ impl<S: Kind> Fixture<S> {
     /// Everything that was accepted has ended.
     pub async fn is_idle(&self) {
         wait_until("the depth is 0", || self.lanes.depth() == 0).await;
-        let queue = self.lane.lock();
-        assert!(queue.pending.is_empty() && queue.arriving.is_empty());
-        drop(queue);
         wait_until("no task runs", || self.lane.lock().running == 0).await;
+        let queued = |queue: &Queue<S>| (queue.pending.len(), queue.arriving.len());
+        assert_eq!(queued(&self.lane.lock()), (0, 0));
         assert_eq!(self.lanes.deciding(), 0);
     }
 

@@ -27,10 +27,9 @@ impl Request {
         Request::new("POST", path)
     }
 
-    /// One more header; the same name may come twice.
-    pub fn header(mut self, name: &str, value: &str) -> Request {
-        // As bytes: a value may hold other characters than ASCII.
-        self.head = self.head.header(name, value.as_bytes());
+    /// One more header; the same name may come twice. A value may hold other bytes than ASCII.
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Request {
+        self.head = self.head.header(name, value.as_ref());
         self
     }
 

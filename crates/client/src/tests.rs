@@ -18,6 +18,7 @@ async fn scripted(connections: Vec<Vec<&'static str>>) -> (SocketAddr, JoinHandl
         let mut heard = Vec::new();
         for answers in connections {
             let (mut stream, _) = listener.accept().await.unwrap();
+            stream.set_nodelay(true).unwrap();
             for answer in answers {
                 let mut request = Vec::new();
                 while !request.ends_with(b"\r\n\r\n") && !request.ends_with(b"}") {

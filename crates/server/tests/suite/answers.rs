@@ -1,10 +1,11 @@
 //! Answers of the contract in dialect 1.1, one scenario each, on every backing.
 
+use client::Request;
 use serde_json::{Value, json};
-
-use crate::on_every_backing;
-use crate::support::client::{BUYER, Client};
-use crate::support::stand::{Backing, Stand};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestClient};
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 on_every_backing!(
     single_success,
@@ -33,7 +34,7 @@ on_every_backing!(
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
 
 async fn single_success(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let answer = stand.client().post_as("user-123", FCFS, BUYER).await;
     assert_eq!(answer.status, 200);
     let id = answer.json()["reservationId"].as_str().unwrap().to_owned();
@@ -46,7 +47,7 @@ async fn single_success(backing: Backing) {
 }
 
 async fn consecutive_calls_in_seat_order(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for seat in 1..=9 {
         let answer = client.reserve(1, &format!("u{seat}")).await;
@@ -63,7 +64,7 @@ async fn consecutive_calls_in_seat_order(backing: Backing) {
 }
 
 async fn the_same_user_again(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.reserve(1, "alice").await;
     let again = client.reserve(1, "alice").await;
@@ -75,14 +76,14 @@ async fn the_same_user_again(backing: Backing) {
 }
 
 async fn no_seats_at_all(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "0")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "0")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "a").await.reason(), "sold_out");
     assert_eq!(client.get("/api/v1/seats").await.json(), json!({ "success": true, "seats": [] }));
 }
 
 async fn short_paths_mean_event_1(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     assert_eq!(client.post_as("a", FCFS, BUYER).await.seat(), Some(1));
     assert_eq!(client.post_as("b", "/fcfs/join", BUYER).await.seat(), Some(2));
@@ -91,7 +92,7 @@ async fn short_paths_mean_event_1(backing: Backing) {
 }
 
 async fn limit_of_four(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let event = stand.event(10, 4).await;
     let mut client = stand.client();
     for seat in 1..=4 {
@@ -104,7 +105,7 @@ async fn limit_of_four(backing: Backing) {
 }
 
 async fn buy_cancel_buy(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let first = client.reserve(1, "alice").await.json();
     client.reserve(1, "bob").await;
@@ -118,7 +119,7 @@ async fn buy_cancel_buy(backing: Backing) {
 }
 
 async fn cancelling_is_for_the_owner(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
     let foreign = client.cancel("mallory", &id).await;
@@ -134,14 +135,14 @@ async fn cancelling_is_for_the_owner(backing: Backing) {
 }
 
 async fn three_behind_one_address(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     for user in ["a", "b", "c"] {
         assert_eq!(stand.client().reserve(1, user).await.status, 200);
     }
 }
 
 async fn the_address_budget(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "a").await.status, 200);
     let second = client.reserve(1, "b").await;
@@ -157,7 +158,7 @@ async fn the_address_budget(backing: Backing) {
 }
 
 async fn the_window_by_the_clock(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_USER_TTL", "60")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_USER_TTL", "60")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "alice").await.json()["userTtlRemaining"], 60);
     stand.advance_ms(40_000);
@@ -169,7 +170,7 @@ async fn the_window_by_the_clock(backing: Backing) {
     assert_eq!((after.status, after.reason().as_str()), (409, "already_reserved"));
     assert_eq!(after.json()["seat"]["id"], 1);
 
-    let stand = Stand::on(backing, &[("FCFS_USER_TTL", "0")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_USER_TTL", "0")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "alice").await.json()["userTtlRemaining"], Value::Null);
     stand.advance_ms(1_000_000_000);
@@ -178,7 +179,7 @@ async fn the_window_by_the_clock(backing: Backing) {
 }
 
 async fn states_of_an_event(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let now = stand.app.ledger.now();
     let opens = server::http::wire::moment(now.plus_ms(100_000));
@@ -213,7 +214,7 @@ async fn states_of_an_event(backing: Backing) {
 }
 
 async fn seats_list_and_one(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "3")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "3")]).await;
     let mut client = stand.client();
     client.reserve(1, "alice").await;
     let list = client.get("/api/v1/seats").await;
@@ -243,7 +244,7 @@ async fn seats_list_and_one(backing: Backing) {
 }
 
 async fn my_reservations_in_pages(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let events = [stand.event(5, 2).await, stand.event(5, 2).await];
     for event in [events[0], events[0], events[1]] {
@@ -268,7 +269,7 @@ async fn my_reservations_in_pages(backing: Backing) {
 }
 
 async fn events_in_pages(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(500, 2).await;
     client.reserve(event, "a").await;
@@ -294,7 +295,7 @@ async fn events_in_pages(backing: Backing) {
 }
 
 async fn admin_sees_and_cancels(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for user in ["alice", "bob", "carol"] {
         client.reserve(1, user).await;
@@ -320,7 +321,7 @@ async fn admin_sees_and_cancels(backing: Backing) {
 }
 
 async fn admin_needs_the_token(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let paths = [
         ("GET", "events"),
@@ -361,7 +362,7 @@ async fn admin_needs_the_token(backing: Backing) {
 }
 
 async fn bad_requests(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
     for (body, field) in [
@@ -391,12 +392,8 @@ async fn bad_requests(backing: Backing) {
     assert_eq!((twice.status, &twice.json()["field"]), (400, &json!("X-User-Id")));
     let long = "x".repeat(129);
     assert_eq!(client.post_as(&long, FCFS, BUYER).await.status, 400);
-    let not_utf8 = [
-        b"POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: \xff\xfe\r\n".as_slice(),
-        b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-    ]
-    .concat();
-    assert_eq!(client.raw(&not_utf8).await.unwrap().status, 400);
+    let not_utf8 = Request::post("/fcfs/join").header("X-User-Id", b"\xff\xfe").json("{}");
+    assert_eq!(client.ask(not_utf8).await.unwrap().status, 400);
 
     let plain = client.send("POST", FCFS, &[("X-User-Id", "u"), ("Content-Type", "text/plain")], BUYER).await;
     assert_eq!((plain.status, plain.reason().as_str()), (415, "validation"));
@@ -417,7 +414,7 @@ async fn bad_requests(backing: Backing) {
 }
 
 async fn trace_ids(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let own = client.send("GET", "/nothing", &[("X-Request-Id", "my-trace-1")], "").await;
     assert_eq!((own.header("x-request-id"), own.json()["traceId"].as_str()), (Some("my-trace-1"), Some("my-trace-1")));
@@ -428,12 +425,12 @@ async fn trace_ids(backing: Backing) {
 }
 
 async fn spoofed_headers(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
     for (name, value) in [("X-Forwarded-For", "1.2.3.4"), ("Forwarded", "for=1.2.3.4")] {
         // Behind a gateway these do not arrive.
-        let mut direct = Client::new(stand.server);
+        let mut direct = TestClient::new(stand.server);
         let answer = direct.send("POST", FCFS, &[("X-User-Id", "a"), json_type, (name, value)], BUYER).await;
         // A server that has a key knows that something may stand in front, and that it was not this.
         assert_eq!((answer.status, answer.reason().as_str()), (403, "forbidden"), "{name}");
@@ -443,7 +440,7 @@ async fn spoofed_headers(backing: Backing) {
 }
 
 async fn health(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.reserve(1, "a").await;
     assert_eq!(client.get("/livez").await.status, 200);

@@ -4,11 +4,10 @@ use rules::nights::Night;
 use rules::time::{Clock, Moment};
 use serde_json::{Value, json};
 use server::clock::EmbeddedClock;
-
-use crate::on_every_backing;
-use crate::support::client::BUYER;
-use crate::support::stand::{Backing, Stand};
-use crate::support::{Answer, Client};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestClient, TestResponse};
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 on_every_backing!(
     nights_from_hold_to_stay,
@@ -42,40 +41,40 @@ pub fn seats(event: u64, ids: &[u64], n: u64) -> Value {
     json!({ "eventId": event, "seatIds": ids, "clientHoldKey": key(n) })
 }
 
-pub async fn hold(client: &mut Client, user: &str, body: &Value) -> Answer {
+pub async fn hold(client: &mut TestClient, user: &str, body: &Value) -> TestResponse {
     client.post_as(user, "/v1/holds", &body.to_string()).await
 }
 
-pub fn hold_id(answer: &Answer) -> String {
+pub fn hold_id(answer: &TestResponse) -> String {
     assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
     answer.json()["hold"]["holdId"].as_str().unwrap().to_owned()
 }
 
-pub async fn on_hold(client: &mut Client, user: &str, id: &str, what: &str) -> Answer {
+pub async fn on_hold(client: &mut TestClient, user: &str, id: &str, what: &str) -> TestResponse {
     client.send("POST", &format!("/v1/holds/{id}/{what}"), &[("X-User-Id", user)], "").await
 }
 
-pub async fn give_back(client: &mut Client, user: &str, id: &str) -> Answer {
+pub async fn give_back(client: &mut TestClient, user: &str, id: &str) -> TestResponse {
     client.send("DELETE", &format!("/v1/holds/{id}"), &[("X-User-Id", user)], "").await
 }
 
-pub async fn room_type(stand: &Stand, rooms: u64) -> u64 {
+pub async fn room_type(stand: &TestServer, rooms: u64) -> u64 {
     let made = stand.admin("POST", "room-types", &json!({ "name": "Double", "totalQuantity": rooms })).await;
     assert_eq!(made.status, 201, "{}", made.text());
     made.json()["roomType"]["id"].as_u64().unwrap()
 }
 
-pub async fn available(client: &mut Client, room_type: u64, from: i32, count: i32) -> Answer {
+pub async fn available(client: &mut TestClient, room_type: u64, from: i32, count: i32) -> TestResponse {
     let (check_in, check_out) = (day(from), day(from + count));
     client.get(&format!("/v1/room-types/{room_type}/availability?checkIn={check_in}&checkOut={check_out}")).await
 }
 
-fn told(answer: &Answer, status: u16, reason: &str) {
+fn told(answer: &TestResponse, status: u16, reason: &str) {
     assert_eq!((answer.status, answer.reason().as_str()), (status, reason), "{}", answer.text());
 }
 
 async fn nights_from_hold_to_stay(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 2).await;
     let held = hold(&mut client, "alice", &nights(room, 10, 2, 1)).await;
@@ -138,7 +137,7 @@ async fn nights_from_hold_to_stay(backing: Backing) {
 }
 
 async fn repeat_replace_conflict(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLDS_PER_USER", "2")]).await;
+    let stand = TestServer::on(backing, &[("HOLDS_PER_USER", "2")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 5).await;
     let first = hold(&mut client, "alice", &nights(room, 5, 1, 1)).await;
@@ -153,7 +152,7 @@ async fn repeat_replace_conflict(backing: Backing) {
     told(&hold(&mut client, "alice", &nights(room, 9, 1, 4)).await, 409, "limit_reached");
     // A replacement is not one more.
     assert_eq!(hold(&mut client, "alice", &nights(room, 7, 1, 5)).await.status, 201);
-    let stand = Stand::on(Backing::Embedded, &[("HOLD_REPEAT", "replace")]).await;
+    let stand = TestServer::on(Backing::Embedded, &[("HOLD_REPEAT", "replace")]).await;
     let (mut client, room) = (stand.client(), room_type(&stand, 5).await);
     let first = hold(&mut client, "alice", &nights(room, 5, 1, 1)).await;
     let anew = hold(&mut client, "alice", &nights(room, 5, 1, 1)).await;
@@ -161,7 +160,7 @@ async fn repeat_replace_conflict(backing: Backing) {
 }
 
 async fn expiry_at_that_very_moment(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLD_TTL", "60")]).await;
+    let stand = TestServer::on(backing, &[("HOLD_TTL", "60")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 1).await;
     let id = hold_id(&hold(&mut client, "alice", &nights(room, 3, 2, 1)).await);
@@ -183,7 +182,7 @@ async fn expiry_at_that_very_moment(backing: Backing) {
 }
 
 async fn extend_up_to_the_age(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLD_TTL", "60"), ("HOLD_MAX_AGE", "100")]).await;
+    let stand = TestServer::on(backing, &[("HOLD_TTL", "60"), ("HOLD_MAX_AGE", "100")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 1).await;
     hold(&mut client, "alice", &nights(room, 3, 1, 1)).await;
@@ -201,7 +200,7 @@ async fn extend_up_to_the_age(backing: Backing) {
 }
 
 async fn room_types_of_the_operator(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let new = json!({ "name": "Suite", "totalQuantity": 3, "timeZone": "Asia/Seoul", "description": "A view", "price": 350000 });
     let made = stand.admin("POST", "room-types", &new).await;
@@ -244,7 +243,7 @@ async fn room_types_of_the_operator(backing: Backing) {
 }
 
 async fn my_stays_beside_my_seats(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let (room, other) = (room_type(&stand, 3).await, room_type(&stand, 3).await);
     client.reserve(1, "alice").await;
@@ -282,7 +281,7 @@ async fn my_stays_beside_my_seats(backing: Backing) {
 }
 
 async fn seats_from_hold_to_reservation(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(9, 4).await;
     let held = hold(&mut client, "alice", &seats(event, &[4, 3], 1)).await;
@@ -322,11 +321,11 @@ async fn seats_from_hold_to_reservation(backing: Backing) {
 }
 
 async fn carts_in_lists_and_limits(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLD_TTL", "60")]).await;
+    let stand = TestServer::on(backing, &[("HOLD_TTL", "60")]).await;
     let mut client = stand.client();
     let event = stand.event(4, 3).await;
     let id = hold_id(&hold(&mut client, "alice", &seats(event, &[2, 3], 1)).await);
-    let states = |list: &Answer| -> Vec<String> {
+    let states = |list: &TestResponse| -> Vec<String> {
         let list = list.json();
         list["seats"].as_array().unwrap().iter().map(|s| s["state"].as_str().unwrap().to_owned()).collect()
     };
@@ -376,7 +375,7 @@ async fn carts_in_lists_and_limits(backing: Backing) {
 }
 
 async fn once_is_once(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let (room, event) = (room_type(&stand, 3).await, stand.event(9, 4).await);
     for (n, body) in [(1, nights(room, 5, 1, 1)), (2, seats(event, &[5, 6], 2))] {
@@ -412,7 +411,7 @@ async fn once_is_once(backing: Backing) {
 }
 
 async fn confirmed_by_the_service(backing: Backing) {
-    let stand = Stand::on(backing, &[("CONFIRM_BY", "service")]).await;
+    let stand = TestServer::on(backing, &[("CONFIRM_BY", "service")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 3).await;
     let id = hold_id(&hold(&mut client, "alice", &nights(room, 5, 1, 1)).await);
@@ -426,7 +425,7 @@ async fn confirmed_by_the_service(backing: Backing) {
 }
 
 async fn what_is_wrong_is_named(backing: Backing) {
-    let stand = Stand::on(backing, &[("MAX_DAYS_AHEAD", "400")]).await;
+    let stand = TestServer::on(backing, &[("MAX_DAYS_AHEAD", "400")]).await;
     let mut client = stand.client();
     let (room, event) = (room_type(&stand, 3).await, stand.event(9, 4).await);
     let stay = |check_in: &str, check_out: &str| json!({ "roomTypeId": room, "checkIn": check_in, "checkOut": check_out, "clientHoldKey": key(1) });

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use testing::backing::Backing;
+use testing::http::BUYER;
+use testing::on_every_backing;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
-
-use crate::on_every_backing;
-use crate::support::client::BUYER;
-use crate::support::stand::{Backing, Stand};
 
 on_every_backing!(a_hundred_at_once, other_content, after_a_refusal, quoted_and_renamed, cancelling_twice, for_a_day);
 
 async fn a_hundred_at_once(backing: Backing) {
-    let stand = Arc::new(Stand::on(backing, &[]).await);
+    let stand = Arc::new(TestServer::on(backing, &[]).await);
     let barrier = Arc::new(Barrier::new(100));
     let mut running = Vec::new();
     for _ in 0..100 {
@@ -30,7 +30,7 @@ async fn a_hundred_at_once(backing: Backing) {
         let answer = task.await.unwrap();
         assert_eq!(answer.status, 200, "{}", answer.text());
         fresh += u32::from(answer.header("idempotent-replayed").is_none());
-        bodies.push(answer.body);
+        bodies.push(answer.body.clone());
     }
     assert_eq!(fresh, 1, "one effect");
     bodies.dedup();
@@ -39,7 +39,7 @@ async fn a_hundred_at_once(backing: Backing) {
 }
 
 async fn other_content(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve_with_key(1, "alice", "k", BUYER).await.status, 200);
     let other = r#"{"userName":"Mallory","phone":"010-1234-5678"}"#;
@@ -51,7 +51,7 @@ async fn other_content(backing: Backing) {
 }
 
 async fn after_a_refusal(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "1")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "1")]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "first").await.json()["reservationId"].as_str().unwrap().to_owned();
     assert_eq!(client.reserve_with_key(1, "second", "k", BUYER).await.reason(), "sold_out");
@@ -61,7 +61,7 @@ async fn after_a_refusal(backing: Backing) {
 }
 
 async fn quoted_and_renamed(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let first = client.reserve_with_key(1, "alice", "k", BUYER).await;
     let path = "/api/v1/events/1/seats/reservation/fcfs";
@@ -77,7 +77,7 @@ async fn quoted_and_renamed(backing: Backing) {
 }
 
 async fn cancelling_twice(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
     let headers = [("X-User-Id", "alice"), ("Idempotency-Key", "c")];
@@ -89,7 +89,7 @@ async fn cancelling_twice(backing: Backing) {
 }
 
 async fn for_a_day(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let event = stand.event(9, 2).await;
     let mut client = stand.client();
     client.reserve_with_key(event, "alice", "k", BUYER).await;

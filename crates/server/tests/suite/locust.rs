@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::process::{Process, binary};
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
 
 fn script(arguments: &[&str]) -> (Option<i32>, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -15,8 +16,8 @@ fn script(arguments: &[&str]) -> (Option<i32>, String) {
 /// Long enough to sell out, so that refusals are seen too.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_locust_is_answered_as_the_contract_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", "300")]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "300")]).await;
     let url = format!("http://{}", process.address);
     let (code, said) = tokio::task::spawn_blocking(move || script(&[&url, "5"])).await.unwrap();
     assert_eq!(code, Some(0), "{said}");
@@ -32,8 +33,8 @@ async fn heavy_locust_is_answered_as_the_contract_says() {
 /// A server that answers otherwise fails it: here everybody is told 404.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_locust_notices_what_is_not_in_the_contract() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let token = format!("Bearer {}", process.admin_token());
     let gone = process.client().send("DELETE", "/api/v1/admin/events/1", &[("Authorization", &token)], "").await;
     assert_eq!(gone.status, 200, "{}", gone.text());

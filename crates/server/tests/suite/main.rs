@@ -18,6 +18,5 @@ mod manual;
 mod overload;
 mod readers;
 mod rush;
-mod support;
 mod verify;
 mod waiting;

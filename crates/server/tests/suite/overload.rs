@@ -6,17 +6,17 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use stores::conformance::bent::Bent;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use testing::raw_tcp;
+use testing::server::TestServer;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::support::Stand;
-
 /// A ledger that commits only when the test lets it, on events that have had their first number.
-async fn stalled(settings: &[(&str, &str)]) -> (Arc<Stand>, Arc<Semaphore>) {
+async fn stalled(settings: &[(&str, &str)]) -> (Arc<TestServer>, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(1_000));
     let held = gate.clone();
-    let stand = Stand::bent(settings, |good| {
+    let stand = TestServer::bent(settings, |good| {
         Arc::new(Bent::new(good, move |good, batch| {
             let (good, gate) = (good.clone(), held.clone());
             Box::pin(async move {
@@ -34,14 +34,14 @@ async fn stalled(settings: &[(&str, &str)]) -> (Arc<Stand>, Arc<Semaphore>) {
 }
 
 /// Waits until somebody waits for the gate: a batch is with the ledger.
-async fn in_a_batch(stand: &Stand) {
+async fn in_a_batch(stand: &TestServer) {
     waiting(stand, 1).await;
     while stand.app.lanes.deciding() == 0 {
         tokio::task::yield_now().await;
     }
 }
 
-async fn waiting(stand: &Stand, count: usize) {
+async fn waiting(stand: &TestServer, count: usize) {
     while stand.app.lanes.depth() < count {
         tokio::task::yield_now().await;
     }
@@ -118,10 +118,9 @@ async fn a_stalled_ledger_is_answered_503() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_body_is_not_waited_for() {
-    let stand = Stand::embedded(&[]).await;
-    let mut stream = TcpStream::connect(stand.address).await.unwrap();
+    let stand = TestServer::embedded(&[]).await;
     let head = "POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: slow\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
-    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut stream = raw_tcp::send(stand.address, head.as_bytes()).await;
     let mut answer = [0; 1024];
     let read = tokio::time::timeout(Duration::from_secs(8), stream.read(&mut answer)).await.unwrap().unwrap();
     let text = String::from_utf8_lossy(&answer[..read]);
@@ -158,7 +157,7 @@ async fn stopping_answers_what_was_accepted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_is_answered_500_and_the_lane_lives_on() {
     let first = AtomicBool::new(true);
-    let stand = Stand::bent(&[], |good| {
+    let stand = TestServer::bent(&[], |good| {
         Arc::new(Bent::new(good, move |good, batch| {
             assert!(!first.swap(false, SeqCst), "planted");
             good.commit(batch)

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stores::conformance::broken::{Bug, broken};
-
-use crate::support::Stand;
-use crate::support::process::{Process, binary};
-use crate::support::stand::{Backing, Ground};
+use testing::backing::{Backing, TestStores};
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
+use testing::server::TestServer;
 
 /// How a rush ended, and what it printed.
 struct Rush {
@@ -49,8 +49,8 @@ async fn verify(data: &Path) -> Rush {
 /// 20,000 people, 1,000 seats, double clicks and lost answers; the ledger is looked at all along.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_twenty_thousand_buyers_for_a_thousand_seats() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let arguments = ["--buyers", "20000", "--seats", "1000", "--rate", "1200"];
     let rush = tokio::spawn(run(command(process.address, &process.admin_token(), &arguments)));
     let (mut looks, mut in_the_middle) = (0, false);
@@ -79,11 +79,11 @@ async fn heavy_twenty_thousand_buyers_for_a_thousand_seats() {
 /// The same crowd, at two servers on PostgreSQL and Redis.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_twenty_thousand_buyers_at_two_servers() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let (one, two) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground.clone(), &[]).await);
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let (one, two) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores.clone(), &[]).await);
     let event = one.event(1_000, 1).await.to_string();
     let buyers = ["--event", &event, "--buyers", "10000", "--rate", "700"];
-    let rush = |stand: &Stand| run(command(stand.address, &stand.app.admin_token, &buyers));
+    let rush = |stand: &TestServer| run(command(stand.address, &stand.app.admin_token, &buyers));
     let (first, second) = tokio::join!(rush(&one), rush(&two));
     let mut sold = 0;
     for rush in [first, second] {
@@ -97,7 +97,7 @@ async fn heavy_twenty_thousand_buyers_at_two_servers() {
     assert_eq!(sold, 1_000);
     // Whoever only looks needs no ADMIN_TOKEN.
     let mut looks = binary();
-    looks.arg("verify").env("DATABASE_URL", &ground.database().url);
+    looks.arg("verify").env("DATABASE_URL", &stores.database().url);
     let settled = run(looks).await;
     assert!(
         settled.code == Some(0) && settled.out.contains("1,000 reservations"),
@@ -110,8 +110,8 @@ async fn heavy_twenty_thousand_buyers_at_two_servers() {
 /// Seats come back in the middle of it, and the ledger stays whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_seats_are_sold_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let arguments = ["--buyers", "600", "--seats", "100", "--rate", "300", "--cancel", "40"];
     let rush = run(command(process.address, &process.admin_token(), &arguments)).await;
     assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
@@ -126,8 +126,8 @@ async fn cancelled_seats_are_sold_again() {
 /// generator that waits would have asked less in the meantime.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_a_frozen_second_shows_in_p99() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let token = process.admin_token();
     let arguments = ["--buyers", "2400", "--seats", "3000", "--rate", "400", "--ramp", "0"];
     let p99 = |rush: &Rush| rush.figures()["latencyMs"]["p99"].as_f64().unwrap();
@@ -148,7 +148,7 @@ async fn heavy_a_frozen_second_shows_in_p99() {
 }
 
 async fn against(bug: Bug, arguments: &[&str]) -> Rush {
-    let stand = Stand::bent(&[], |good| broken(bug, good)).await;
+    let stand = TestServer::bent(&[], |good| broken(bug, good)).await;
     let rush = run(command(stand.address, &stand.app.admin_token, arguments)).await;
     assert_eq!(rush.code, Some(3), "{bug:?} went unnoticed: {}{}", rush.out, rush.complaint);
     assert!(rush.complaint.contains("what people were told is not what happened"), "{}", rush.complaint);
@@ -224,8 +224,8 @@ fn what_it_is_told_must_make_sense() {
 /// A soak by time on an event that is there, with the table for people and the page to be mailed.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_table_and_the_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", "30")]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "30")]).await;
     let page = folder.path().join("rush.html");
     let mut command = binary();
     command.args(["rush", &format!("http://{}", process.address), "--event", "1", "--duration", "2"]);
@@ -247,8 +247,8 @@ async fn the_table_and_the_page() {
 /// Without the admin's token answers are compared with answers only, and it says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_token_it_says_what_it_could_not_compare() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let mut command = binary();
     command.args(["rush", &format!("http://{}", process.address), "--event", "1", "--buyers", "20", "--rate", "200"]);
     command.current_dir(folder.path());
@@ -262,8 +262,8 @@ async fn without_the_token_it_says_what_it_could_not_compare() {
 /// is told by the line.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_stands_in_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let arguments = ["--buyers", "500", "--seats", "200", "--rate", "500", "--waiting-room", "20"];
     let rush = run(command(process.address, &process.admin_token(), &arguments)).await;
     let figures = rush.figures();

@@ -1,71 +1,30 @@
 //! PostgreSQL with the door in the process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use rules::arrive::Budget;
 use rules::ids::Seat;
 use rules::outcome::Refusal;
-use rules::time::{Clock, Moment};
+use rules::time::Clock;
 use stores::conformance::broken::{Bug, broken};
-use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
-use stores::door::local::LocalDoor;
-use stores::ledger::postgres::{NotPrepared, PostgresLedger};
+use stores::conformance::{CHAPTERS, expect_sale, refusal, sale};
+use stores::ledger::postgres::NotPrepared;
 use stores::ledger::{Ledger, LedgerFault};
 use testing::database::{self, Database};
+use testing::stands::{PostgresStand, postgres_stand, prepared};
 
 use crate::{complaints, first_complaint};
 
-/// Moved together with the database's time.
-#[derive(Default)]
-pub struct MovedClock(AtomicI64);
-
-impl Clock for MovedClock {
-    fn now(&self) -> Moment {
-        Moment(1_800_000_000_000 + self.0.load(Ordering::SeqCst))
-    }
-}
-
-pub async fn prepared(url: &str, bug: stores::ledger::postgres::Bug) -> PostgresLedger {
-    let ledger = database::ledger(url, bug);
-    ledger.prepare().await.unwrap();
-    ledger
-}
-
-pub struct Kept {
-    pub stand: Stand,
-    pub database: Database,
-}
-
-async fn fresh() -> Kept {
-    let database = Database::fresh().await;
-    let stand = stand_on(&database).await;
-    Kept { stand, database }
-}
-
-pub async fn stand_on(database: &Database) -> Stand {
-    let ledger = Arc::new(prepared(&database.url, Default::default()).await);
-    let clock = Arc::new(MovedClock::default());
-    let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
-    let moved = ledger.clone();
-    let advance = Arc::new(move |ms| {
-        let total = clock.0.fetch_add(ms, Ordering::SeqCst) + ms;
-        moved.move_clock(total);
-    });
-    Stand::new(ledger, door, advance)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn passes_every_chapter() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     assert_eq!(complaints(&kept.stand).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_ledger_is_noticed() {
     for bug in Bug::ALL {
-        let kept = fresh().await;
+        let kept = PostgresStand::fresh().await;
         let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
         let noticed = first_complaint(&bad).await;
         let words = noticed.unwrap_or_else(|| panic!("{bug:?} went unnoticed by {} chapters", CHAPTERS.len()));
@@ -76,7 +35,7 @@ async fn every_broken_ledger_is_noticed() {
 /// 22021 for a name that PostgreSQL cannot store, 23000 from a trigger: both fail alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_poisonous_requests_of_500_fail_alone() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     let event = kept.stand.event(600, 1).await.unwrap().id;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON taken FOR EACH ROW WHEN (NEW.owner = 'poison')
                   EXECUTE FUNCTION refuse('poison')";
@@ -222,7 +181,7 @@ async fn a_second_server_with_a_door_of_its_own_is_told_why() {
 /// that it is locked; whoever can only be refused is refused at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_take_no_lock() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     let (full, half) = (kept.stand.event(2, 1).await.unwrap().id, kept.stand.event(2, 1).await.unwrap().id);
     for user in ["a", "b"] {
         expect_sale(&kept.stand.one(full, kept.stand.reserve(user)).await.unwrap()).unwrap();
@@ -247,7 +206,7 @@ async fn refusals_take_no_lock() {
     assert!(began.elapsed() >= Duration::from_millis(900), "it did not wait for the lock");
     other.batch_execute("ROLLBACK").await.unwrap();
     // Seen by another server: a seat came back, and the hint of this one is old.
-    let elsewhere = stand_on(&kept.database).await;
+    let elsewhere = postgres_stand(&kept.database).await;
     let mine = kept.stand.ledger.reservations_in(full, None, 10).await.unwrap();
     elsewhere.one(full, elsewhere.cancel("a", mine[0].sale.n)).await.unwrap();
     let again = expect_sale(&kept.stand.one(full, kept.stand.reserve("e")).await.unwrap()).unwrap();
@@ -257,8 +216,8 @@ async fn refusals_take_no_lock() {
 /// What another server did to the seats is seen, although this one believes them to be in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn seats_taken_out_of_order_elsewhere_are_seen() {
-    let kept = fresh().await;
-    let elsewhere = stand_on(&kept.database).await;
+    let kept = PostgresStand::fresh().await;
+    let elsewhere = postgres_stand(&kept.database).await;
     let event = kept.stand.event(6, 1).await.unwrap().id;
     let reserve = async |user| expect_sale(&kept.stand.one(event, kept.stand.reserve(user)).await.unwrap()).unwrap();
     assert_eq!(reserve("a").await.seat, Seat(1));
@@ -279,7 +238,7 @@ async fn seats_taken_out_of_order_elsewhere_are_seen() {
 /// batch names it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mixed_batch_is_noted_once() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     let stand = &kept.stand;
     let event = stand.event(5, 1).await.unwrap().id;
     let first = expect_sale(&stand.one(event, stand.reserve("a")).await.unwrap()).unwrap();
@@ -310,7 +269,7 @@ fn history_row(row: &tokio_postgres::Row) -> String {
 /// A waiter that leaves neither stops its batch nor leaves a transaction open.
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_waiters_leave_nothing_open() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     let event = kept.stand.event(300, 1).await.unwrap().id;
     for i in 0..300 {
         let commands = Arc::new(vec![kept.stand.reserve(&format!("u{i}"))]);

@@ -10,10 +10,10 @@ use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
 use stores::ledger::LedgerFault;
 use stores::ledger::postgres::Bug as Planted;
+use testing::clock::{FixtureClock, START};
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
-
-use crate::postgres::stand_on;
+use testing::stands::{SqliteStand, postgres_stand};
 
 const ROOMS: &[(&str, Chapter)] = &[
     ("stays", |s| Box::pin(stays::chapter(s))),
@@ -41,14 +41,14 @@ async fn each_bug_is_noticed(good: &Stand) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_room_ledger_is_noticed_on_sqlite() {
-    let kept = crate::sqlite::fresh();
+    let kept = SqliteStand::fresh();
     each_bug_is_noticed(&kept.stand).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_room_ledger_is_noticed_on_postgres() {
     let database = Database::fresh().await;
-    each_bug_is_noticed(&stand_on(&database).await).await;
+    each_bug_is_noticed(&postgres_stand(&database).await).await;
 }
 
 /// Nights that are counted before the lock was had: 2 holds for 1 room, if the row did not refuse.
@@ -91,7 +91,7 @@ async fn nothing_is_confirmed_behind_its_end_however_long_it_waited() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
     let database = Database::fresh().await;
-    let stand = stand_on(&database).await;
+    let stand = postgres_stand(&database).await;
     let hotel = Hotel::open(&stand, 1).await.unwrap();
     let other = database.connect().await;
     other.batch_execute("BEGIN; SELECT FROM room_type FOR UPDATE").await.unwrap();
@@ -107,11 +107,11 @@ async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_poisonous_hold_of_200_fails_alone() {
     let database = Database::fresh().await;
-    let on_postgres = stand_on(&database).await;
+    let on_postgres = postgres_stand(&database).await;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON hold FOR EACH ROW WHEN (NEW.owner = 'u77')
                   EXECUTE FUNCTION refuse('poison')";
     database.connect().await.batch_execute(poison).await.unwrap();
-    let kept = crate::sqlite::fresh();
+    let kept = SqliteStand::fresh();
     let side = rusqlite::Connection::open(kept.database()).unwrap();
     side.execute_batch(
         "CREATE TRIGGER poison BEFORE INSERT ON hold WHEN NEW.owner = 'u77'
@@ -177,13 +177,13 @@ async fn sold(stand: &Stand) {
 #[tokio::test(flavor = "multi_thread")]
 async fn constraints_of_nights_and_holds_have_the_last_word() {
     let database = Database::fresh().await;
-    sold(&stand_on(&database).await).await;
+    sold(&postgres_stand(&database).await).await;
     let db = database.connect().await;
     for (what, statement) in FORBIDDEN {
         let refused = db.batch_execute(statement).await.expect_err(what);
         assert!(refused.code().unwrap().code().starts_with("23"), "{what}: {refused:?}");
     }
-    let kept = crate::sqlite::fresh();
+    let kept = SqliteStand::fresh();
     sold(&kept.stand).await;
     let db = rusqlite::Connection::open(kept.database()).unwrap();
     for (what, statement) in FORBIDDEN {
@@ -201,9 +201,8 @@ async fn constraints_of_nights_and_holds_have_the_last_word() {
 async fn holds_over_a_wire_that_is_cut_at_commit() {
     for forwarded_after in [None, Some(Duration::from_millis(60))] {
         let database = Database::fresh().await;
-        let port: u16 = database.url.split(':').nth(2).and_then(|r| r.split('/').next()).unwrap().parse().unwrap();
-        let wire = Proxy::to(port).await;
-        let through = database.url.replace(&port.to_string(), &wire.port().to_string());
+        let wire = Proxy::to(database.port()).await;
+        let through = database.url_through(wire.port());
         let cut = crate::planted::stand(&through, Planted::None).await;
         let hotel = Hotel::open(&cut, 100).await.unwrap();
         wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
@@ -248,15 +247,6 @@ pub async fn insist(hotel: &Hotel, command: rules::stays::RoomCommand) -> rules:
     }
 }
 
-/// Shows whatever it was given; only how fast it runs may matter, and it does not run.
-struct Skewed(i64);
-
-impl rules::time::Clock for Skewed {
-    fn now(&self) -> rules::time::Moment {
-        rules::time::Moment(self.0)
-    }
-}
-
 /// D4: two servers whose own clocks differ by ten seconds. Holds end by the database's clock alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_with_skewed_clocks_agree_about_the_end() {
@@ -267,12 +257,13 @@ async fn servers_with_skewed_clocks_agree_about_the_end() {
             url: database.url.clone(),
             pool: 4,
             key_ttl_ms: 86_400_000,
-            clock: std::sync::Arc::new(Skewed(1_800_000_000_000 + skew_ms)),
+            clock: std::sync::Arc::new(FixtureClock::at(START.plus_ms(skew_ms))),
             planted: Planted::None,
         };
         let ledger = stores::ledger::postgres::PostgresLedger::new(&place).unwrap();
         ledger.prepare().await.unwrap();
-        let door = stores::door::local::LocalDoor::new(std::sync::Arc::new(Skewed(0)), Default::default());
+        let door =
+            stores::door::local::LocalDoor::new(std::sync::Arc::new(FixtureClock::default()), Default::default());
         stands.push(Stand::new(std::sync::Arc::new(ledger), std::sync::Arc::new(door), std::sync::Arc::new(|_| {})));
     }
     let mut slow = Hotel::open(&stands[0], 2).await.unwrap();

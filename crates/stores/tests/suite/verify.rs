@@ -7,11 +7,10 @@ use stores::conformance::expect_sale;
 use stores::conformance::queue::Hallway;
 use stores::ledger::postgres::verify;
 use testing::database::Database;
-
-use crate::postgres::stand_on;
+use testing::stands::postgres_stand;
 
 async fn sold(database: &Database) {
-    let stand = stand_on(database).await;
+    let stand = postgres_stand(database).await;
     let event = stand.event(50, 1).await.unwrap().id;
     for user in 0..20 {
         let answer = stand.one(event, stand.reserve(&format!("user-{user}"))).await.unwrap();

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use testing::backing::TestStores;
 use testing::database::Database;
 use testing::proxy::{Proxy, WireFault};
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::history::{Load, core_ok, count, numbers_rise, sold, unknown};
-use crate::support::Stand;
-use crate::support::stand::Ground;
 
-async fn stand(database: &Database, redis: &str) -> Stand {
-    Stand::at(Arc::new(Ground::at(&database.url, redis)), &[]).await
+async fn stand(database: &Database, redis: &str) -> TestServer {
+    TestServer::at(Arc::new(TestStores::at(&database.url, redis)), &[]).await
 }
 
 /// Readiness, waited for at most so long.
-async fn ready_within(stand: &Stand, most: Duration) -> Duration {
+async fn ready_within(stand: &TestServer, most: Duration) -> Duration {
     let began = Instant::now();
     while stand.client().get("/readyz").await.status != 200 {
         assert!(began.elapsed() < most, "not ready after {most:?}: {}", stand.client().get("/readyz").await.text());

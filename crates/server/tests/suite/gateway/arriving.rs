@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use testing::backing::{Backing, TestStores};
+use testing::gateway::TestGateway;
+use testing::http::{TestClient, TestResponse};
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::gate::{self, Gate};
-use crate::support::stand::{Backing, Ground, Stand};
-use crate::support::{Answer, Client};
 
 const BUDGET: [(&str, &str); 2] = [("FCFS_IP_LIMIT", "1000"), ("FCFS_IP_WINDOW", "3600")];
 
@@ -138,7 +139,7 @@ async fn a_redis_that_forgets() {
     let edge = Edge::new(&[("FCFS_SEATS", "100")]).await;
     let mut client = edge.client();
     let mut last = 0;
-    let mut rises = |answer: Answer| {
+    let mut rises = |answer: TestResponse| {
         let number = answer.sequence().unwrap_or_else(|| panic!("{}", answer.text()));
         assert!(number > last, "{number} after {last}");
         last = number;
@@ -168,13 +169,13 @@ async fn another_ledgers_door() {
 /// MOVED is followed, and remembered: events of every node.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster() {
-    let ground = std::sync::Arc::new(Ground::new(Backing::Cluster).await);
-    let key = [("GATEWAY_KEY", gate::KEY), ("FCFS_IP_LIMIT", "1000")];
-    let stand = Stand::at(ground.clone(), &key).await;
+    let stores = std::sync::Arc::new(TestStores::new(Backing::Cluster).await);
+    let key = [("GATEWAY_KEY", testing::gateway::KEY), ("FCFS_IP_LIMIT", "1000")];
+    let stand = TestServer::at(stores.clone(), &key).await;
     let mut settings: Vec<(String, String)> =
-        ground.settings().iter().chain(&key).map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        stores.settings().iter().chain(&key).map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     settings.push(("GATEWAY_TRUST_USER_HEADER".into(), "1".into()));
-    let gate = Gate::start(&[stand.server], &settings);
+    let gate = TestGateway::start(&[stand.server], &settings);
     let mut client = gate.client();
     for _ in 0..8 {
         let event = stand.event(5, 1).await;
@@ -183,7 +184,7 @@ async fn a_cluster() {
             assert_eq!((answer.seat(), answer.sequence()), (Some(number), Some(number)), "{}", answer.text());
         }
     }
-    let text = Client::new(stand.server).get("/metrics").await.text();
+    let text = TestClient::new(stand.server).get("/metrics").await.text();
     assert!(text.contains("outcome=\"reserved\"} 32"), "{text}");
 }
 
@@ -218,7 +219,8 @@ async fn a_server_believes_the_key_alone() {
     let edge = Edge::new(&[]).await;
     let mut direct = edge.direct();
     let name = "0123456789abcdef0123456789abcdef";
-    let (key, seq, request) = (("X-Gateway-Key", gate::KEY), ("X-Fcfs-Seq", "77"), ("X-Gateway-Request", name));
+    let (key, seq, request) =
+        (("X-Gateway-Key", testing::gateway::KEY), ("X-Fcfs-Seq", "77"), ("X-Gateway-Request", name));
     let mut user = 0;
     let mut ask = async |more: &[(&str, &str)]| {
         user += 1;

@@ -3,18 +3,20 @@
 
 use std::time::{Duration, Instant};
 
+use testing::backing::TestStores;
 use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::gateway::TestGateway;
+use testing::http::{TestClient, TestResponse};
+use testing::process::ServerProcess;
+use testing::raw_tcp;
 use testing::redis::OwnRedis;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use super::edge::{BODY, Edge, FCFS};
 use crate::faults::history::{Load, core_ok, numbers_rise, sold, unknown};
 use crate::faults::servers::nobody_after_sold_out;
-use crate::support::gate::{self, Gate};
-use crate::support::process::Process;
-use crate::support::stand::Ground;
-use crate::support::{Answer, Client};
 
 /// C10: reloaded twenty times under load, nobody loses an answer to what was done; a worker killed,
 /// nobody buys twice.
@@ -72,7 +74,7 @@ async fn heavy_a_crowd_through_two_gateways() {
 }
 
 /// Asks until the answer is as expected; how long that took.
-async fn until(client: &Gate, what: &str, mut fits: impl FnMut(&Answer) -> bool) -> Duration {
+async fn until(client: &TestGateway, what: &str, mut fits: impl FnMut(&TestResponse) -> bool) -> Duration {
     let began = Instant::now();
     for i in 0..400 {
         let answer = client.client().reserve(1, &format!("{what}{i}")).await;
@@ -89,13 +91,13 @@ async fn until(client: &Gate, what: &str, mut fits: impl FnMut(&Answer) -> bool)
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_everything_behind_it_goes_and_comes_back() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Ground::at(&database.url, &redis.url());
-    let folder = tempfile::tempdir().unwrap();
+    let stores = TestStores::at(&database.url, &redis.url());
+    let folder = TestFolder::new("server");
     let ports = [testing::free_port().to_string(), testing::free_port().to_string()];
     let start = async |port: &str| {
-        let mut settings = ground.settings();
-        settings.extend([("FCFS_SEATS", "100000"), ("GATEWAY_KEY", gate::KEY)]);
-        Process::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
+        let mut settings = stores.settings();
+        settings.extend([("FCFS_SEATS", "100000"), ("GATEWAY_KEY", testing::gateway::KEY)]);
+        ServerProcess::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
     };
     let servers = [start(&ports[0]).await, start(&ports[1]).await];
     let settings = [
@@ -104,13 +106,13 @@ async fn heavy_everything_behind_it_goes_and_comes_back() {
         ("GATEWAY_ADDRESS_RATE", "0".to_owned()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
-    let gate = Gate::start(&servers.each_ref().map(|server| server.address), &settings);
+    let gate = TestGateway::start(&servers.each_ref().map(|server| server.address), &settings);
     let workers = gate.nginx().workers();
     let second = Duration::from_secs(1);
     assert!(until(&gate, "before", |answer| answer.status == 200).await < second);
 
     redis.kill();
-    let unavailable = |answer: &Answer| {
+    let unavailable = |answer: &TestResponse| {
         (answer.status, answer.reason().as_str()) == (503, "service_unavailable")
             && answer.header("retry-after") == Some("1")
     };
@@ -249,8 +251,8 @@ async fn a_stream_is_not_held_back() {
         heard.recv().await.unwrap();
         stream.write_all(b"9\r\ndata: 2\n\n\r\n0\r\n\r\n").await.unwrap();
     });
-    let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
-    stream.write_all(b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: t\r\n\r\n").await.unwrap();
+    let asked = b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: t\r\n\r\n";
+    let mut stream = raw_tcp::send(edge.gate.address(), asked).await;
     let mut text = String::new();
     let mut part = [0; 4096];
     while !text.contains("data: 2") {
@@ -306,6 +308,6 @@ async fn what_changes_something_is_sent_once() {
         assert_eq!(came.recv().await.unwrap(), format!("{method} {path} HTTP/1.1"));
         assert!(came.try_recv().is_err(), "{method} was sent again");
     }
-    assert_eq!(Client::new(edge.gate.address()).get("/api/v1/seats").await.status, 503);
+    assert_eq!(TestClient::new(edge.gate.address()).get("/api/v1/seats").await.status, 503);
     assert!(came.recv().await.is_some() && came.recv().await.is_some(), "reading is tried at the next one");
 }

@@ -3,28 +3,13 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testing::raw_tcp::{self, statuses};
 
 use super::edge::{BODY, Edge, FCFS};
 
 /// All that comes back before the other side closes, or falls silent.
 async fn everything(edge: &Edge, bytes: &[u8]) -> String {
-    let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
-    let _ = stream.write_all(bytes).await;
-    let mut answer = Vec::new();
-    let mut part = [0; 4096];
-    while let Ok(Ok(read)) = tokio::time::timeout(Duration::from_millis(800), stream.read(&mut part)).await {
-        if read == 0 {
-            break;
-        }
-        answer.extend_from_slice(&part[..read]);
-    }
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
-fn statuses(answer: &str) -> Vec<u16> {
-    answer.split("HTTP/1.1 ").skip(1).filter_map(|part| part.get(..3)?.parse().ok()).collect()
+    raw_tcp::exchange(edge.gate.address(), bytes, Duration::from_millis(800)).await
 }
 
 fn post(headers: &str, body: &str) -> String {

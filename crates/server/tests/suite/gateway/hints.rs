@@ -3,13 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use testing::gateway::GatewayBug;
+use testing::http::{TestClient, TestResponse};
+use testing::raw_tcp;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::Client;
-use crate::support::client::Answer;
-use crate::support::gate::Planted;
 
 /// Longer than what a gateway knows is looked at again.
 const KNOWN: Duration = Duration::from_millis(150);
@@ -34,7 +32,7 @@ async fn heavy_ten_thousand_after_a_sell_out() {
     // What was left is no longer said by anybody: the crowd comes after a pause.
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     let (before, numbers, began) = (edge.reached().await, edge.numbers(event), Instant::now());
-    let ask = |client: usize, mut wire: Client| async move {
+    let ask = |client: usize, mut wire: TestClient| async move {
         for i in 0..200 {
             let answer = wire.reserve(event, &format!("u{client}-{i}")).await;
             assert_eq!((answer.status, answer.reason().as_str()), (409, "sold_out"), "{}", answer.text());
@@ -54,7 +52,7 @@ async fn heavy_ten_thousand_after_a_sell_out() {
 }
 
 /// The buyer of the last seat lost the answer and asks again, with and without a key.
-async fn the_last_buyer_again(planted: &[Planted<'_>]) -> Result<(), Answer> {
+async fn the_last_buyer_again(planted: &[GatewayBug<'_>]) -> Result<(), TestResponse> {
     let edge = Edge::with(1, &[], planted).await;
     edge.warm().await;
     for with_key in [true, false] {
@@ -67,9 +65,7 @@ async fn the_last_buyer_again(planted: &[Planted<'_>]) -> Result<(), Answer> {
             "POST {path} HTTP/1.1\r\nHost: t\r\nX-User-Id: alice\r\n{key}Content-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{BODY}"
         );
-        let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
-        stream.write_all(text.as_bytes()).await.unwrap();
-        drop(stream);
+        drop(raw_tcp::send(edge.gate.address(), text.as_bytes()).await);
         sold(&edge, event).await;
         sold_out(&edge, event).await;
         for _ in 0..3 {
@@ -111,7 +107,7 @@ async fn a_gateway_that_remembers_nobody_is_caught() {
 }
 
 /// A cancelled seat is sold again at once through the same gateway, cancelled by its owner or by the admin.
-async fn cancelled_and_sold_again(planted: &[Planted<'_>]) -> Result<(), Answer> {
+async fn cancelled_and_sold_again(planted: &[GatewayBug<'_>]) -> Result<(), TestResponse> {
     let edge = Edge::with(2, &[], planted).await;
     edge.warm().await;
     let event = edge.event(1, 1).await;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testing::gateway::GatewayBug;
+use testing::raw_tcp;
+use tokio::io::AsyncReadExt;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::gate::Planted;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn token_buckets_per_user_and_address() {
@@ -45,20 +45,18 @@ async fn token_buckets_per_user_and_address() {
 }
 
 /// A hundred clients send headers and no body: they take nothing.
-async fn headers_and_no_body(planted: &[Planted<'_>]) -> Result<(), String> {
+async fn headers_and_no_body(planted: &[GatewayBug<'_>]) -> Result<(), String> {
     let edge = Edge::with(1, &[], planted).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
     let before = edge.reached().await;
     let mut held = Vec::new();
     for i in 0..100 {
-        let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
         let text = format!(
             "POST {FCFS} HTTP/1.1\r\nHost: t\r\nX-User-Id: slow{i}\r\nContent-Type: application/json\r\n\
              Content-Length: 60\r\n\r\n{{\"user"
         );
-        stream.write_all(text.as_bytes()).await.unwrap();
-        held.push(stream);
+        held.push(raw_tcp::send(edge.gate.address(), text.as_bytes()).await);
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
     let second = edge.client().reserve(1, "second").await;

@@ -2,27 +2,27 @@
 //! in, in every spelling; the address is the socket's, or what a trusted proxy says.
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::gate::{self, Gate, Planted};
-use crate::support::{Answer, Client};
+use testing::gateway::{GatewayBug, TestGateway};
+use testing::http::{TestClient, TestResponse};
 
 const NAME: &str = "0123456789abcdef0123456789abcdef";
 
 /// A client with a number, a name, an address and even the key of its own.
-async fn own_words(planted: &[Planted<'_>]) -> Result<(), String> {
+async fn own_words(planted: &[GatewayBug<'_>]) -> Result<(), String> {
     let limit = [("FCFS_IP_LIMIT", "1000"), ("FCFS_IP_WINDOW", "3600"), ("FCFS_SEATS", "100")];
     let edge = Edge::with(1, &limit, planted).await;
     edge.warm().await;
-    let key = ("X-Gateway-Key", gate::KEY);
+    let key = ("X-Gateway-Key", testing::gateway::KEY);
     let claims: [&[(&str, &str)]; 9] = [
         &[("X-Fcfs-Seq", "777"), ("X-Gateway-Request", NAME)],
         &[key, ("X-Fcfs-Seq", "777"), ("X-Gateway-Request", NAME)],
         &[key, key, ("x-fcfs-seq", "777"), ("X-FCFS-SEQ", "778"), ("x-gateway-request", NAME)],
-        &[("X_Gateway_Key", gate::KEY), ("X_Fcfs_Seq", "777"), ("X_Gateway_Request", NAME)],
-        &[("X-Gateway_Key", gate::KEY), ("X-Fcfs_Seq", "777"), ("X_Gateway-Request", NAME)],
+        &[("X_Gateway_Key", testing::gateway::KEY), ("X_Fcfs_Seq", "777"), ("X_Gateway_Request", NAME)],
+        &[("X-Gateway_Key", testing::gateway::KEY), ("X-Fcfs_Seq", "777"), ("X_Gateway-Request", NAME)],
         &[key, ("X-Gateway-Address", "9.9.9.9")],
         &[("X-Forwarded-For", "9.9.9.9"), ("X-Real-IP", "9.9.9.9"), ("Forwarded", "for=9.9.9.9")],
         &[("X-Fcfs-Ledger", "x"), ("X-Fcfs-Anything", "x"), ("X-Forwarded-Proto", "https"), ("X-Gateway-X", "y")],
-        &[("X.Fcfs.Seq", "777"), ("X.Gateway.Key", gate::KEY)],
+        &[("X.Fcfs.Seq", "777"), ("X.Gateway.Key", testing::gateway::KEY)],
     ];
     // With a number of the gateway's own, and in the old dialect, where it passes on without one.
     for (i, claim) in claims.iter().enumerate() {
@@ -115,7 +115,7 @@ async fn addresses() {
     let edge = Edge::new(&limit).await;
     edge.warm().await;
     let mut users = 0;
-    let mut ask = async |client: &mut Client, forwarded: &[&str]| -> Answer {
+    let mut ask = async |client: &mut TestClient, forwarded: &[&str]| -> TestResponse {
         users += 1;
         let user = format!("u{users}");
         let mut headers = vec![("X-User-Id", user.as_str()), JSON];
@@ -163,7 +163,7 @@ async fn addresses() {
 }
 
 /// G3: a header that hides behind a hundred others.
-async fn a_hundred_headers(gate: &Gate) -> Result<(), String> {
+async fn a_hundred_headers(gate: &TestGateway) -> Result<(), String> {
     let names: Vec<String> = (0..120).map(|i| format!("X-Filler-{i}")).collect();
     for hidden in [("X-Fcfs-Seq", "777"), ("X-User-Id", "alice")] {
         // A hundred in all, with Host and Content-Length; then one more, and many more.

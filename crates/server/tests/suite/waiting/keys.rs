@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use testing::backing::{Backing, TestStores};
+use testing::on_every_backing;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
 
 use super::{Person, refused, room};
-use crate::on_every_backing;
-use crate::support::stand::{Backing, Ground, Stand};
 
 on_every_backing!(the_first_tickets_at_once);
 
 /// Everybody needs the first key at the same moment: one is made, and every ticket counts at once.
 async fn the_first_tickets_at_once(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 9, 1).await;
     let barrier = Arc::new(Barrier::new(32));
     let mut people = Vec::new();
@@ -39,8 +40,8 @@ async fn the_first_tickets_at_once(backing: Backing) {
 /// made, knows a key that another server made right afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_made_right_after_a_look() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let (here, there) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground, &[]).await);
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let (here, there) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores, &[]).await);
     let event = room(&here, 9, 1).await;
     let mut mallory = Person::new(&here, event, "mallory");
     mallory.join().await;

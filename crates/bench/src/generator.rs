@@ -140,7 +140,7 @@ mod tests {
     use super::user;
 
     #[test]
-    fn users_are_different_and_in_no_order() {
+    fn users_are_distinct_and_unordered() {
         let all: Vec<u64> = (1..5).flat_map(|seed| (0..50_000).map(move |i| user(seed, i))).collect();
         let distinct: std::collections::HashSet<&u64> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());

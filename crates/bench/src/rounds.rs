@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_compared() {
+    fn runs_are_compared_with_the_ceiling_beside_them() {
         // A machine that gets slower: half as fast at every run.
         let mut speed = 4096.0;
         let names = ["half".to_owned(), "same".to_owned()];
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads() {
+    fn spread_has_minimum_median_and_maximum() {
         assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 3.0 });
         assert!(Spread::of(&[]).median.is_nan());
     }

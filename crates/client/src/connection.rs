@@ -47,7 +47,10 @@ impl Connection {
     async fn over(stream: TcpStream, target: &Target) -> Result<Connection, ClientError> {
         stream.set_nodelay(true).map_err(ClientError::Connect)?;
         // One copy of head and body costs less than a vectored write of small parts.
-        let shaken = http1::Builder::new().writev(false).handshake(TokioIo::new(stream)).await;
+        let mut http = http1::Builder::new();
+        // Header-Names as curl and browsers write them.
+        http.writev(false).title_case_headers(true);
+        let shaken = http.handshake(TokioIo::new(stream)).await;
         let (sender, driver) = shaken.map_err(ClientError::Broken)?;
         Ok(Connection { sender, driver: Some(driver), host: target.host().clone() })
     }

@@ -18,6 +18,7 @@ mod tests;
 
 pub use connection::Connection;
 pub use error::ClientError;
+pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 pub use keeping::{Client, ask_once};
 pub use request::Request;
 pub use response::Response;

@@ -48,7 +48,7 @@ async fn many_requests_use_one_connection() {
         assert_eq!((response.status, &response.body[..], response.header("x-a")), (200, &b"{}"[..], Some("b")));
     }
     let heard = server.await.unwrap();
-    let wanted = format!("GET /a?b=c HTTP/1.1\r\nx-user-id: u\r\nhost: {address}\r\n\r\n");
+    let wanted = format!("GET /a?b=c HTTP/1.1\r\nX-User-Id: u\r\nHost: {address}\r\n\r\n");
     assert_eq!((heard.len(), heard[0].as_str()), (20, wanted.as_str()));
 }
 
@@ -81,9 +81,9 @@ async fn lengths_are_sent_where_a_body_may_be() {
     client.ask(Request::post("/")).await.unwrap();
     client.ask(Request::post("/").json("{}")).await.unwrap();
     let heard = server.await.unwrap();
-    assert!(heard[0].contains("content-length: 0\r\n"), "{heard:?}");
-    assert!(heard[1].contains("content-type: application/json\r\n"), "{heard:?}");
-    assert!(heard[1].contains("content-length: 2\r\n") && heard[1].ends_with("{}"), "{heard:?}");
+    assert!(heard[0].contains("Content-Length: 0\r\n"), "{heard:?}");
+    assert!(heard[1].contains("Content-Type: application/json\r\n"), "{heard:?}");
+    assert!(heard[1].contains("Content-Length: 2\r\n") && heard[1].ends_with("{}"), "{heard:?}");
 }
 
 #[tokio::test]

@@ -1,10 +1,14 @@
-//! Bytes over TCP, for what no HTTP client sends: broken requests, half a request, half a close.
+//! Bytes over TCP, for what no HTTP client sends: broken requests, half a request, half a close,
+//! headers in just this spelling and order.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use client::{HeaderMap, HeaderName, HeaderValue, Response};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+
+use crate::http::TestResponse;
 
 /// A connection over which these bytes were sent.
 pub async fn send(address: SocketAddr, bytes: &[u8]) -> TcpStream {
@@ -41,4 +45,61 @@ pub fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
         let (found, value) = line.split_once(':')?;
         found.eq_ignore_ascii_case(name).then(|| value.trim())
     })
+}
+
+/// A request whose headers are written as they are given, behind `Host` and before `Content-Length`.
+pub async fn request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> TestResponse {
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = if method == "GET" { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+    let text = format!("{method} {path} HTTP/1.1\r\nHost: test\r\n{headers}{length}\r\n{body}");
+    let mut stream = BufReader::new(send(address, text.as_bytes()).await);
+    response(&mut stream).await.unwrap_or_else(|e| panic!("{method} {path}: {e}"))
+}
+
+async fn response(stream: &mut BufReader<TcpStream>) -> std::io::Result<TestResponse> {
+    let first = line(stream).await?;
+    let status = first.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(|| not_http(&first))?;
+    let mut headers = HeaderMap::new();
+    loop {
+        let header = line(stream).await?;
+        let Some((name, value)) = header.split_once(':') else { break };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| not_http(&header))?;
+        headers.append(name, HeaderValue::from_str(value.trim()).map_err(|_| not_http(&header))?);
+    }
+    let mut body = Vec::new();
+    let length = headers.get("content-length").and_then(|value| value.to_str().ok()?.parse().ok());
+    if let Some(length) = length {
+        body.resize(length, 0);
+        stream.read_exact(&mut body).await?;
+    } else if headers.contains_key("transfer-encoding") {
+        loop {
+            let size = line(stream).await?;
+            let size = usize::from_str_radix(&size, 16).map_err(|_| not_http(&size))?;
+            let mut chunk = vec![0; size + 2];
+            stream.read_exact(&mut chunk).await?;
+            if size == 0 {
+                break;
+            }
+            body.extend_from_slice(&chunk[..size]);
+        }
+    }
+    Ok(Response { status, headers, body: body.into() }.into())
+}
+
+async fn line(stream: &mut BufReader<TcpStream>) -> std::io::Result<String> {
+    let mut text = String::new();
+    if stream.read_line(&mut text).await? == 0 {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+fn not_http(text: &str) -> std::io::Error {
+    std::io::Error::other(format!("not HTTP: {text:?}"))
 }

@@ -55,7 +55,7 @@ mod tests {
     use crate::rush::tally::RushFigures;
 
     #[test]
-    fn nothing_is_fetched() {
+    fn page_fetches_nothing() {
         let page = page("Rush <1>", &RushFigures::of(&[], 0), &Proof::default());
         assert!(page.contains("Rush &lt;1&gt;") && !page.contains("http"), "{page}");
     }

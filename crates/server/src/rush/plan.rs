@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn habits_have_their_shares() {
+    fn habits_follow_their_shares() {
         let plan = plan(1.0, 0);
         let count = |habit| (0..20_000).filter(|i| plan.habit(*i) == habit).count();
         assert!((1_800..2_200).contains(&count(Habit::DoubleClick)));

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_explains_what_nobody_was_told() {
+    fn unanswered_requests_explain_unknown_seats() {
         let memories = [memory(1, 0, 10, RushOutcome::Unknown(Unanswered::Seat))];
         assert!(prove("r", &memories, Some(&[row(1, 1, 1)])).holds());
     }

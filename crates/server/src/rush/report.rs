@@ -75,7 +75,7 @@ mod tests {
     use super::grouped;
 
     #[test]
-    fn groups_of_three() {
+    fn digits_are_grouped_by_three() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

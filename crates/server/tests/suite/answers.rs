@@ -10,25 +10,25 @@ use testing::server::TestServer;
 on_every_backing!(
     single_success,
     consecutive_calls_in_seat_order,
-    the_same_user_again,
-    no_seats_at_all,
+    second_reservation_of_a_user_is_a_duplicate,
+    event_without_seats_is_sold_out,
     short_paths_mean_event_1,
-    limit_of_four,
-    buy_cancel_buy,
-    cancelling_is_for_the_owner,
-    three_behind_one_address,
-    the_address_budget,
-    the_window_by_the_clock,
-    states_of_an_event,
-    seats_list_and_one,
-    my_reservations_in_pages,
-    events_in_pages,
-    admin_sees_and_cancels,
+    max_per_user_is_enforced,
+    user_may_buy_again_after_cancelling,
+    only_the_owner_cancels,
+    users_behind_one_address_do_not_block_each_other,
+    address_budget_limits_requests,
+    duplicate_window_follows_the_clock,
+    event_states_open_pause_and_close_sales,
+    seats_are_listed_and_read_one_by_one,
+    own_reservations_are_paged,
+    events_are_paged,
+    admin_lists_and_cancels_reservations,
     admin_needs_the_token,
-    bad_requests,
-    trace_ids,
-    spoofed_headers,
-    health,
+    bad_requests_name_the_field,
+    trace_ids_are_returned,
+    spoofed_gateway_headers_are_ignored,
+    health_endpoints_answer,
 );
 
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
@@ -63,7 +63,7 @@ async fn consecutive_calls_in_seat_order(backing: Backing) {
     assert!(answer.header("retry-after").is_none(), "asking again does not help");
 }
 
-async fn the_same_user_again(backing: Backing) {
+async fn second_reservation_of_a_user_is_a_duplicate(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.reserve(1, "alice").await;
@@ -75,7 +75,7 @@ async fn the_same_user_again(backing: Backing) {
     assert_eq!(again.sequence(), Some(2));
 }
 
-async fn no_seats_at_all(backing: Backing) {
+async fn event_without_seats_is_sold_out(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_SEATS", "0")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "a").await.reason(), "sold_out");
@@ -91,7 +91,7 @@ async fn short_paths_mean_event_1(backing: Backing) {
     assert_eq!(client.get("/api/v1/seats/3").await.json(), client.get("/api/v1/events/1/seats/3").await.json());
 }
 
-async fn limit_of_four(backing: Backing) {
+async fn max_per_user_is_enforced(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = stand.event(10, 4).await;
     let mut client = stand.client();
@@ -104,7 +104,7 @@ async fn limit_of_four(backing: Backing) {
     assert_eq!(client.reserve(event, "other").await.seat(), Some(5));
 }
 
-async fn buy_cancel_buy(backing: Backing) {
+async fn user_may_buy_again_after_cancelling(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let first = client.reserve(1, "alice").await.json();
@@ -118,7 +118,7 @@ async fn buy_cancel_buy(backing: Backing) {
     assert_eq!(client.cancel("alice", id).await.status, 404, "a cancelled one is gone");
 }
 
-async fn cancelling_is_for_the_owner(backing: Backing) {
+async fn only_the_owner_cancels(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
@@ -134,14 +134,14 @@ async fn cancelling_is_for_the_owner(backing: Backing) {
     }
 }
 
-async fn three_behind_one_address(backing: Backing) {
+async fn users_behind_one_address_do_not_block_each_other(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     for user in ["a", "b", "c"] {
         assert_eq!(stand.client().reserve(1, user).await.status, 200);
     }
 }
 
-async fn the_address_budget(backing: Backing) {
+async fn address_budget_limits_requests(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "a").await.status, 200);
@@ -157,7 +157,7 @@ async fn the_address_budget(backing: Backing) {
     assert_eq!(client.reserve(1, "b").await.status, 200, "a new window");
 }
 
-async fn the_window_by_the_clock(backing: Backing) {
+async fn duplicate_window_follows_the_clock(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_USER_TTL", "60")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "alice").await.json()["userTtlRemaining"], 60);
@@ -178,7 +178,7 @@ async fn the_window_by_the_clock(backing: Backing) {
     assert_eq!((&for_ever["reason"], &for_ever["userTtlRemaining"]), (&json!("duplicate"), &Value::Null));
 }
 
-async fn states_of_an_event(backing: Backing) {
+async fn event_states_open_pause_and_close_sales(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let now = stand.app.ledger.now();
@@ -213,7 +213,7 @@ async fn states_of_an_event(backing: Backing) {
     assert_eq!(client.reserve(empty, "a").await.status, 404);
 }
 
-async fn seats_list_and_one(backing: Backing) {
+async fn seats_are_listed_and_read_one_by_one(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_SEATS", "3")]).await;
     let mut client = stand.client();
     client.reserve(1, "alice").await;
@@ -243,7 +243,7 @@ async fn seats_list_and_one(backing: Backing) {
     assert!(!list.text().contains("alice") && !list.text().contains("8210"), "nobody's name or number");
 }
 
-async fn my_reservations_in_pages(backing: Backing) {
+async fn own_reservations_are_paged(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let events = [stand.event(5, 2).await, stand.event(5, 2).await];
@@ -268,7 +268,7 @@ async fn my_reservations_in_pages(backing: Backing) {
     }
 }
 
-async fn events_in_pages(backing: Backing) {
+async fn events_are_paged(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(500, 2).await;
@@ -294,7 +294,7 @@ async fn events_in_pages(backing: Backing) {
     }
 }
 
-async fn admin_sees_and_cancels(backing: Backing) {
+async fn admin_lists_and_cancels_reservations(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for user in ["alice", "bob", "carol"] {
@@ -361,7 +361,7 @@ async fn admin_needs_the_token(backing: Backing) {
     }
 }
 
-async fn bad_requests(backing: Backing) {
+async fn bad_requests_name_the_field(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
@@ -413,7 +413,7 @@ async fn bad_requests(backing: Backing) {
     assert_eq!(client.post_as("u", FCFS, BUYER).await.seat(), Some(1), "nothing was taken by any of this");
 }
 
-async fn trace_ids(backing: Backing) {
+async fn trace_ids_are_returned(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let own = client.send("GET", "/nothing", &[("X-Request-Id", "my-trace-1")], "").await;
@@ -424,7 +424,7 @@ async fn trace_ids(backing: Backing) {
     assert_ne!(odd.header("x-request-id"), Some("has space"));
 }
 
-async fn spoofed_headers(backing: Backing) {
+async fn spoofed_gateway_headers_are_ignored(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
@@ -439,7 +439,7 @@ async fn spoofed_headers(backing: Backing) {
     assert_eq!(answer.sequence(), Some(1), "a number of one's own is not believed");
 }
 
-async fn health(backing: Backing) {
+async fn health_endpoints_answer(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.reserve(1, "a").await;

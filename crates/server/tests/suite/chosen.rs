@@ -9,13 +9,13 @@ use testing::on_every_backing;
 use testing::server::TestServer;
 use tokio::sync::Barrier;
 
-on_every_backing!(a_chosen_seat_and_its_refusals, in_the_old_dialects, one_seat_for_a_hundred);
+on_every_backing!(chosen_seat_is_reserved_or_refused, chosen_seat_in_old_dialects, one_seat_goes_to_one_of_a_hundred);
 
 async fn choose(client: &mut TestClient, event: u64, user: &str, seat: &str) -> TestResponse {
     client.post_as(user, &format!("/api/v1/events/{event}/seats/{seat}/reservation"), BUYER).await
 }
 
-async fn a_chosen_seat_and_its_refusals(backing: Backing) {
+async fn chosen_seat_is_reserved_or_refused(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(9, 2).await;
@@ -55,7 +55,7 @@ async fn a_chosen_seat_and_its_refusals(backing: Backing) {
     assert_eq!((other.status, other.reason().as_str()), (422, "idempotency_mismatch"), "another seat is other content");
 }
 
-async fn in_the_old_dialects(backing: Backing) {
+async fn chosen_seat_in_old_dialects(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let path = "/api/v1/seats/4/reservation";
@@ -78,7 +78,7 @@ async fn in_the_old_dialects(backing: Backing) {
     assert_eq!((sold.status, sold.json()), (200, four));
 }
 
-async fn one_seat_for_a_hundred(backing: Backing) {
+async fn one_seat_goes_to_one_of_a_hundred(backing: Backing) {
     let stand = Arc::new(TestServer::on(backing, &[]).await);
     let event = stand.event(3, 1).await;
     let barrier = Arc::new(Barrier::new(100));

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Instant;
 
 use stores::conformance::bent::Bent;
-use stores::conformance::broken::{Bug, broken};
+use stores::conformance::broken::{LedgerBug, broken};
 use stores::ensure;
 use stores::ledger::{Ledger, LedgerFault};
 use testing::backing::Backing;
@@ -131,20 +131,20 @@ async fn sell(stand: &Arc<TestServer>, seats: usize, buyers: usize, clients: usi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_at_once_for_fifty() {
+async fn hundred_concurrent_buyers_for_fifty_seats() {
     let stand = Arc::new(TestServer::embedded(&[]).await);
     sell(&stand, 50, 100, 100).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nine_for_nine_and_ten_for_nine() {
+async fn nine_seats_go_to_nine_of_ten_buyers() {
     let stand = Arc::new(TestServer::embedded(&[]).await);
     sell(&stand, 9, 9, 9).await.unwrap();
     sell(&stand, 9, 10, 10).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_for_two_hundred() {
+async fn two_hundred_buyers_get_two_hundred_seats() {
     let stand = Arc::new(TestServer::embedded(&[]).await);
     sell(&stand, 200, 200, 200).await.unwrap();
 }
@@ -169,8 +169,13 @@ async fn heavy_twenty_rounds_on_postgres_and_redis() {
 
 /// The same check over ledgers that are broken on purpose: it must notice each.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_ledger_is_noticed() {
-    for bug in [Bug::SellsTwice, Bug::AcknowledgesTooEarly, Bug::ServesTheLastFirst, Bug::ForgetsTheLimit] {
+async fn crowd_check_notices_broken_ledgers() {
+    for bug in [
+        LedgerBug::SellsTwice,
+        LedgerBug::AcknowledgesTooEarly,
+        LedgerBug::ServesTheLastFirst,
+        LedgerBug::ForgetsTheLimit,
+    ] {
         let stand = Arc::new(TestServer::bent(&[], |good| broken(bug, good)).await);
         let mut noticed = None;
         for _ in 0..20 {
@@ -184,7 +189,7 @@ async fn a_broken_ledger_is_noticed() {
                 Ok(fair) => check(&stand, event, 50, &fair).await.err(),
                 Err(words) => Some(words),
             };
-            if noticed.is_none() && bug == Bug::ServesTheLastFirst {
+            if noticed.is_none() && bug == LedgerBug::ServesTheLastFirst {
                 let event = stand.event(50, 1).await;
                 let asked = crowd(&stand, event, users(120), 120).await;
                 noticed = check(&stand, event, 50, &asked).await.err();
@@ -233,7 +238,7 @@ fn refusing(good: Arc<dyn Ledger>, times: u32, fault: LedgerFault) -> Arc<dyn Le
 
 /// Forced contention: the lock cannot be had for longer than the retries last.
 #[tokio::test(flavor = "multi_thread")]
-async fn forced_contention_and_then_success() {
+async fn lock_timeout_gets_contention_then_success() {
     let settings = [("FCFS_MAX_RETRIES", "3")];
     let stand = TestServer::bent(&settings, |good| refusing(good, 4, LedgerFault::Locked)).await;
     let mut client = stand.client();
@@ -245,13 +250,13 @@ async fn forced_contention_and_then_success() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_comes_late_is_no_contention() {
+async fn lock_acquired_within_the_retries_is_not_contention() {
     let stand = TestServer::bent(&[], |good| refusing(good, 3, LedgerFault::Locked)).await;
     assert_eq!(stand.client().reserve(1, "alice").await.seat(), Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_after_a_5xx_is_not_a_duplicate() {
+async fn retry_after_5xx_is_not_a_duplicate() {
     for (fault, status, reason) in [
         (LedgerFault::Unreachable("test".into()), 503, "service_unavailable"),
         (LedgerFault::Broken("test".into()), 500, "internal_error"),
@@ -267,7 +272,7 @@ async fn a_retry_after_a_5xx_is_not_a_duplicate() {
 
 /// Numbers rise over requests that did not overlap, also across restarts.
 #[tokio::test(flavor = "multi_thread")]
-async fn numbers_rise_across_restarts() {
+async fn arrival_numbers_rise_across_restarts() {
     let mut stand = TestServer::embedded(&[]).await;
     let mut last = 0;
     for start in 0..3 {
@@ -283,7 +288,7 @@ async fn numbers_rise_across_restarts() {
 
 /// The example of seed 000, section 5.4, field by field.
 #[tokio::test(flavor = "multi_thread")]
-async fn contention_as_seed_000_writes_it() {
+async fn contention_body_matches_seed_000() {
     let settings = [("FCFS_MAX_RETRIES", "0")];
     let stand = TestServer::bent(&settings, |good| refusing(good, 1, LedgerFault::Locked)).await;
     let headers = [("Api-Version", "2025-08-17"), ("Content-Type", "application/json")];

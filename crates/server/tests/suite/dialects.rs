@@ -17,8 +17,8 @@ on_every_backing!(
     seed_002_reservation,
     seed_002_errors,
     seed_002_list,
-    the_header_is_checked_everywhere,
-    order_of_checks,
+    api_version_is_checked_on_every_route,
+    first_failed_check_is_reported,
 );
 
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
@@ -238,7 +238,7 @@ async fn seed_002_list(backing: Backing) {
     assert_eq!((none.status, none.json()), (404, json!({ "success": false, "reason": "not found" })));
 }
 
-async fn the_header_is_checked_everywhere(backing: Backing) {
+async fn api_version_is_checked_on_every_route(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for path in ["/api/v1/events", "/api/v1/events/1", "/livez", "/", "/api/v1/reservations", "/nothing"] {
@@ -252,7 +252,7 @@ async fn the_header_is_checked_everywhere(backing: Backing) {
 }
 
 /// Each request has every fault from its own on, and is told the first.
-async fn order_of_checks(backing: Backing) {
+async fn first_failed_check_is_reported(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "2")]).await;
     let mut client = stand.client();
     let nowhere = "/api/v1/events/99/seats/reservation/fcfs";

@@ -10,17 +10,17 @@ use testing::on_every_backing;
 use testing::server::TestServer;
 
 on_every_backing!(
-    nights_from_hold_to_stay,
-    repeat_replace_conflict,
-    expiry_at_that_very_moment,
-    extend_up_to_the_age,
-    room_types_of_the_operator,
-    my_stays_beside_my_seats,
-    seats_from_hold_to_reservation,
-    carts_in_lists_and_limits,
-    once_is_once,
-    confirmed_by_the_service,
-    what_is_wrong_is_named,
+    nights_are_held_and_confirmed,
+    repeated_hold_is_replaced_or_conflicts,
+    hold_ends_at_its_exact_moment,
+    hold_is_extended_up_to_its_maximum_age,
+    admin_creates_and_changes_room_types,
+    own_stays_are_listed_beside_seats,
+    seats_are_held_and_confirmed,
+    held_seats_count_in_lists_and_limits,
+    hold_requests_are_idempotent,
+    service_token_confirms_holds,
+    bad_hold_requests_name_the_field,
 );
 
 /// A date so many days from today, in UTC.
@@ -73,7 +73,7 @@ fn told(answer: &TestResponse, status: u16, reason: &str) {
     assert_eq!((answer.status, answer.reason().as_str()), (status, reason), "{}", answer.text());
 }
 
-async fn nights_from_hold_to_stay(backing: Backing) {
+async fn nights_are_held_and_confirmed(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 2).await;
@@ -136,7 +136,7 @@ async fn nights_from_hold_to_stay(backing: Backing) {
     assert_eq!(hold(&mut client, "carol", &nights(room, 9, 4, 3)).await.status, 201);
 }
 
-async fn repeat_replace_conflict(backing: Backing) {
+async fn repeated_hold_is_replaced_or_conflicts(backing: Backing) {
     let stand = TestServer::on(backing, &[("HOLDS_PER_USER", "2")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 5).await;
@@ -159,7 +159,7 @@ async fn repeat_replace_conflict(backing: Backing) {
     assert!(anew.status == 201 && hold_id(&anew) != hold_id(&first), "{}", anew.text());
 }
 
-async fn expiry_at_that_very_moment(backing: Backing) {
+async fn hold_ends_at_its_exact_moment(backing: Backing) {
     let stand = TestServer::on(backing, &[("HOLD_TTL", "60")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 1).await;
@@ -181,7 +181,7 @@ async fn expiry_at_that_very_moment(backing: Backing) {
     assert_eq!(hold(&mut client, "bob", &nights(room, 4, 1, 2)).await.status, 201);
 }
 
-async fn extend_up_to_the_age(backing: Backing) {
+async fn hold_is_extended_up_to_its_maximum_age(backing: Backing) {
     let stand = TestServer::on(backing, &[("HOLD_TTL", "60"), ("HOLD_MAX_AGE", "100")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 1).await;
@@ -199,7 +199,7 @@ async fn extend_up_to_the_age(backing: Backing) {
     told(&on_hold(&mut client, "alice", &id, "extend").await, 400, "RESERVATION_HOLD_EXPIRED");
 }
 
-async fn room_types_of_the_operator(backing: Backing) {
+async fn admin_creates_and_changes_room_types(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let new = json!({ "name": "Suite", "totalQuantity": 3, "timeZone": "Asia/Seoul", "description": "A view", "price": 350000 });
@@ -242,7 +242,7 @@ async fn room_types_of_the_operator(backing: Backing) {
     told(&stand.admin("PATCH", "room-types/99", &json!({})).await, 404, "not_found");
 }
 
-async fn my_stays_beside_my_seats(backing: Backing) {
+async fn own_stays_are_listed_beside_seats(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let (room, other) = (room_type(&stand, 3).await, room_type(&stand, 3).await);
@@ -280,7 +280,7 @@ async fn my_stays_beside_my_seats(backing: Backing) {
     }
 }
 
-async fn seats_from_hold_to_reservation(backing: Backing) {
+async fn seats_are_held_and_confirmed(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(9, 4).await;
@@ -320,7 +320,7 @@ async fn seats_from_hold_to_reservation(backing: Backing) {
     assert_eq!(client.get(&seat).await.json()["seat"]["state"], "free");
 }
 
-async fn carts_in_lists_and_limits(backing: Backing) {
+async fn held_seats_count_in_lists_and_limits(backing: Backing) {
     let stand = TestServer::on(backing, &[("HOLD_TTL", "60")]).await;
     let mut client = stand.client();
     let event = stand.event(4, 3).await;
@@ -374,7 +374,7 @@ async fn carts_in_lists_and_limits(backing: Backing) {
     told(&hold(&mut client, "dave", &seats(event, &[3], 9)).await, 409, "not_open");
 }
 
-async fn once_is_once(backing: Backing) {
+async fn hold_requests_are_idempotent(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let (room, event) = (room_type(&stand, 3).await, stand.event(9, 4).await);
@@ -410,7 +410,7 @@ async fn once_is_once(backing: Backing) {
     }
 }
 
-async fn confirmed_by_the_service(backing: Backing) {
+async fn service_token_confirms_holds(backing: Backing) {
     let stand = TestServer::on(backing, &[("CONFIRM_BY", "service")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 3).await;
@@ -424,7 +424,7 @@ async fn confirmed_by_the_service(backing: Backing) {
     assert_eq!(mine["reservations"][0], paid.json()["reservation"]);
 }
 
-async fn what_is_wrong_is_named(backing: Backing) {
+async fn bad_hold_requests_name_the_field(backing: Backing) {
     let stand = TestServer::on(backing, &[("MAX_DAYS_AHEAD", "400")]).await;
     let mut client = stand.client();
     let (room, event) = (room_type(&stand, 3).await, stand.event(9, 4).await);

@@ -9,12 +9,17 @@ use testing::on_every_backing;
 use testing::raw_tcp;
 use testing::server::TestServer;
 
-on_every_backing!(odd_headers, odd_bodies, odd_paths_and_queries, nothing_breaks_the_line);
+on_every_backing!(
+    odd_headers_are_refused,
+    odd_bodies_are_refused,
+    odd_paths_and_queries_are_refused,
+    input_is_not_reflected_in_headers
+);
 
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-async fn odd_headers(backing: Backing) {
+async fn odd_headers_are_refused(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let long = "k".repeat(129);
@@ -46,7 +51,7 @@ async fn odd_headers(backing: Backing) {
     assert_eq!(client.send("POST", FCFS, &quoted, BUYER).await.status, 200);
 }
 
-async fn odd_bodies(backing: Backing) {
+async fn odd_bodies_are_refused(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let deep = format!(r#"{{"x":{}1{},"userName":"A","phone":12}}"#, "[".repeat(7_000), "]".repeat(7_000));
@@ -80,7 +85,7 @@ async fn odd_bodies(backing: Backing) {
     assert_eq!(fine.seat(), Some(1), "unknown fields are ignored: {}", fine.text());
 }
 
-async fn odd_paths_and_queries(backing: Backing) {
+async fn odd_paths_and_queries_are_refused(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for id in ["0", "-1", "x", "1.0", "%31%00", "%FF", "99999999999999999999", "9223372036854775808", "１", "01", "+1"]
@@ -119,7 +124,7 @@ async fn odd_paths_and_queries(backing: Backing) {
 }
 
 /// What a caller sends does not come back as a header or a line of its own.
-async fn nothing_breaks_the_line(backing: Backing) {
+async fn input_is_not_reflected_in_headers(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let request = "GET /api/v1/seats/99 HTTP/1.1\r\nHost: t\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";
     let escape = raw_tcp::exchange(stand.address, request.as_bytes(), Duration::from_secs(5)).await;

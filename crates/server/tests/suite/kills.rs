@@ -62,7 +62,7 @@ async fn all_reservations(process: &ServerProcess) -> HashMap<String, (String, u
 
 /// FAULTS B1: kill -9 thirty times under load.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_killed_thirty_times_under_load() {
+async fn heavy_thirty_kills_lose_no_acknowledged_sale() {
     let folder = TestFolder::new("server");
     let data = folder.path().join("data");
     let settings = [("FCFS_SEATS", "1000000")];
@@ -125,7 +125,7 @@ fn failing_flush(folder: &std::path::Path) -> std::path::PathBuf {
 /// FAULTS B5: after the flush that fails nothing is acknowledged, the process ends within a
 /// second, and the next start has everything that was acknowledged.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_flush_ends_the_process() {
+async fn failed_flush_ends_the_process() {
     let folder = TestFolder::new("server");
     let library = failing_flush(folder.path());
     for flushes in [20, 31, 44] {
@@ -166,7 +166,7 @@ async fn a_failing_flush_ends_the_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terminated_it_answers_and_ends() {
+async fn sigterm_answers_accepted_requests_and_ends() {
     let folder = TestFolder::new("server");
     let mut process = ServerProcess::start(&folder.path().join("data"), &[("FCFS_SEATS", "100000")]).await;
     let next = Arc::new(AtomicU64::new(0));
@@ -182,7 +182,7 @@ async fn terminated_it_answers_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_process_on_the_folder_is_refused() {
+async fn second_process_on_the_folder_is_refused() {
     let folder = TestFolder::new("server");
     let _first = ServerProcess::start(folder.path(), &[]).await;
     let began = Instant::now();
@@ -194,7 +194,7 @@ async fn a_second_process_on_the_folder_is_refused() {
 }
 
 #[test]
-fn a_bad_setting_stops_the_start_and_is_named() {
+fn bad_setting_stops_the_start() {
     for (name, value) in [("APP_PORT", "99999"), ("FCFS_SEATS", "many"), ("AUTH_MODE", "none"), ("APP_HOST", "0.0.0.0")]
     {
         let output = binary().arg("serve").env(name, value).output().unwrap();
@@ -210,7 +210,7 @@ fn a_bad_setting_stops_the_start_and_is_named() {
 
 /// 1,000,000 seats, half of them sold: ready within 5 s, and selling as fast as with 1,000.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_million_seats_half_sold() {
+async fn heavy_million_seats_half_sold() {
     let folder = TestFolder::new("server");
     let data = folder.path().join("data");
     ServerProcess::start(&data, &[("FCFS_SEATS", "1000000")]).await.kill();

@@ -14,13 +14,13 @@ use tokio::net::TcpStream;
 
 /// FAULTS C8: 5,000 POSTs, each closed by the client after 0 to 50 ms.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_five_thousand_hang_up() {
+async fn heavy_five_thousand_clients_hang_up() {
     five_thousand_hang_up(TestServer::embedded(&[]).await).await;
 }
 
 /// The same on PostgreSQL and Redis: no transaction stays open, no connection is lost.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_five_thousand_hang_up_at_scale() {
+async fn heavy_five_thousand_clients_hang_up_on_postgres_and_redis() {
     let stand = five_thousand_hang_up(TestServer::on(Backing::Redis, &[]).await).await;
     let side = stand.stores.database().connect().await;
     let sessions = "SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%')
@@ -43,7 +43,7 @@ async fn asking(stand: &TestServer, event: u64, user: &str) -> TcpStream {
 
 /// Closing one's own side says only that nothing more is sent: whoever still listens is answered.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_closes_only_their_own_side_is_answered() {
+async fn half_closed_connection_gets_its_answer() {
     let stand = TestServer::embedded(&[]).await;
     let event = stand.event(50, 1).await;
     for i in 0..50 {

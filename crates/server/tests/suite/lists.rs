@@ -10,11 +10,11 @@ use testing::on_every_backing;
 use testing::server::TestServer;
 
 on_every_backing!(
-    encodings_and_304,
-    at_most_250_ms_behind,
+    list_has_gzip_and_etag,
+    list_is_at_most_250_ms_old,
     halls_have_names_and_a_layout,
-    halls_that_are_wrong_are_named,
-    heavy_a_million_seats,
+    bad_halls_are_refused,
+    heavy_list_of_a_million_seats,
 );
 
 fn unpacked(answer: &TestResponse) -> Value {
@@ -26,7 +26,7 @@ fn unpacked(answer: &TestResponse) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-async fn encodings_and_304(backing: Backing) {
+async fn list_has_gzip_and_etag(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_SEATS", "2500")]).await;
     let mut client = stand.client();
     client.reserve(1, "a").await;
@@ -51,7 +51,7 @@ async fn encodings_and_304(backing: Backing) {
     assert_eq!(head.status, 200);
 }
 
-async fn at_most_250_ms_behind(backing: Backing) {
+async fn list_is_at_most_250_ms_old(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_SEATS", "3000")]).await;
     let (mut buyer, mut reader) = (stand.client(), stand.client());
     let sold = |list: &Value| list["seats"].as_array().unwrap().iter().filter(|s| s["status"] == true).count();
@@ -111,7 +111,7 @@ async fn halls_have_names_and_a_layout(backing: Backing) {
     assert_eq!(again, expected, "it is kept");
 }
 
-async fn halls_that_are_wrong_are_named(backing: Backing) {
+async fn bad_halls_are_refused(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let rows = json!([{ "name": "A", "seats": 1 }, { "name": "B", "seats": 1 }, { "name": "C", "seats": 0 }]);
     let body = json!({ "name": "x", "seats": { "sections": [{ "name": "s", "rows": rows }] } });
@@ -122,7 +122,7 @@ async fn halls_that_are_wrong_are_named(backing: Backing) {
 }
 
 /// Made in under two seconds, listed whole, and a sale in another event goes on meanwhile.
-async fn heavy_a_million_seats(backing: Backing) {
+async fn heavy_list_of_a_million_seats(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_SEATS", "100000")]).await;
     let mut client = stand.client();
     let rows: Vec<Value> = (0..1_000).map(|i| json!({ "name": format!("R{i}-"), "seats": 1_000 })).collect();

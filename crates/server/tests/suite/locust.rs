@@ -15,7 +15,7 @@ fn script(arguments: &[&str]) -> (Option<i32>, String) {
 
 /// Long enough to sell out, so that refusals are seen too.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_locust_is_answered_as_the_contract_says() {
+async fn heavy_locust_run_passes() {
     let folder = TestFolder::new("server");
     let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "300")]).await;
     let url = format!("http://{}", process.address);
@@ -32,7 +32,7 @@ async fn heavy_locust_is_answered_as_the_contract_says() {
 
 /// A server that answers otherwise fails it: here everybody is told 404.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_locust_notices_what_is_not_in_the_contract() {
+async fn heavy_locust_notices_answers_outside_the_contract() {
     let folder = TestFolder::new("server");
     let process = ServerProcess::start(folder.path(), &[]).await;
     let token = format!("Bearer {}", process.admin_token());
@@ -45,7 +45,7 @@ async fn heavy_locust_notices_what_is_not_in_the_contract() {
 }
 
 #[test]
-fn locust_stays_on_this_machine() {
+fn locust_refuses_targets_off_loopback() {
     let (code, said) = script(&["http://192.0.2.1:5800", "1"]);
     assert!(code == Some(2) && said.contains("not loopback"), "{said}");
 }

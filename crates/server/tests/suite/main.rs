@@ -16,6 +16,7 @@ mod lists;
 mod locust;
 mod manual;
 mod overload;
+mod plain_build;
 mod readers;
 mod rush;
 mod verify;

@@ -41,7 +41,7 @@ fn openapi_prints_the_committed_document() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_documented_path_answers_and_the_page_is_complete() {
+async fn every_documented_path_answers() {
     let stand = TestServer::on(Backing::Embedded, &[]).await;
     let mut client = stand.client();
     let document = client.get("/openapi.json").await;
@@ -72,7 +72,7 @@ async fn every_documented_path_answers_and_the_page_is_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_through_the_running_server() {
+async fn event_commands_use_the_running_server() {
     let folder = TestFolder::new("server");
     let process = ServerProcess::start(folder.path(), &[]).await;
     let url = format!("http://{}", process.address);
@@ -107,7 +107,7 @@ async fn events_through_the_running_server() {
 /// schemathesis over `/openapi.json`: no 5xx, no status, type or shape that is not documented.
 /// `FUZZ_SECONDS` says for how long.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_fuzz_by_the_document() {
+async fn heavy_schemathesis_finds_nothing() {
     let seconds = std::env::var("FUZZ_SECONDS").unwrap_or("45".into());
     let folder = TestFolder::new("server");
     let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "2000"), ("RUST_LOG", "error")]).await;
@@ -142,7 +142,7 @@ fn words(line: &str) -> Vec<String> {
 
 /// Every curl line of docs/holds.md, in order, with dates that lie ahead: it does what the page says.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_about_holds_is_true() {
+async fn curl_lines_of_the_holds_page_work() {
     let stand = TestServer::on(Backing::Embedded, &[]).await;
     let page = std::fs::read_to_string(repository("docs/holds.md")).unwrap();
     let page = page.replace("2027-06-24", &crate::holds::day(100)).replace("2027-06-26", &crate::holds::day(102));

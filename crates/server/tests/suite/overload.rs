@@ -48,7 +48,7 @@ async fn waiting(stand: &TestServer, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_queue_refuses_within_milliseconds() {
+async fn full_queue_refuses_within_milliseconds() {
     let (stand, gate) = stalled(&[("QUEUE_DEPTH", "20"), ("FCFS_SEATS", "100")]).await;
     let mut accepted = Vec::new();
     for i in 0..20 {
@@ -73,7 +73,7 @@ async fn a_full_queue_refuses_within_milliseconds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_requests_of_one_user_at_once() {
+async fn second_concurrent_request_of_a_user_is_a_duplicate() {
     let (stand, gate) = stalled(&[]).await;
     let event = stand.event(9, 4).await;
     let first = tokio::spawn({
@@ -93,7 +93,7 @@ async fn two_requests_of_one_user_at_once() {
 
 /// A ledger that stalls for longer than the deadline: the waiting are answered all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stalled_ledger_is_answered_503() {
+async fn requests_behind_a_stalled_ledger_get_503() {
     let (stand, gate) = stalled(&[]).await;
     let first = tokio::spawn({
         let stand = stand.clone();
@@ -117,7 +117,7 @@ async fn a_stalled_ledger_is_answered_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_body_is_not_waited_for() {
+async fn slow_body_gets_408() {
     let stand = TestServer::embedded(&[]).await;
     let head = "POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: slow\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
     let mut stream = raw_tcp::send(stand.address, head.as_bytes()).await;
@@ -129,7 +129,7 @@ async fn a_slow_body_is_not_waited_for() {
 
 /// FAULTS C13: what was accepted is answered, and `/readyz` says no first.
 #[tokio::test(flavor = "multi_thread")]
-async fn stopping_answers_what_was_accepted() {
+async fn shutdown_answers_accepted_requests() {
     let (stand, gate) = stalled(&[]).await;
     let mut accepted = Vec::new();
     for i in 0..9 {
@@ -155,7 +155,7 @@ async fn stopping_answers_what_was_accepted() {
 
 /// A panic on the path is an answer too, and the next request is served.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_is_answered_500_and_the_lane_lives_on() {
+async fn panic_gets_500_and_the_lane_continues() {
     let first = AtomicBool::new(true);
     let stand = TestServer::bent(&[], |good| {
         Arc::new(Bent::new(good, move |good, batch| {

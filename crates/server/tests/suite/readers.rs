@@ -50,7 +50,7 @@ async fn read(client: &mut TestClient, etag: &mut String) -> TestResponse {
 /// In one run, the median over pairs of rounds, so that one disturbance does not decide. The readers never pause; buyers and readers are played by
 /// this process on the same cores, so what they cost is part of what is measured.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_readers_do_not_slow_the_sale() {
+async fn heavy_list_readers_do_not_slow_sales() {
     let folder = TestFolder::new("server");
     let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", SEATS)]).await;
     let mut first = String::new();
@@ -106,7 +106,7 @@ fn resident(process: &ServerProcess) -> u64 {
 
 /// A million seats in both writings and both encodings, all of them kept, after changes too.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_lists_of_a_million_fit_in_200_mib() {
+async fn heavy_lists_of_a_million_seats_fit_in_200_mib() {
     let folder = TestFolder::new("server");
     let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "1000000")]).await;
     let mut client = process.client();

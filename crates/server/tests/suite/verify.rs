@@ -131,7 +131,7 @@ const LIES: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_is_found_and_named() {
+async fn every_violation_is_found_and_named() {
     let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let (code, said) = verify(&data);
@@ -154,7 +154,7 @@ async fn every_lie_is_found_and_named() {
 
 /// With its guards in place the database itself refuses the same lies.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_guards_refuse_what_verify_would_find() {
+async fn constraints_refuse_the_same_violations() {
     let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
@@ -168,7 +168,7 @@ async fn the_guards_refuse_what_verify_would_find() {
 /// FAULTS B4: a byte turned over in the closed file. In the head of a page the tree breaks; in the
 /// name of an owner the invariants do.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flipped_byte_is_found() {
+async fn flipped_byte_is_found() {
     let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let whole = std::fs::read(data.join("tickettock.db")).unwrap();
@@ -200,7 +200,7 @@ async fn a_flipped_byte_is_found() {
 /// FAULTS B4: a server that meets damage answers 500 or does not start; what it sells all the same was
 /// free, and what it sold before it does not sell again.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_meets_damage_never_lies() {
+async fn damaged_file_gets_500_or_no_start() {
     let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let whole = std::fs::read(data.join("tickettock.db")).unwrap();
@@ -246,7 +246,7 @@ async fn a_server_that_meets_damage_never_lies() {
 }
 
 #[test]
-fn no_ledger_is_not_a_good_ledger() {
+fn missing_ledger_is_an_error() {
     let folder = TestFolder::new("server");
     let (code, said) = verify(folder.path());
     assert!(code == Some(2) && said.contains("there is no ledger"), "{said}");

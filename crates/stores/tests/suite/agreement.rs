@@ -160,20 +160,20 @@ async fn agreement(url: &str, cluster: bool, seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_thousand_commands_are_answered_alike() {
+async fn doors_answer_20000_random_commands_alike() {
     let redis = OwnRedis::start();
     agreement(&redis.url(), false, 20_261_115).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_and_by_a_cluster_too() {
+async fn heavy_doors_answer_alike_on_a_cluster() {
     let cluster = Cluster::take();
     agreement(&cluster.url, true, 4).await;
 }
 
 /// The comparison itself: a door with another budget, and one that forgets, are noticed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_door_that_differs_is_noticed() {
+async fn comparison_notices_a_different_door() {
     let redis = OwnRedis::start();
     let lenient = redis_door(&redis.url(), false, "ours", Budget { limit: 26, ..BUDGET });
     let words = agree(&lenient, BUDGET, 5, COMMANDS).await.expect_err("another budget");

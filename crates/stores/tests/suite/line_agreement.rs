@@ -200,7 +200,7 @@ async fn agreement(url: &str, cluster: bool, seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_are_answered_alike() {
+async fn lines_answer_random_commands_alike() {
     for seed in [7, 20_261_115] {
         let redis = OwnRedis::start();
         agreement(&redis.url(), false, seed).await;
@@ -208,14 +208,14 @@ async fn lines_are_answered_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_and_on_a_cluster_too() {
+async fn heavy_lines_answer_alike_on_a_cluster() {
     let cluster = Cluster::take();
     agreement(&cluster.url, true, 4).await;
 }
 
 /// The comparison itself: a line that passes over later, and one with a place more, are noticed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_that_differs_is_noticed() {
+async fn comparison_notices_a_different_line() {
     for room in [WaitingRoom { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM }, WaitingRoom { max_concurrent: 5, ..ROOM }] {
         let redis = OwnRedis::start();
         let door = redis_door(&redis.url(), false, "ours", Budget::default());

@@ -64,7 +64,7 @@ const MIGRATIONS: &str = "CREATE TABLE refinery_schema_history
     (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255));";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_of_the_first_version_opens() {
+async fn sqlite_file_of_version_1_opens() {
     let (fresh, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
     let list = as_of(1, &rusqlite::Connection::open(database_in(fresh.path())).unwrap());
@@ -93,7 +93,7 @@ const V4_SQLITE: [&str; 4] = [
 
 /// The fourth version made every row of seats and holds that there is; the fifth copies them.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_with_holds_opens() {
+async fn sqlite_file_of_version_4_opens_with_its_holds() {
     let (fresh, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
     let made = rusqlite::Connection::open(database_in(fresh.path())).unwrap();
@@ -186,7 +186,7 @@ async fn sound(database: &Database) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_the_first_version_opens() {
+async fn postgres_database_of_version_1_opens() {
     let old = database_as_of(1).await;
     for part in [ROWS, TAKEN, HALL] {
         old.connect().await.batch_execute(part).await.unwrap();
@@ -216,7 +216,7 @@ const HOLDS: &str = "
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_the_fourth_version_opens_with_its_holds() {
+async fn postgres_database_of_version_4_opens_with_its_holds() {
     let old = database_as_of(4).await;
     let db = old.connect().await;
     // Seats that came back are counted since the second version.

@@ -60,14 +60,14 @@ async fn over_a_cut_wire(bug: Bug, forwarded_after: Option<Duration>) -> Verdict
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_before_the_commit_is_caught() {
+async fn planted_answer_before_commit_is_caught() {
     over_a_cut_wire(Bug::None, None).await.expect("without the bug it passes");
     let words = over_a_cut_wire(Bug::AnswerBeforeCommit, None).await.expect_err("acknowledged and lost");
     println!("{words}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_back_without_the_lock_is_caught() {
+async fn planted_read_back_without_the_lock_is_caught() {
     let late = Some(Duration::from_millis(250));
     over_a_cut_wire(Bug::None, late).await.expect("without the bug it passes");
     let words = over_a_cut_wire(Bug::ReadBackWithoutLock, late).await.expect_err("committed and told otherwise");
@@ -75,7 +75,7 @@ async fn a_read_back_without_the_lock_is_caught() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_in_the_locking_statement_is_caught() {
+async fn planted_count_in_the_locking_statement_is_caught() {
     let database = Database::fresh().await;
     let bad = stand(&database.url, Bug::CountInLock).await;
     let noticed = complaints(&bad).await;

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use rules::ids::Seat;
 use rules::outcome::Refusal;
-use rules::time::Clock;
-use stores::conformance::broken::{Bug, broken};
+use stores::conformance::broken::{LedgerBug, broken};
 use stores::conformance::{CHAPTERS, expect_sale, refusal, sale};
 use stores::ledger::postgres::NotPrepared;
 use stores::ledger::{Ledger, LedgerFault};
@@ -23,7 +22,7 @@ async fn passes_every_chapter() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_ledger_is_noticed() {
-    for bug in Bug::ALL {
+    for bug in LedgerBug::ALL {
         let kept = PostgresStand::fresh().await;
         let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
         let noticed = first_complaint(&bad).await;
@@ -34,7 +33,7 @@ async fn every_broken_ledger_is_noticed() {
 
 /// 22021 for a name that PostgreSQL cannot store, 23000 from a trigger: both fail alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_poisonous_requests_of_500_fail_alone() {
+async fn two_refused_requests_of_500_fail_alone() {
     let kept = PostgresStand::fresh().await;
     let event = kept.stand.event(600, 1).await.unwrap().id;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON taken FOR EACH ROW WHEN (NEW.owner = 'poison')
@@ -64,7 +63,7 @@ const HELD: &str = "INSERT INTO taken (event, seat, hall_seats, kind, owner, uni
 
 /// The constraints alone forbid it, whatever the code above them does.
 #[tokio::test(flavor = "multi_thread")]
-async fn constraints_have_the_last_word() {
+async fn constraints_refuse_violations() {
     let database = Database::fresh().await;
     let db = database.connect().await;
     let event = "INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, n)
@@ -143,7 +142,7 @@ async fn eight_servers_prepare_an_empty_database_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_format_is_refused_with_a_clear_line() {
+async fn newer_format_is_refused() {
     let database = Database::fresh().await;
     let future = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
                   VALUES (999, 'of_the_future', '2030-01-01T00:00:00Z', '1')";
@@ -154,7 +153,7 @@ async fn a_newer_format_is_refused_with_a_clear_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_reached_may_come_later_and_what_refuses_us_will_not() {
+async fn unreachable_database_is_retried_and_refusal_is_final() {
     let nobody = format!("postgres://postgres@127.0.0.1:{}/x?sslmode=disable", testing::free_port());
     let ledger = database::ledger(&nobody, Default::default());
     assert!(matches!(ledger.prepare().await, Err(NotPrepared::Unreachable(_))));
@@ -168,7 +167,7 @@ async fn what_cannot_be_reached_may_come_later_and_what_refuses_us_will_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_server_with_a_door_of_its_own_is_told_why() {
+async fn second_server_with_a_local_door_is_refused() {
     let database = Database::fresh().await;
     let (first, second) =
         (prepared(&database.url, Default::default()).await, prepared(&database.url, Default::default()).await);
@@ -215,7 +214,7 @@ async fn refusals_take_no_lock() {
 
 /// What another server did to the seats is seen, although this one believes them to be in order.
 #[tokio::test(flavor = "multi_thread")]
-async fn seats_taken_out_of_order_elsewhere_are_seen() {
+async fn seats_taken_by_another_server_are_seen() {
     let kept = PostgresStand::fresh().await;
     let elsewhere = postgres_stand(&kept.database).await;
     let event = kept.stand.event(6, 1).await.unwrap().id;
@@ -237,7 +236,7 @@ async fn seats_taken_out_of_order_elsewhere_are_seen() {
 /// Sales note themselves, the rest of a batch is noted beside them: every number once, and one row of each
 /// batch names it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mixed_batch_is_noted_once() {
+async fn mixed_batch_writes_each_history_number_once() {
     let kept = PostgresStand::fresh().await;
     let stand = &kept.stand;
     let event = stand.event(5, 1).await.unwrap().id;
@@ -268,7 +267,7 @@ fn history_row(row: &tokio_postgres::Row) -> String {
 
 /// A waiter that leaves neither stops its batch nor leaves a transaction open.
 #[tokio::test(flavor = "multi_thread")]
-async fn dropped_waiters_leave_nothing_open() {
+async fn dropped_waiters_leave_no_open_transaction() {
     let kept = PostgresStand::fresh().await;
     let event = kept.stand.event(300, 1).await.unwrap().id;
     for i in 0..300 {

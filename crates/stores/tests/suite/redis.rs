@@ -43,7 +43,7 @@ async fn number(door: &RedisDoor, user: &str) -> Option<u64> {
 /// Wiped, restarted empty, restarted from an old file, promoted in place of another, or written by
 /// another ledger: no number is given until the generation was raised, and none ever goes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_happens_to_redis_no_number_comes_twice() {
+async fn no_number_repeats_after_redis_loses_data() {
     let mut redis = OwnRedis::start_with(&["--dbfilename", "dump.rdb"]);
     let door = redis_door(&redis.url(), false, "ours", Budget::default());
     assert_eq!(number(&door, "a").await, None, "an empty Redis gives no number");
@@ -70,7 +70,7 @@ async fn whatever_happens_to_redis_no_number_comes_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_promoted_replica_gives_no_number() {
+async fn promoted_replica_gives_no_number() {
     let primary = OwnRedis::start();
     let replica = OwnRedis::start_with(&["--replicaof", "127.0.0.1", &primary.port.to_string()]);
     let before = redis_door(&primary.url(), false, "ours", Budget::default());
@@ -90,7 +90,7 @@ async fn a_promoted_replica_gives_no_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_door_of_another_ledger_is_not_ours() {
+async fn door_of_another_ledger_gives_no_number() {
     let redis = OwnRedis::start();
     let (ours, theirs) = (
         redis_door(&redis.url(), false, "ours", Budget::default()),
@@ -104,7 +104,7 @@ async fn the_door_of_another_ledger_is_not_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_is_never_older_than_what_was_said() {
+async fn remaining_never_goes_back_in_time() {
     let redis = OwnRedis::start();
     let door = redis_door(&redis.url(), false, "ours", Budget::default());
     let left = |n, free| Remaining { n, free, held: 0, first_end: None, state: State::Open };
@@ -123,7 +123,7 @@ async fn what_is_left_is_never_older_than_what_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_told_to_whoever_watches() {
+async fn watchers_are_told_of_changes() {
     let redis = OwnRedis::start();
     let door = redis_door(&redis.url(), false, "ours", Budget::default());
     let client = redis::Client::open(format!("{}?protocol=resp3", redis.url())).unwrap();
@@ -147,7 +147,7 @@ async fn changes_are_told_to_whoever_watches() {
 
 /// 128 requests a call, and more than that in several.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_at_once_get_a_thousand_numbers() {
+async fn thousand_concurrent_arrivals_get_distinct_numbers() {
     let redis = OwnRedis::start();
     let door = redis_door(&redis.url(), false, "ours", Budget::default());
     door.open(EVENT, 0).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_thousand_at_once_get_a_thousand_numbers() {
 
 /// FAULTS C4.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_throws_keys_away_is_refused_and_a_full_one_says_so() {
+async fn evicting_redis_is_refused_and_full_redis_is_reported() {
     let redis = OwnRedis::start();
     redis.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
     let bad = redis_door(&redis.url(), false, "ours", Budget::default());
@@ -188,7 +188,7 @@ async fn a_redis_that_throws_keys_away_is_refused_and_a_full_one_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_password_is_needed_and_used() {
+async fn password_is_used() {
     let redis = OwnRedis::start_with(&[]);
     redis.ask::<()>(&["CONFIG", "SET", "requirepass", "secret"]);
     let (without, with) = (redis.url(), format!("redis://:secret@127.0.0.1:{}", redis.port));
@@ -197,7 +197,7 @@ async fn a_password_is_needed_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ledger_that_is_not_known_yet_gets_no_number() {
+async fn unknown_ledger_gets_no_number() {
     let redis = OwnRedis::start();
     let place =
         RedisConfig { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default(), step: STEP };
@@ -208,7 +208,7 @@ async fn a_ledger_that_is_not_known_yet_gets_no_number() {
 
 /// Both found Redis wiped, and both raised the generation.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_that_open_at_once_agree_on_the_higher_generation() {
+async fn concurrent_opens_keep_the_higher_generation() {
     let redis = OwnRedis::start();
     let database = Database::fresh().await;
     let (one, two) =

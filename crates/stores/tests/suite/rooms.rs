@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rules::history::Happened;
 use rules::holds::Ask;
 use rules::outcome::{Done, Outcome, Refusal};
-use stores::conformance::broken_rooms::{Bug, broken};
+use stores::conformance::broken_rooms::{RoomBug, broken};
 use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
 use stores::ledger::LedgerFault;
@@ -32,7 +32,7 @@ async fn complaints(stand: &Stand) -> Vec<String> {
 }
 
 async fn each_bug_is_noticed(good: &Stand) {
-    for bug in Bug::ALL {
+    for bug in RoomBug::ALL {
         let noticed = complaints(&good.with_ledger(broken(bug, good.ledger.clone()))).await;
         assert!(!noticed.is_empty(), "{bug:?} went unnoticed");
         println!("{bug:?}: {}", noticed[0]);
@@ -53,7 +53,7 @@ async fn every_broken_room_ledger_is_noticed_on_postgres() {
 
 /// Nights that are counted before the lock was had: 2 holds for 1 room, if the row did not refuse.
 #[tokio::test(flavor = "multi_thread")]
-async fn nights_counted_before_the_lock_are_caught() {
+async fn planted_count_of_nights_before_the_lock_is_caught() {
     let database = Database::fresh().await;
     let bad = crate::planted::stand(&database.url, Planted::NightsBeforeLock).await;
     let noticed = calendar::chapter(&bad).await.expect_err("counted in the snapshot from before the wait");
@@ -81,7 +81,7 @@ async fn confirmed_behind_its_end(planted: Planted) -> Verdict {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_confirmed_behind_its_end_however_long_it_waited() {
+async fn waiting_for_the_lock_confirms_no_expired_hold() {
     confirmed_behind_its_end(Planted::None).await.unwrap();
     let words = confirmed_behind_its_end(Planted::OldNow).await.expect_err("confirmed behind its end");
     println!("{words}");
@@ -89,7 +89,7 @@ async fn nothing_is_confirmed_behind_its_end_however_long_it_waited() {
 
 /// The lock is waited for at most a second.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
+async fn lock_timeout_is_a_fault_after_a_second() {
     let database = Database::fresh().await;
     let stand = postgres_stand(&database).await;
     let hotel = Hotel::open(&stand, 1).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
 
 /// A request that passes every check and that the database refuses all the same fails alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_poisonous_hold_of_200_fails_alone() {
+async fn one_refused_hold_of_200_fails_alone() {
     let database = Database::fresh().await;
     let on_postgres = postgres_stand(&database).await;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON hold FOR EACH ROW WHEN (NEW.owner = 'u77')
@@ -175,7 +175,7 @@ async fn sold(stand: &Stand) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn constraints_of_nights_and_holds_have_the_last_word() {
+async fn constraints_of_nights_and_holds_refuse_violations() {
     let database = Database::fresh().await;
     sold(&postgres_stand(&database).await).await;
     let db = database.connect().await;
@@ -198,7 +198,7 @@ async fn constraints_of_nights_and_holds_have_the_last_word() {
 /// The wire is cut at every third COMMIT, before it arrives or after it was forwarded: what was told
 /// is so, and nothing stands that was not.
 #[tokio::test(flavor = "multi_thread")]
-async fn holds_over_a_wire_that_is_cut_at_commit() {
+async fn holds_survive_connections_cut_at_commit() {
     for forwarded_after in [None, Some(Duration::from_millis(60))] {
         let database = Database::fresh().await;
         let wire = Proxy::to(database.port()).await;
@@ -249,7 +249,7 @@ pub async fn insist(hotel: &Hotel, command: rules::stays::RoomCommand) -> rules:
 
 /// D4: two servers whose own clocks differ by ten seconds. Holds end by the database's clock alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_with_skewed_clocks_agree_about_the_end() {
+async fn servers_with_skewed_clocks_agree_when_holds_end() {
     let database = Database::fresh().await;
     let mut stands = Vec::new();
     for skew_ms in [-5_000, 5_000] {

@@ -62,7 +62,7 @@ async fn many_room_types_share_a_transaction() {
 
 /// Whose row somebody else has waits for it alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_type_that_is_locked_holds_up_no_other() {
+async fn locked_room_type_delays_no_other() {
     let database = Database::fresh().await;
     let hotels = hotels(&postgres_stand(&database).await, 20).await;
     let other = database.connect().await;
@@ -89,7 +89,7 @@ async fn a_room_type_that_is_locked_holds_up_no_other() {
 
 /// What the database refuses to one room type is refused to no other.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisonous_hold_fails_alone_among_room_types() {
+async fn refused_hold_fails_alone_among_room_types() {
     let database = Database::fresh().await;
     let hotels = hotels(&postgres_stand(&database).await, 20).await;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON hold FOR EACH ROW WHEN (NEW.owner = 'u7')
@@ -107,7 +107,7 @@ async fn a_poisonous_hold_fails_alone_among_room_types() {
 /// The wire is cut at every third COMMIT, before it arrives or after it was forwarded: one look at one
 /// room type tells what became of all of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn room_types_over_a_wire_that_is_cut_at_commit() {
+async fn shared_transactions_survive_connections_cut_at_commit() {
     for forwarded_after in [None, Some(Duration::from_millis(60))] {
         let database = Database::fresh().await;
         let wire = Proxy::to(database.port()).await;

@@ -182,7 +182,7 @@ fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_flaw_is_noticed() {
+async fn every_flaw_of_seed_003_is_noticed() {
     for flaw in [
         Flaw::CountsTokens,
         Flaw::CountsReturnsTwice,

@@ -7,7 +7,7 @@ use rules::arrive::Budget;
 use rules::ids::Seat;
 use rules::outcome::Refusal;
 use rules::time::Clock;
-use stores::conformance::broken::{Bug, broken};
+use stores::conformance::broken::{LedgerBug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
@@ -23,8 +23,8 @@ async fn passes_every_chapter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_planted_bug_is_noticed() {
-    for bug in Bug::ALL {
+async fn every_broken_ledger_is_noticed() {
+    for bug in LedgerBug::ALL {
         let kept = SqliteStand::fresh();
         let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
         let noticed = first_complaint(&bad).await;
@@ -35,7 +35,7 @@ async fn every_planted_bug_is_noticed() {
 
 /// A request that passes every check and that the database refuses all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_poisonous_request_of_500_fails_alone() {
+async fn one_refused_request_of_500_fails_alone() {
     let kept = SqliteStand::fresh();
     let event = kept.stand.event(600, 1).await.unwrap().id;
     let side = rusqlite::Connection::open(kept.database()).unwrap();
@@ -59,7 +59,7 @@ async fn one_poisonous_request_of_500_fails_alone() {
 
 /// The constraints alone forbid it, whatever the code above them does.
 #[test]
-fn constraints_have_the_last_word() {
+fn constraints_refuse_violations() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixtureClock::default());
     drop(open_sqlite(folder.path(), &clock));
@@ -126,7 +126,7 @@ fn constraints_have_the_last_word() {
 }
 
 #[test]
-fn a_second_process_is_refused_at_once_and_readers_are_not() {
+fn second_process_is_refused_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixtureClock::default());
     let first = open_sqlite(folder.path(), &clock);
@@ -142,7 +142,7 @@ fn a_second_process_is_refused_at_once_and_readers_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_is_there_after_opening_again() {
+async fn everything_is_there_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixtureClock::default());
     let stand = |ledger: SqliteLedger| {
@@ -164,7 +164,7 @@ async fn everything_is_there_after_opening_again() {
 /// A log that is only folded while somebody sells must still begin anew, or it grows with the sale:
 /// 470 MB after the large batches here, 285 MB after the small ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_the_log_begins_anew_while_it_sells() {
+async fn heavy_wal_restarts_during_a_sale() {
     for (sold, size) in [(160_000, 500), (32_000, 4)] {
         let kept = SqliteStand::fresh();
         sell(&kept.stand, sold, size).await;
@@ -217,7 +217,7 @@ fn reopen(folder: &Path, clock: &Arc<FixtureClock>) -> SqliteLedger {
 }
 
 #[test]
-fn a_newer_format_is_refused_with_a_clear_line() {
+fn newer_format_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixtureClock::default());
     drop(open_sqlite(folder.path(), &clock));

@@ -95,7 +95,7 @@ fn broken(findings: &[Finding]) -> Vec<&'static str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_about_holds_is_found_in_sqlite() {
+async fn every_violation_of_holds_is_found_in_sqlite() {
     let ground = SqliteStand::fresh();
     kept(&ground.stand).await;
     let database = ground.database();
@@ -133,7 +133,7 @@ const UNGUARDED: &str = "
     DROP INDEX hold_owner; DROP INDEX hold_key; DROP INDEX stay_hold";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_about_holds_is_found_in_postgres() {
+async fn every_violation_of_holds_is_found_in_postgres() {
     let database = Database::fresh().await;
     kept(&postgres_stand(&database).await).await;
     let (_, findings) = postgres::verify(&database.url).await.unwrap();

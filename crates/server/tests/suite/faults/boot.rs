@@ -20,7 +20,7 @@ async fn ready_within(process: &ServerProcess, most: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_boot_order() {
+async fn heavy_services_start_in_any_order() {
     let folder = TestFolder::new("server");
     for (postgres_away, redis_away) in [(false, true), (true, false), (true, true)] {
         let (mut postgres, mut redis) = (OwnPostgres::start().await, OwnRedis::start());
@@ -63,7 +63,7 @@ fn refused(settings: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_go_together_stops_and_says_why() {
+async fn conflicting_store_settings_stop_the_start() {
     let database = Database::fresh().await;
     let folder = TestFolder::new("server");
     let settings = [("DATABASE_URL", database.url.as_str()), TOKEN];

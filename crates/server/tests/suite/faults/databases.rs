@@ -49,7 +49,7 @@ fn no_hang(all: &[Bought]) {
 
 /// C6: the connection is cut at COMMIT, which arrives at once, late, or never.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_the_outcome_of_commit_is_not_known() {
+async fn heavy_unknown_commit_outcome_is_resolved() {
     for forwarded_after in [Some(Duration::ZERO), Some(Duration::from_millis(300)), None] {
         let (database, redis) = (Database::fresh().await, OwnRedis::start());
         let port = database.url.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
@@ -90,7 +90,7 @@ async fn failing(database: &Database, event: u64, state: &str, times: i64) {
 /// C7: states that pass are tried again, at most five times; the effect happens once; and when they
 /// do not pass the answer is 503 or 409, never 500.
 #[tokio::test(flavor = "multi_thread")]
-async fn passing_states_are_tried_again() {
+async fn transient_sql_states_are_retried() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let side = database.connect().await;
@@ -116,7 +116,7 @@ async fn passing_states_are_tried_again() {
 
 /// C7: a real deadlock, and backends that are terminated under load.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_deadlock_and_terminated_backends() {
+async fn heavy_deadlocks_and_terminated_backends_are_retried() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let side = database.connect().await;
     let quick = format!("ALTER DATABASE {} SET deadlock_timeout = '50ms'", database.name);

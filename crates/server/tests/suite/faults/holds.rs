@@ -38,7 +38,7 @@ fn watch(redis: &OwnRedis) -> Arc<Mutex<Vec<String>>> {
 /// Redis is wiped while a thousand holds are live: all are still held, all can be confirmed; and in
 /// all that time nobody looked through its keys.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_redis_is_wiped_with_a_thousand_live_holds() {
+async fn heavy_wiped_redis_keeps_a_thousand_live_holds() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stores = Arc::new(TestStores::at(&database.url, &redis.url()));
     let seen = watch(&redis);
@@ -112,7 +112,7 @@ async fn pay(address: SocketAddr, room: u64, next: Arc<AtomicU64>) -> (Book, Opt
 
 /// Killed again and again while it holds, confirms and gives back: what was told is so.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_killed_while_holding() {
+async fn heavy_kills_lose_no_acknowledged_hold() {
     let folder = TestFolder::new("server");
     let data = folder.path().join("data");
     let next = Arc::new(AtomicU64::new(0));
@@ -163,7 +163,7 @@ pub async fn made(process: &ServerProcess, token: &str, rooms: u64) -> u64 {
 /// C11: a server sleeps longer than a hold, with a confirmation in its hands. The room is sold to
 /// somebody else meanwhile; when it wakes up, what it has to say does not fit any more.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_server_sleeps_longer_than_a_hold() {
+async fn heavy_suspended_server_cannot_confirm_an_expired_hold() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stores = TestStores::at(&database.url, &redis.url());
     let folder = TestFolder::new("server");
@@ -207,7 +207,7 @@ async fn heavy_a_server_sleeps_longer_than_a_hold() {
 
 /// Somebody else has the lock: about holds the answer comes within a second, and says what it was.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_cannot_be_had_is_told_within_a_second() {
+async fn hold_requests_that_time_out_on_the_lock_get_contention() {
     let stand = TestServer::on(Backing::Postgres, &[]).await;
     let (room, event) = (room_type(&stand, 5).await, stand.event(9, 2).await);
     let mut client = stand.client();
@@ -234,7 +234,7 @@ async fn a_lock_that_cannot_be_had_is_told_within_a_second() {
 
 /// A2: one seat and a thousand who want it; then carts in random order, all or nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_one_seat_and_a_thousand_wanters() {
+async fn heavy_one_seat_is_held_once_for_a_thousand_users() {
     for backing in [Backing::Embedded, Backing::Redis] {
         let stand = Arc::new(TestServer::on(backing, &[]).await);
         let event = stand.event(1, 1).await;
@@ -264,7 +264,7 @@ async fn heavy_one_seat_and_a_thousand_wanters() {
 /// A7: every hold is sent ten times under its key, some with another body: one hold each, the same
 /// answer every time, and the altered ones are told.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_storm_of_repeated_holds() {
+async fn heavy_repeated_holds_get_the_same_answer() {
     const KEYS: u64 = 300;
     for backing in [Backing::Embedded, Backing::Redis] {
         let stand = Arc::new(TestServer::on(backing, &[("HOLDS_PER_USER", "1000")]).await);
@@ -316,7 +316,7 @@ async fn heavy_a_storm_of_repeated_holds() {
 
 /// What one server gives back, another one sells at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_given_back_is_free_behind_every_server() {
+async fn cancelled_hold_is_free_on_every_server() {
     let stores = Arc::new(TestStores::new(Backing::Redis).await);
     let (one, two) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores, &[]).await);
     let (room, event) = (room_type(&one, 1).await, one.event(2, 2).await);

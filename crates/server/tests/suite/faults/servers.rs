@@ -58,18 +58,18 @@ async fn crowd(servers: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_two_servers_ten_thousand_for_five_hundred() {
+async fn heavy_two_servers_sell_500_seats_to_10000_buyers() {
     crowd(2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_three_servers_ten_thousand_for_five_hundred() {
+async fn heavy_three_servers_sell_500_seats_to_10000_buyers() {
     crowd(3).await;
 }
 
 /// A2: one seat, a thousand who want it, at two servers.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_one_seat_a_thousand_wanters() {
+async fn heavy_one_seat_is_sold_once_by_two_servers() {
     let stores = Arc::new(TestStores::new(Backing::Redis).await);
     let (one, two) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores.clone(), &[]).await);
     for _ in 0..5 {
@@ -111,7 +111,7 @@ impl Pair {
 
 /// C13: rolling restarts under load. What was accepted is answered; each ends within ten seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_rolling_restarts() {
+async fn heavy_rolling_restarts_answer_accepted_requests() {
     let pair = Pair::new().await;
     let mut servers = vec![pair.start(0).await, pair.start(1).await];
     let addresses = [servers[0].address, servers[1].address];
@@ -140,7 +140,7 @@ async fn heavy_rolling_restarts() {
 
 /// B1 at scale: one of two servers is killed again and again.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_servers_killed_fifteen_times() {
+async fn heavy_killed_servers_lose_no_acknowledged_sale() {
     let pair = Pair::new().await;
     let mut servers = vec![pair.start(0).await, pair.start(1).await];
     let addresses = [servers[0].address, servers[1].address];
@@ -159,7 +159,7 @@ async fn heavy_servers_killed_fifteen_times() {
 
 /// A million seats cost nothing to make, and selling from them is as quick.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_million_seats_half_sold_on_postgres() {
+async fn heavy_million_seats_half_sold_on_postgres() {
     let stores = Arc::new(TestStores::new(Backing::Redis).await);
     let stand = TestServer::at(stores.clone(), &[]).await;
     let began = Instant::now();

@@ -11,7 +11,7 @@ use testing::redis::OwnRedis;
 use super::history::{Load, core_ok, numbers_rise, sold, unknown};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_stale_server_wakes_up() {
+async fn heavy_suspended_server_sells_nothing_twice() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stores = TestStores::at(&database.url, &redis.url());
     let folder = TestFolder::new("server");

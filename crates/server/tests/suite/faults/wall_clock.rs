@@ -58,7 +58,7 @@ async fn held(process: &ServerProcess, room: u64) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_the_wall_clock_is_set() {
+async fn heavy_setting_the_wall_clock_moves_no_hold() {
     let machine = Machine::new();
     let mut process = machine.start().await;
     let token = process.admin_token();

@@ -20,7 +20,7 @@ fn spent(edge: &Edge, event: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_number_and_one_budget_each() {
+async fn each_request_takes_one_number_and_one_budget_unit() {
     let edge = Edge::with(2, &BUDGET, &[]).await;
     edge.warm().await;
     let event = edge.event(20, 1).await;
@@ -43,7 +43,7 @@ async fn one_number_and_one_budget_each() {
 
 /// Whoever comes while Redis is asked goes with the next call; nobody is refused because there are many.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_shares_its_calls() {
+async fn concurrent_arrivals_share_redis_calls() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let event = edge.event(400, 1).await;
@@ -70,7 +70,7 @@ async fn a_crowd_shares_its_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_already_asking_is_told_at_the_edge() {
+async fn request_in_flight_is_a_duplicate_at_the_gateway() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -89,7 +89,7 @@ async fn who_is_already_asking_is_told_at_the_edge() {
 
 /// What a server refuses before its queue is not marked for five seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_goes_with_every_refusal() {
+async fn mark_is_released_with_every_refusal() {
     let edge = Edge::new(&[("DEFAULT_REGION", "US")]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -115,7 +115,7 @@ async fn a_mark_goes_with_every_refusal() {
 
 /// Where only the server can know who asks, it asks the door itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn whom_the_gateway_cannot_know_it_passes_on() {
+async fn unknown_users_are_passed_to_the_server() {
     let edge = Edge::new(&[("FCFS_ANONYMOUS", "1"), ("FCFS_IP_LIMIT", "1000")]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -135,7 +135,7 @@ async fn whom_the_gateway_cannot_know_it_passes_on() {
 
 /// Redis loses its scripts, then everything: numbers go on, and never back.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_forgets() {
+async fn numbers_rise_after_redis_loses_scripts_and_keys() {
     let edge = Edge::new(&[("FCFS_SEATS", "100")]).await;
     let mut client = edge.client();
     let mut last = 0;
@@ -157,7 +157,7 @@ async fn a_redis_that_forgets() {
 
 /// Another ledger's door gives no numbers, whatever its counter says.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_ledgers_door() {
+async fn door_of_another_ledger_gives_no_number() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -168,7 +168,7 @@ async fn another_ledgers_door() {
 
 /// MOVED is followed, and remembered: events of every node.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster() {
+async fn cluster_redirects_are_followed() {
     let stores = std::sync::Arc::new(TestStores::new(Backing::Cluster).await);
     let key = [("GATEWAY_KEY", testing::gateway::KEY), ("FCFS_IP_LIMIT", "1000")];
     let stand = TestServer::at(stores.clone(), &key).await;
@@ -190,7 +190,7 @@ async fn a_cluster() {
 
 /// A cluster that is not whole says so, and so do we.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_is_down() {
+async fn cluster_down_gets_503() {
     let edge = Edge::new(&[]).await;
     let down = OwnRedis::start_with(&["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]);
     let url = down.url();
@@ -215,7 +215,7 @@ async fn a_cluster_that_is_down() {
 
 /// Numbers from the gateway are places in the queue: lower ones are served first.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_believes_the_key_alone() {
+async fn server_trusts_numbers_only_with_the_gateway_key() {
     let edge = Edge::new(&[]).await;
     let mut direct = edge.direct();
     let name = "0123456789abcdef0123456789abcdef";

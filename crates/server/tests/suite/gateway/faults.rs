@@ -21,7 +21,7 @@ use crate::faults::servers::nobody_after_sold_out;
 /// C10: reloaded twenty times under load, nobody loses an answer to what was done; a worker killed,
 /// nobody buys twice.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_reloads_and_a_killed_worker() {
+async fn heavy_reloads_and_killed_workers_lose_no_answer() {
     let edge = Edge::with(2, &[("FCFS_SEATS", "100000")], &[]).await;
     edge.warm().await;
     let addresses: Vec<_> = edge.servers.iter().map(|stand| stand.server).collect();
@@ -59,7 +59,7 @@ async fn heavy_reloads_and_a_killed_worker() {
 
 /// 5,000 for 500 seats at two servers, through two gateways: each seat once, in the order of numbers.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_crowd_through_two_gateways() {
+async fn heavy_two_gateways_sell_each_seat_once() {
     let edge = Edge::with(2, &[], &[]).await;
     let other = edge.another(&[]);
     edge.warm().await;
@@ -89,7 +89,7 @@ async fn until(client: &TestGateway, what: &str, mut fits: impl FnMut(&TestRespo
 
 /// Redis stopped, servers stopped, both back: the right answers within a second, and the same nginx.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_everything_behind_it_goes_and_comes_back() {
+async fn heavy_gateway_survives_outage_of_redis_and_servers() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
     let stores = TestStores::at(&database.url, &redis.url());
     let folder = TestFolder::new("server");
@@ -149,7 +149,7 @@ async fn heavy_everything_behind_it_goes_and_comes_back() {
 /// C3 at the edge: Redis hangs. Whoever asks is told within a second, also who waits behind others; and when it
 /// answers again, so does the gateway.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_redis_that_hangs() {
+async fn heavy_hanging_redis_gets_503_within_a_second() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.status, 200);
@@ -174,7 +174,7 @@ async fn heavy_a_redis_that_hangs() {
 
 /// When no server was reached, the mark goes, so that the buyer may ask again at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_goes_when_nobody_was_reached() {
+async fn mark_is_released_when_no_server_is_reachable() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
@@ -189,7 +189,7 @@ async fn a_mark_goes_when_nobody_was_reached() {
 
 /// Nor does it stay when something answered that knows nothing of marks.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_goes_when_nobody_took_it_over() {
+async fn mark_is_released_when_no_server_took_it_over() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
@@ -210,7 +210,7 @@ async fn a_mark_goes_when_nobody_took_it_over() {
 
 /// Script trouble, a Redis that is full or of the wrong kind: 503 with its reason, and no sale.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_cannot_be_used() {
+async fn unusable_redis_gets_503() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.status, 200);
@@ -236,7 +236,7 @@ async fn a_redis_that_cannot_be_used() {
 
 /// Live changes pass as they come, not when a buffer is full.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_is_not_held_back() {
+async fn streams_are_not_buffered() {
     let edge = Edge::new(&[]).await;
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     edge.gate.turn_to(&[source.local_addr().unwrap()]);
@@ -268,7 +268,7 @@ async fn a_stream_is_not_held_back() {
 
 /// Where no connection was had nothing was sent: the next server is asked, with the same number.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_not_reached_was_not_asked() {
+async fn unreachable_server_is_skipped_with_the_same_number() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
@@ -286,7 +286,7 @@ async fn who_was_not_reached_was_not_asked() {
 
 /// A server that breaks off in the middle is not asked a second time.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_something_is_sent_once() {
+async fn writes_are_never_sent_twice() {
     let edge = Edge::new(&[]).await;
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let breaks_off = source.local_addr().unwrap();

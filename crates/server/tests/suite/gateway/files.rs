@@ -26,7 +26,7 @@ fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, S
 
 /// A bad value stops it, names the setting, and writes nothing.
 #[test]
-fn a_bad_setting_is_named() {
+fn bad_setting_is_named_and_nothing_written() {
     let folder = TestFolder::new("server");
     let files = folder.path().join("files");
     for (name, value) in [
@@ -46,7 +46,7 @@ fn a_bad_setting_is_named() {
 
 /// nginx itself says that they are sound, with every setting that changes them.
 #[test]
-fn nginx_takes_the_files() {
+fn nginx_accepts_the_files() {
     let proxies = ("TRUSTED_PROXIES", "10.0.0.0/8,2001:db8::/32,127.0.0.1");
     let six = ("GATEWAY_HOST", "::1");
     for settings in [&[][..], &[proxies, ("GATEWAY_WRAP", "1"), ("GATEWAY_WORKERS", "3")], &[six]] {

@@ -20,7 +20,7 @@ fn post(headers: &str, body: &str) -> String {
 const HIDDEN: &str = "GET /api/v1/seats/1 HTTP/1.1\r\nHost: t\r\nX-Smuggled: 1\r\n\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_sides_count_the_same_requests() {
+async fn no_request_is_smuggled() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let chunked = format!("0\r\n\r\n{HIDDEN}");
@@ -97,7 +97,7 @@ async fn both_sides_count_the_same_requests() {
 
 /// Two whole requests in one packet are two, for both.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_requests_at_once_are_two() {
+async fn pipelined_requests_are_counted() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let before = edge.reached().await;
@@ -113,7 +113,7 @@ async fn two_requests_at_once_are_two() {
 
 /// Bodies that are JSON only just, or not at all.
 #[tokio::test(flavor = "multi_thread")]
-async fn odd_json() {
+async fn invalid_json_is_refused() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let deep = format!("{{\"x\":{}{}}}", "[".repeat(7_000), "]".repeat(7_000));

@@ -47,7 +47,7 @@ async fn same(edge: &Edge, method: &str, path: &str, headers: &[(&str, &str)], b
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forms() {
+async fn validation_errors_match_the_server() {
     let edge = Edge::new(&[("FCFS_ANONYMOUS", "0")]).await;
     edge.warm().await;
     let large = format!(r#"{{"userName":"{}","phone":"010-1234-5678"}}"#, "x".repeat(17_000));
@@ -81,7 +81,7 @@ async fn forms() {
 
 /// What the gateway leaves to the server comes back unchanged.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_passes_on() {
+async fn forwarded_answers_are_unchanged() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let user = ("X-User-Id", "alice");
@@ -119,7 +119,7 @@ async fn what_passes_on() {
 
 /// Sold out, not open, closed: from the hint and from the ledger.
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_of_the_hint() {
+async fn refusals_from_the_hint_match_the_server() {
     let edge = Edge::new(&[("FCFS_SEATS", "1")]).await;
     edge.warm().await;
     let admin = &edge.servers[0];
@@ -172,7 +172,7 @@ async fn refusals_of_the_hint() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_of_the_door() {
+async fn refusals_of_the_door_match_the_server() {
     let edge = Edge::new(&[("FCFS_IP_LIMIT", "2"), ("FCFS_IP_WINDOW", "3600")]).await;
     let event = edge.event(9, 1).await;
     for user in ["a", "b"] {

@@ -72,12 +72,12 @@ async fn headers_and_no_body(planted: &[GatewayBug<'_>]) -> Result<(), String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_no_body_takes_nothing() {
+async fn unfinished_bodies_take_no_number() {
     assert_eq!(headers_and_no_body(&[]).await, Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_counts_before_it_reads_is_caught() {
+async fn planted_arrival_before_the_body_is_caught() {
     let hasty = [(
         "lua/gateway.lua",
         "ngx.req.read_body()",
@@ -87,7 +87,7 @@ async fn a_gateway_that_counts_before_it_reads_is_caught() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrapped_for_debugging() {
+async fn debug_wrapping_shows_status_and_body() {
     let edge = Edge::new(&[("GATEWAY_WRAP", "1"), ("FCFS_SEATS", "1")]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -120,7 +120,7 @@ async fn wrapped_for_debugging() {
 
 /// Ids of traces go through, and come back.
 #[tokio::test(flavor = "multi_thread")]
-async fn traces() {
+async fn trace_ids_pass_the_gateway() {
     let edge = Edge::new(&[]).await;
     let mut client = edge.client();
     for path in ["/api/v1/seats/99", "/nothing"] {

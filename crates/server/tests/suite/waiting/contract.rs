@@ -9,16 +9,16 @@ use testing::server::TestServer;
 use super::{Person, refused, room, room_with};
 
 on_every_backing!(
-    the_line_as_the_contract_writes_it,
-    silence_and_lapsed_turns,
-    entries_are_renewed_up_to_their_cap,
-    before_the_opening_in_a_pause_and_closed,
-    the_queue_knows_the_stock,
-    events_show_their_rooms,
-    holding_needs_an_entry_too,
+    line_follows_the_contract,
+    silent_users_and_lapsed_turns_are_passed_over,
+    entries_are_renewed_up_to_their_maximum_age,
+    line_before_opening_in_a_pause_and_closed,
+    line_reports_sold_out,
+    events_show_their_waiting_room,
+    holds_need_an_entry,
 );
 
-async fn the_line_as_the_contract_writes_it(backing: Backing) {
+async fn line_follows_the_contract(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 9, 1).await;
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
@@ -93,7 +93,7 @@ async fn the_line_as_the_contract_writes_it(backing: Backing) {
     refused(&anonymous, 400, "missing_user");
 }
 
-async fn silence_and_lapsed_turns(backing: Backing) {
+async fn silent_users_and_lapsed_turns_are_passed_over(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1, "idleTimeout": 30 })).await;
     let mut people: Vec<Person> = ["a", "b", "c", "d"].map(|user| Person::new(&stand, event, user)).into();
@@ -116,7 +116,7 @@ async fn silence_and_lapsed_turns(backing: Backing) {
     refused(&b.enter().await, 409, "not_ready");
 }
 
-async fn entries_are_renewed_up_to_their_cap(backing: Backing) {
+async fn entries_are_renewed_up_to_their_maximum_age(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1, "tokenTtl": 100, "tokenMaxAge": 250 })).await;
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
@@ -140,7 +140,7 @@ async fn entries_are_renewed_up_to_their_cap(backing: Backing) {
     assert_eq!(bob.enter().await.status, 200);
 }
 
-async fn before_the_opening_in_a_pause_and_closed(backing: Backing) {
+async fn line_before_opening_in_a_pause_and_closed(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let opens = stand.app.ledger.now().plus_ms(3_600_000);
     let at = jiff_text(opens.0);
@@ -171,7 +171,7 @@ fn jiff_text(ms: i64) -> String {
     server::http::wire::moment(rules::time::Moment(ms))
 }
 
-async fn the_queue_knows_the_stock(backing: Backing) {
+async fn line_reports_sold_out(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 1, 5).await;
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
@@ -195,7 +195,7 @@ async fn the_queue_knows_the_stock(backing: Backing) {
     assert_eq!(stand.client().send("POST", &path, &headers, BUYER).await.seat(), Some(1), "a chosen seat too");
 }
 
-async fn events_show_their_rooms(backing: Backing) {
+async fn events_show_their_waiting_room(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 5, json!({ "maxConcurrent": 7, "idleTimeout": 20 })).await;
     let shown = stand.client().get(&format!("/api/v1/events/{event}")).await.json();
@@ -223,7 +223,7 @@ async fn events_show_their_rooms(backing: Backing) {
 }
 
 /// Holding needs a live entry; confirming does not, and the one that reaches the limit gives it back.
-async fn holding_needs_an_entry_too(backing: Backing) {
+async fn holds_need_an_entry(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let body = json!({ "name": "W", "seats": 9, "maxPerUser": 2, "waitingRoom": { "maxConcurrent": 1 } });
     let event = stand.admin("POST", "events", &body).await.json()["event"]["id"].as_u64().unwrap();

@@ -282,7 +282,7 @@ async fn rush(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_and_a_server_that_restarts() {
+async fn heavy_ten_thousand_in_line_during_a_restart() {
     let stand = TestServer::on(Backing::Embedded, &[]).await;
     let mut restarts = 0;
     let (stand, _) = rush(stand, async |stand, _, sold| {
@@ -296,7 +296,7 @@ async fn heavy_ten_thousand_and_a_server_that_restarts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_and_a_redis_that_is_wiped() {
+async fn heavy_ten_thousand_in_line_while_redis_is_wiped() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
     let stores = Arc::new(TestStores::at(&database.url, &redis.url()));
     let stand = TestServer::at(stores, &[]).await;

@@ -13,7 +13,12 @@ use tokio::sync::Barrier;
 
 use super::{Person, refused, room, room_with};
 
-on_every_backing!(tickets_that_are_not_ours, keys_are_rotated_without_a_gap, nobody_jumps_the_queue, fifty_tabs);
+on_every_backing!(
+    forged_tickets_are_refused,
+    ticket_keys_are_rotated_without_a_gap,
+    booking_needs_a_live_entry_of_the_same_user,
+    fifty_tabs_share_one_place_in_line
+);
 
 async fn shown(person: &mut Person, ticket: &str) -> [TestResponse; 3] {
     let ticket = [("X-Queue-Ticket", ticket)];
@@ -24,7 +29,7 @@ async fn shown(person: &mut Person, ticket: &str) -> [TestResponse; 3] {
     ]
 }
 
-async fn tickets_that_are_not_ours(backing: Backing) {
+async fn forged_tickets_are_refused(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let (event, other) = (room(&stand, 9, 1).await, room(&stand, 9, 1).await);
     let (mut alice, mut mallory) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "mallory"));
@@ -75,7 +80,7 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn keys_are_rotated_without_a_gap(backing: Backing) {
+async fn ticket_keys_are_rotated_without_a_gap(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let (event, over) = (room(&stand, 9, 1).await, room(&stand, 9, 1).await);
     let (mut alice, mut late) = (Person::new(&stand, event, "alice"), Person::new(&stand, over, "alice"));
@@ -105,7 +110,7 @@ async fn keys_are_rotated_without_a_gap(backing: Backing) {
 }
 
 /// Nobody books without a live entry of their own, whatever they bring.
-async fn nobody_jumps_the_queue(backing: Backing) {
+async fn booking_needs_a_live_entry_of_the_same_user(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1, "tokenTtl": 60, "tokenMaxAge": 120 })).await;
     let [mut alice, mut bob, mut eve] = ["alice", "bob", "eve"].map(|user| Person::new(&stand, event, user));
@@ -141,7 +146,7 @@ async fn nobody_jumps_the_queue(backing: Backing) {
 }
 
 /// Fifty tabs of one account: one place, one entry, one seat.
-async fn fifty_tabs(backing: Backing) {
+async fn fifty_tabs_share_one_place_in_line(backing: Backing) {
     let stand = Arc::new(TestServer::on(backing, &[]).await);
     let event = room(&stand, 9, 5).await;
     let barrier = Arc::new(Barrier::new(50));

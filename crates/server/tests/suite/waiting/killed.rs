@@ -97,7 +97,7 @@ impl Patient {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_killed_with_people_in_line() {
+async fn heavy_kills_keep_the_line() {
     let folder = TestFolder::new("server");
     let port = testing::free_port().to_string();
     let start = || ServerProcess::spawn(folder.path(), &[], |command| command.env("APP_PORT", &port));

@@ -70,7 +70,7 @@ async fn after(stand: &TestServer, before: Before) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn embedded_after_a_restart() {
+async fn line_after_a_restart_embedded() {
     let stand = TestServer::on(Backing::Embedded, &[]).await;
     let lost = before(&stand).await;
     let stand = stand.restart().await;
@@ -78,7 +78,7 @@ async fn embedded_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_after_a_restart() {
+async fn line_after_a_restart_on_postgres() {
     let stand = TestServer::on(Backing::Postgres, &[]).await;
     let lost = before(&stand).await;
     let stand = stand.restart().await;
@@ -86,7 +86,7 @@ async fn postgres_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_wiped() {
+async fn line_after_redis_was_wiped() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let lost = before(&stand).await;
@@ -96,7 +96,7 @@ async fn redis_wiped() {
 
 /// C1: the process of Redis is another one, and knows nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_killed_and_started_empty() {
+async fn line_after_redis_restarted_empty() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
     let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let lost = before(&stand).await;
@@ -109,7 +109,7 @@ async fn redis_killed_and_started_empty() {
 /// C2: an old file knows people who have entered since, and entries that were given back; never
 /// more than `maxConcurrent` are inside all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_started_from_an_old_file() {
+async fn line_after_redis_restarted_from_an_old_dump() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start_with(&["--dbfilename", "dump.rdb"]));
     let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 2 })).await;
@@ -146,7 +146,7 @@ async fn redis_started_from_an_old_file() {
 
 /// The server dies between its commit and telling the door: the ledger still counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_door_that_was_not_told_lets_nobody_extra_in() {
+async fn crash_before_telling_the_door_admits_nobody_extra() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1 })).await;

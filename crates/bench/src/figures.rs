@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Figures {
+pub struct LoadFigures {
     pub ok: u64,
     pub other: u64,
     pub seconds: f64,
@@ -16,15 +16,15 @@ pub struct Figures {
     pub late_us: u64,
 }
 
-impl Figures {
+impl LoadFigures {
     pub fn rate(&self) -> f64 {
         self.ok as f64 / self.seconds
     }
 
-    pub fn of(ok: u64, other: u64, seconds: f64, times: &Histogram<u64>) -> Figures {
+    pub fn of(ok: u64, other: u64, seconds: f64, times: &Histogram<u64>) -> LoadFigures {
         let at = |quantile| times.value_at_quantile(quantile);
         let (p50_us, p90_us, p99_us, p999_us) = (at(0.5), at(0.9), at(0.99), at(0.999));
-        Figures { ok, other, seconds, p50_us, p90_us, p99_us, p999_us, late_us: 0 }
+        LoadFigures { ok, other, seconds, p50_us, p90_us, p99_us, p999_us, late_us: 0 }
     }
 }
 

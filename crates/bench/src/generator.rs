@@ -7,11 +7,12 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use client::{Request, Response};
 use serde::{Deserialize, Serialize};
 
 use rules::nights::Night;
 
-use crate::figures::Figures;
+use crate::figures::LoadFigures;
 use crate::product::{FIRST_DAY, LAST_DAY};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,11 +29,11 @@ pub struct Load {
     pub good: u16,
     /// Another one, other users.
     pub seed: u32,
-    pub sale: Sale,
+    pub traffic: Traffic,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Sale {
+pub enum Traffic {
     Path(String),
     /// Events of so many seats, one after the other, each asked for as often as it has seats.
     Events {
@@ -61,7 +62,7 @@ pub enum Then {
 
 impl Load {
     /// Loads until the time is over. Loopback only.
-    pub fn run(&self) -> Figures {
+    pub fn run(&self) -> LoadFigures {
         assert!(self.targets.iter().all(|t| t.ip().is_loopback()), "load goes to loopback only");
         assert!(self.warm + self.time <= Duration::from_secs(120), "load is bounded in time");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -84,58 +85,45 @@ impl<'a> Requests<'a> {
         Requests { load, made: Cell::new(0) }
     }
 
-    fn next(&self) -> Vec<u8> {
+    fn next(&self) -> Request {
         const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
         let i = self.made.replace(self.made.get() + 1);
         let user = user(self.load.seed, i);
-        match &self.load.sale {
-            Sale::Holds { first, types } | Sale::HoldsThen { first, types, .. } => {
-                return hold(user, first + (user % types) as i64);
+        let reserve = |path: &str| Request::post(path).header("x-user-id", &format!("user-{user:016x}")).json(BODY);
+        match &self.load.traffic {
+            Traffic::Holds { first, types } | Traffic::HoldsThen { first, types, .. } => {
+                hold(user, first + (user % types) as i64)
             }
-            Sale::Get(path) => return format!("GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n").into_bytes(),
-            Sale::Path(_) | Sale::Events { .. } => {}
-        }
-        let rest = format!(
-            "HTTP/1.1\r\nHost: bench\r\nX-User-Id: user-{user:016x}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{BODY}",
-            BODY.len()
-        );
-        match &self.load.sale {
-            Sale::Path(path) => format!("POST {path} {rest}"),
-            Sale::Events { first, seats } => {
-                format!("POST /api/v1/events/{}/seats/reservation/fcfs {rest}", first + (i / seats) as i64)
+            Traffic::Get(path) => Request::get(path),
+            Traffic::Path(path) => reserve(path),
+            Traffic::Events { first, seats } => {
+                reserve(&format!("/api/v1/events/{}/seats/reservation/fcfs", first + (i / seats) as i64))
             }
-            Sale::Holds { .. } | Sale::HoldsThen { .. } | Sale::Get(_) => String::new(),
         }
-        .into_bytes()
     }
 
     /// What comes after this answer, if something does.
-    fn then(&self, status: u16, body: &[u8]) -> Option<Vec<u8>> {
-        let Sale::HoldsThen { then, .. } = &self.load.sale else { return None };
-        let body: serde_json::Value = serde_json::from_slice(body).ok().filter(|_| status == 201)?;
+    fn then(&self, answer: &Response) -> Option<Request> {
+        let Traffic::HoldsThen { then, .. } = &self.load.traffic else { return None };
+        let body = answer.json().ok().filter(|_| answer.status == 201)?;
         let (id, user) = (body["hold"]["holdId"].as_str()?, body["hold"]["userId"].as_str()?);
-        let first = match then {
-            Then::Confirm => format!("POST /v1/holds/{id}/confirm"),
-            Then::Cancel => format!("DELETE /v1/holds/{id}"),
+        let request = match then {
+            Then::Confirm => Request::post(&format!("/v1/holds/{id}/confirm")),
+            Then::Cancel => Request::new("DELETE", &format!("/v1/holds/{id}")),
         };
-        let rest = format!("HTTP/1.1\r\nHost: bench\r\nX-User-Id: {user}\r\nContent-Length: 0\r\n\r\n");
-        Some(format!("{first} {rest}").into_bytes())
+        Some(request.header("x-user-id", user))
     }
 }
 
 /// One to four nights somewhere in the calendar.
-fn hold(user: u64, room_type: i64) -> Vec<u8> {
+fn hold(user: u64, room_type: i64) -> Request {
     let from = FIRST_DAY + ((user >> 8) % (LAST_DAY - FIRST_DAY - 4) as u64) as i32;
     let (check_in, check_out) = (Night(from), Night(from + 1 + (user >> 40) as i32 % 4));
     let key = format!("{:08x}-{:04x}-4000-8000-{:012x}", user >> 32, user >> 16 & 0xffff, user & 0xffff_ffff_ffff);
     let body = format!(
         r#"{{"roomTypeId":{room_type},"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"{key}"}}"#
     );
-    format!(
-        "POST /v1/holds HTTP/1.1\r\nHost: bench\r\nX-User-Id: user-{user:016x}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
+    Request::post("/v1/holds").header("x-user-id", &format!("user-{user:016x}")).json(body)
 }
 
 /// Real users do not come in the order of their names; a table that is filled in order flatters.
@@ -152,7 +140,7 @@ mod tests {
     use super::user;
 
     #[test]
-    fn users_are_different_and_in_no_order() {
+    fn users_are_distinct_and_unordered() {
         let all: Vec<u64> = (1..5).flat_map(|seed| (0..50_000).map(move |i| user(seed, i))).collect();
         let distinct: std::collections::HashSet<&u64> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use client::{Connection, Request};
 use rules::arrive::Budget;
 use rules::entries::WaitingRoom;
 use rules::event::State;
@@ -13,12 +14,11 @@ use rules::ids::{EventId, User};
 use rules::queue::{Asking, What};
 use rules::time::Moment;
 use server::clock::EmbeddedClock;
-use server::load::connection::Connection;
 use stores::door::local::LocalDoor;
 use stores::door::{Door, Remaining};
 use stores::ledger::LineBegun;
 
-use crate::product::{ADMIN_TOKEN, Backing};
+use crate::product::{ServerData, create};
 use crate::rounds::Spread;
 use crate::running::Running;
 
@@ -38,12 +38,8 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// An event in which nobody is silent within a run.
 fn make_room(server: &Running) -> u64 {
-    let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\nContent-Type: application/json\r\n");
     let body = r#"{"name":"Bench","seats":9,"waitingRoom":{"maxConcurrent":800,"idleTimeout":3600}}"#;
-    let (status, answer) = server.ask("POST", "/api/v1/admin/events", &headers, body).expect("an answer");
-    assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
-    let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
-    answer["event"]["id"].as_u64().expect("an id")
+    create(server, "events", body)["event"]["id"].as_u64().expect("an id")
 }
 
 #[derive(Clone)]
@@ -57,22 +53,20 @@ struct Line {
 impl Line {
     async fn ask(&self, wire: &mut Connection, method: &str, i: u64) {
         let (event, user) = (self.event, user(i));
-        let request = format!(
-            "{method} /api/v1/events/{event}/queue HTTP/1.1\r\nHost: bench\r\nX-User-Id: {user}\r\nContent-Length: 0\r\n\r\n"
-        );
+        let path = format!("/api/v1/events/{event}/queue");
         // Overload is answered quickly, and asked again: it costs time, and counts only once.
         loop {
-            let answer = wire.ask(request.as_bytes()).await.expect("an answer");
+            let answer = wire.ask(Request::new(method, &path).header("x-user-id", &user)).await.expect("an answer");
             match answer.status {
                 200 => return,
                 503 => tokio::time::sleep(Duration::from_millis(50)).await,
-                _ => panic!("{}", String::from_utf8_lossy(answer.body)),
+                _ => panic!("{}", answer.text()),
             }
         }
     }
 
     async fn wire(&self) -> Connection {
-        Connection::open(self.address).await.expect("a connection")
+        Connection::open(&self.address.into()).await.expect("a connection")
     }
 
     /// So many join and stay.
@@ -119,7 +113,7 @@ impl Line {
 
 /// A million waiting, of a thousand waiting, at one server. With Redis the long line is written there
 /// as its scripts would have, so that a million need no million calls.
-pub fn ratio(place: &Backing, redis: Option<&str>, rounds: usize, time: Duration) -> Spread {
+pub fn ratio(place: &ServerData, redis: Option<&str>, rounds: usize, time: Duration) -> Spread {
     let server = place.serve(9).0;
     let line = |waiting| Line {
         address: server.address,

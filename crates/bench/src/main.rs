@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use generator::{Load, Sale};
+use generator::{Load, Traffic};
 
 /// The product's, so that nobody is faster or slower for another one.
 #[global_allocator]
@@ -93,7 +93,7 @@ fn by_hand(address: &str, rest: &[&str]) {
         rate: None,
         good: 200,
         seed: std::process::id(),
-        sale: Sale::Path(rest.get(1).copied().unwrap_or("/api/v1/seats/reservation/fcfs").into()),
+        traffic: Traffic::Path(rest.get(1).copied().unwrap_or("/api/v1/seats/reservation/fcfs").into()),
     };
     let run = load.run();
     println!("{:.0}/s ok {} other {} p50 {} us p99 {} us", run.rate(), run.ok, run.other, run.p50_us, run.p99_us);

@@ -9,13 +9,13 @@ use std::time::Duration;
 use rules::nights::Night;
 use tempfile::TempDir;
 
-use crate::figures::Figures;
+use crate::figures::LoadFigures;
 use crate::gateway::{self, Gateway};
-use crate::generator::{Load, Sale, Then};
+use crate::generator::{Load, Then, Traffic};
 use crate::ledger;
-use crate::product::{Backing, FIRST_DAY, make_events, make_room_types};
+use crate::product::{FIRST_DAY, ServerData, make_events, make_room_types};
 use crate::running::Running;
-use crate::services::Services;
+use crate::services::BenchServices;
 
 /// More than any run sells.
 pub const MANY_SEATS: u32 = 9_000_000;
@@ -23,7 +23,7 @@ pub const MILLION: u32 = 1_000_000;
 const FCFS: &str = "/api/v1/events/1/seats/reservation/fcfs";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum Contender {
     Ceiling,
     /// Appends to a file with group commit.
     Append,
@@ -58,30 +58,30 @@ pub enum Who {
     Availability,
 }
 
-impl Who {
+impl Contender {
     pub fn name(self) -> String {
         match self {
-            Who::Ceiling => "the ceiling",
-            Who::Append => "append to a file, group commit",
-            Who::Embedded => "embedded",
-            Who::Thousand => "embedded, halls of 1,000 seats",
-            Who::Million => "embedded, 1,000,000 seats half sold",
-            Who::Seed => "the literal seed design",
-            Who::SkipLocked => "SKIP LOCKED per request",
-            Who::Scaled(1) => "Redis + PostgreSQL, one server",
-            Who::Scaled(_) => "Redis + PostgreSQL, two servers",
-            Who::Gateway => "Redis + PostgreSQL, two servers, gateway",
-            Who::SoldOut => "sold-out refusals at the gateway",
-            Who::Constant => "the same nginx answering a constant",
-            Who::RowLocks(1) => "a transaction with row locks per hold, one room type",
-            Who::RowLocks(_) => "a transaction with row locks per hold, 200 room types",
-            Who::Holds(1) => "holds, Redis + PostgreSQL, one room type",
-            Who::Holds(_) => "holds, Redis + PostgreSQL, 200 room types",
-            Who::HoldsEmbedded(1) => "holds, embedded, one room type",
-            Who::HoldsEmbedded(_) => "holds, embedded, 200 room types",
-            Who::Confirms => "confirmations, each behind a hold, Redis + PostgreSQL",
-            Who::Cancels => "cancellations, each behind a hold, Redis + PostgreSQL",
-            Who::Availability => "availability of 365 nights, Redis + PostgreSQL",
+            Contender::Ceiling => "the ceiling",
+            Contender::Append => "append to a file, group commit",
+            Contender::Embedded => "embedded",
+            Contender::Thousand => "embedded, halls of 1,000 seats",
+            Contender::Million => "embedded, 1,000,000 seats half sold",
+            Contender::Seed => "the literal seed design",
+            Contender::SkipLocked => "SKIP LOCKED per request",
+            Contender::Scaled(1) => "Redis + PostgreSQL, one server",
+            Contender::Scaled(_) => "Redis + PostgreSQL, two servers",
+            Contender::Gateway => "Redis + PostgreSQL, two servers, gateway",
+            Contender::SoldOut => "sold-out refusals at the gateway",
+            Contender::Constant => "the same nginx answering a constant",
+            Contender::RowLocks(1) => "a transaction with row locks per hold, one room type",
+            Contender::RowLocks(_) => "a transaction with row locks per hold, 200 room types",
+            Contender::Holds(1) => "holds, Redis + PostgreSQL, one room type",
+            Contender::Holds(_) => "holds, Redis + PostgreSQL, 200 room types",
+            Contender::HoldsEmbedded(1) => "holds, embedded, one room type",
+            Contender::HoldsEmbedded(_) => "holds, embedded, 200 room types",
+            Contender::Confirms => "confirmations, each behind a hold, Redis + PostgreSQL",
+            Contender::Cancels => "cancellations, each behind a hold, Redis + PostgreSQL",
+            Contender::Availability => "availability of 365 nights, Redis + PostgreSQL",
         }
         .to_owned()
     }
@@ -89,7 +89,7 @@ impl Who {
 
 pub struct Bench {
     // Before the folder they live in: they end first.
-    services: Services,
+    services: BenchServices,
     /// On the disk that is measured.
     folder: TempDir,
     warm: Duration,
@@ -101,7 +101,7 @@ impl Bench {
     pub fn new(under: &Path, time: Duration) -> Bench {
         std::fs::create_dir_all(under).expect("a folder for the data");
         let folder = tempfile::Builder::new().prefix("run-").tempdir_in(under).expect("a folder for the data");
-        let services = Services::start(folder.path());
+        let services = BenchServices::start(folder.path());
         let bench = Bench { services, folder, warm: Duration::from_millis(500), time, seed: Cell::new(0) };
         ledger::half_sold(&bench.half_sold(), MILLION);
         bench
@@ -126,7 +126,7 @@ impl Bench {
     }
 
     /// `rate` of None finds the peak.
-    pub fn measure(&self, who: Who, connections: usize, rate: Option<f64>) -> Figures {
+    pub fn measure(&self, who: Contender, connections: usize, rate: Option<f64>) -> LoadFigures {
         let figures = self.once(who, connections, rate);
         eprintln!(
             "{:<40}{connections:>5} connections {:>8.0}/s  p50 {:>6} us  p99 {:>7} us  p99.9 {:>7} us{}",
@@ -143,37 +143,37 @@ impl Bench {
         figures
     }
 
-    fn once(&self, who: Who, connections: usize, rate: Option<f64>) -> Figures {
-        let load = |running: &Running, sale| self.load(&[running], connections, rate, sale);
-        let path = || Sale::Path(FCFS.into());
+    fn once(&self, who: Contender, connections: usize, rate: Option<f64>) -> LoadFigures {
+        let load = |running: &Running, traffic| self.load(&[running], connections, rate, traffic);
+        let path = || Traffic::Path(FCFS.into());
         match who {
-            Who::Ceiling => load(&contender(&["ceiling"]), path()),
-            Who::Append => {
+            Contender::Ceiling => load(&contender(&["ceiling"]), path()),
+            Contender::Append => {
                 let folder = self.empty();
                 load(&contender(&["append", &folder.path().display().to_string()]), path())
             }
-            Who::Embedded => {
+            Contender::Embedded => {
                 let folder = self.empty();
-                self.product(&Backing::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
+                self.product(&ServerData::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
             }
-            Who::Million => {
+            Contender::Million => {
                 let folder = self.with_half_sold();
-                self.product(&Backing::embedded(folder.path()), MILLION, |server| load(server, path()))
+                self.product(&ServerData::embedded(folder.path()), MILLION, |server| load(server, path()))
             }
-            Who::Thousand => {
+            Contender::Thousand => {
                 let folder = self.empty();
-                self.product(&Backing::embedded(folder.path()), 9, |server| {
+                self.product(&ServerData::embedded(folder.path()), 9, |server| {
                     let count = (MOST_PER_SECOND * (self.warm + self.time).as_secs_f64()) as u64 / 1_000;
                     let first = make_events(server, count, 1_000);
-                    load(server, Sale::Events { first, seats: 1_000 })
+                    load(server, Traffic::Events { first, seats: 1_000 })
                 })
             }
-            Who::Seed => {
+            Contender::Seed => {
                 let database = self.services.fresh();
                 load(&contender(&["seed", &database, &self.services.redis_url()]), path())
             }
-            Who::SkipLocked => load(&contender(&["skip-locked", &self.services.fresh()]), path()),
-            Who::Scaled(servers) => {
+            Contender::SkipLocked => load(&contender(&["skip-locked", &self.services.fresh()]), path()),
+            Contender::Scaled(servers) => {
                 let (place, _folder) = self.scaled();
                 let servers: Vec<Running> = (0..servers).map(|_| place.serve(MANY_SEATS).0).collect();
                 let all: Vec<&Running> = servers.iter().collect();
@@ -182,7 +182,7 @@ impl Bench {
                 place.verify();
                 figures
             }
-            Who::Gateway => {
+            Contender::Gateway => {
                 let (place, _folder) = self.scaled();
                 let servers: Vec<Running> = (0..2).map(|_| place.serve(MANY_SEATS).0).collect();
                 let figures = self.through_gateway(&servers, false, connections, rate, 200);
@@ -190,39 +190,39 @@ impl Bench {
                 place.verify();
                 figures
             }
-            Who::RowLocks(types) => {
+            Contender::RowLocks(types) => {
                 let rows = contender(&["row-locks", &self.services.fresh()]);
-                let plan = self.plan(vec![rows.address], connections, rate, Sale::Holds { first: 1, types });
+                let plan = self.plan(vec![rows.address], connections, rate, Traffic::Holds { first: 1, types });
                 generate(&Load { good: 201, ..plan })
             }
-            Who::HoldsEmbedded(types) => {
+            Contender::HoldsEmbedded(types) => {
                 let folder = self.empty();
-                self.rooms(&Backing::embedded(folder.path()), types, 201, connections, |first| Sale::Holds {
+                self.rooms(&ServerData::embedded(folder.path()), types, 201, connections, |first| Traffic::Holds {
                     first,
                     types,
                 })
             }
-            Who::Holds(types) => {
+            Contender::Holds(types) => {
                 let (place, _folder) = self.scaled();
-                self.rooms(&place, types, 201, connections, |first| Sale::Holds { first, types })
+                self.rooms(&place, types, 201, connections, |first| Traffic::Holds { first, types })
             }
-            Who::Confirms | Who::Cancels => {
+            Contender::Confirms | Contender::Cancels => {
                 let (place, _folder) = self.scaled();
-                let then = if who == Who::Confirms { Then::Confirm } else { Then::Cancel };
-                self.rooms(&place, 1, 200, connections, |first| Sale::HoldsThen { first, types: 1, then })
+                let then = if who == Contender::Confirms { Then::Confirm } else { Then::Cancel };
+                self.rooms(&place, 1, 200, connections, |first| Traffic::HoldsThen { first, types: 1, then })
             }
-            Who::Availability => {
+            Contender::Availability => {
                 let (place, _folder) = self.scaled();
                 self.rooms(&place, 1, 200, connections, |first| {
                     let (check_in, check_out) = (Night(FIRST_DAY), Night(FIRST_DAY + 365));
                     let path = format!("/v1/room-types/{first}/availability?checkIn={check_in}&checkOut={check_out}");
-                    Sale::Get(path)
+                    Traffic::Get(path)
                 })
             }
-            Who::SoldOut | Who::Constant => {
+            Contender::SoldOut | Contender::Constant => {
                 let (place, _folder) = self.scaled();
                 let servers = [place.serve(0).0];
-                self.through_gateway(&servers, who == Who::Constant, connections, rate, 409)
+                self.through_gateway(&servers, who == Contender::Constant, connections, rate, 409)
             }
         }
     }
@@ -240,15 +240,15 @@ impl Bench {
     /// A server with so many room types, loaded, killed and looked at.
     fn rooms(
         &self,
-        place: &Backing,
+        place: &ServerData,
         types: u64,
         good: u16,
         connections: usize,
-        sale: impl FnOnce(i64) -> Sale,
-    ) -> Figures {
+        traffic: impl FnOnce(i64) -> Traffic,
+    ) -> LoadFigures {
         self.product(place, 9, |server| {
-            let sale = sale(make_room_types(server, types));
-            generate(&Load { good, ..self.plan(vec![server.address], connections, None, sale) })
+            let traffic = traffic(make_room_types(server, types));
+            generate(&Load { good, ..self.plan(vec![server.address], connections, None, traffic) })
         })
     }
 
@@ -259,28 +259,28 @@ impl Bench {
         connections: usize,
         rate: Option<f64>,
         good: u16,
-    ) -> Figures {
+    ) -> LoadFigures {
         let folder = self.empty();
         let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
         let start = if constant { Gateway::constant } else { Gateway::start };
         let gateway = start(folder.path(), &addresses, &self.services.redis_url());
-        let load = self.plan(vec![gateway.address], connections, rate, Sale::Path(FCFS.into()));
+        let load = self.plan(vec![gateway.address], connections, rate, Traffic::Path(FCFS.into()));
         generate(&Load { good, ..load })
     }
 
     /// Empty services for the product.
-    pub fn scaled(&self) -> (Backing, TempDir) {
+    pub fn scaled(&self) -> (ServerData, TempDir) {
         let folder = self.empty();
         let services = vec![
             ("DATABASE_URL", self.services.fresh()),
             ("REDIS_URL", self.services.redis_url()),
             ("GATEWAY_KEY", gateway::KEY.to_owned()),
         ];
-        (Backing { data: folder.path().to_owned(), services }, folder)
+        (ServerData { data: folder.path().to_owned(), services }, folder)
     }
 
     /// Killed after the load: what was acknowledged must be whole in the file.
-    fn product(&self, place: &Backing, seats: u32, load: impl FnOnce(&Running) -> Figures) -> Figures {
+    fn product(&self, place: &ServerData, seats: u32, load: impl FnOnce(&Running) -> LoadFigures) -> LoadFigures {
         let (server, _) = place.serve(seats);
         let figures = load(&server);
         drop(server);
@@ -289,29 +289,29 @@ impl Bench {
     }
 
     /// Sells for a moment and is killed, so that the next start finds a log to go through.
-    pub fn sell_and_kill(&self, place: &Backing) {
+    pub fn sell_and_kill(&self, place: &ServerData) {
         let (server, _) = place.serve(MILLION);
-        let load = self.plan(vec![server.address], 64, None, Sale::Path(FCFS.into()));
+        let load = self.plan(vec![server.address], 64, None, Traffic::Path(FCFS.into()));
         generate(&Load { time: Duration::from_millis(500), ..load });
     }
 
-    fn load(&self, servers: &[&Running], connections: usize, rate: Option<f64>, sale: Sale) -> Figures {
-        generate(&self.plan(servers.iter().map(|server| server.address).collect(), connections, rate, sale))
+    fn load(&self, servers: &[&Running], connections: usize, rate: Option<f64>, traffic: Traffic) -> LoadFigures {
+        generate(&self.plan(servers.iter().map(|server| server.address).collect(), connections, rate, traffic))
     }
 
-    fn plan(&self, targets: Vec<SocketAddr>, connections: usize, rate: Option<f64>, sale: Sale) -> Load {
+    fn plan(&self, targets: Vec<SocketAddr>, connections: usize, rate: Option<f64>, traffic: Traffic) -> Load {
         let seed = self.seed.get() + 1;
         self.seed.set(seed);
-        Load { targets, connections, warm: self.warm, time: self.time, rate, good: 200, seed, sale }
+        Load { targets, connections, warm: self.warm, time: self.time, rate, good: 200, seed, traffic }
     }
 }
 
 /// The generator, as a process of its own.
-fn generate(load: &Load) -> Figures {
+fn generate(load: &Load) -> LoadFigures {
     let load = serde_json::to_string(load).expect("JSON");
     let output = myself().args(["load", &load]).output().expect("the generator runs");
     assert!(output.status.success(), "the generator: {}", String::from_utf8_lossy(&output.stderr));
-    let figures: Figures = serde_json::from_slice(&output.stdout).expect("figures");
+    let figures: LoadFigures = serde_json::from_slice(&output.stdout).expect("figures");
     assert!(figures.ok > 0, "nobody was served: {figures:?}");
     figures
 }

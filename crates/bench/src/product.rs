@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use client::Request;
+use serde_json::Value;
 use server::settings::SETTINGS;
 
 use crate::running::Running;
@@ -29,16 +31,16 @@ fn binary() -> Command {
 
 /// Where a server keeps what it knows.
 #[derive(Clone, Debug)]
-pub struct Backing {
+pub struct ServerData {
     /// Also of a scaled server, which keeps nothing in it.
     pub data: PathBuf,
     /// `DATABASE_URL`, `REDIS_URL`.
     pub services: Vec<(&'static str, String)>,
 }
 
-impl Backing {
-    pub fn embedded(data: &Path) -> Backing {
-        Backing { data: data.to_owned(), services: Vec::new() }
+impl ServerData {
+    pub fn embedded(data: &Path) -> ServerData {
+        ServerData { data: data.to_owned(), services: Vec::new() }
     }
 
     fn on(&self, mut command: Command) -> Command {
@@ -56,7 +58,7 @@ impl Backing {
         command.env("RUST_LOG", "warn");
         let began = Instant::now();
         let running = Running::start(&mut command);
-        while !matches!(running.ask("GET", "/readyz", "", ""), Ok((200, _))) {
+        while !running.ask(Request::get("/readyz")).is_ok_and(|answer| answer.status == 200) {
             assert!(began.elapsed() < Duration::from_secs(60), "not ready after a minute");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -72,29 +74,26 @@ impl Backing {
     }
 }
 
+/// Makes an event or a room type; the server's answer.
+pub fn create(server: &Running, what: &str, body: &str) -> Value {
+    let request = Request::post(&format!("/api/v1/admin/{what}"));
+    let request = request.header("Authorization", &format!("Bearer {ADMIN_TOKEN}")).json(body.to_owned());
+    let answer = server.ask(request).expect("an answer");
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    answer.json().expect("JSON")
+}
+
 /// So many room types with more rooms than any run holds; the id of the first.
 pub fn make_room_types(server: &Running, count: u64) -> i64 {
-    let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\nContent-Type: application/json\r\n");
     let body = r#"{"name":"Bench","totalQuantity":1000000}"#;
-    let ids = (0..count).map(|_| {
-        let (status, answer) = server.ask("POST", "/api/v1/admin/room-types", &headers, body).expect("an answer");
-        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
-        let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
-        answer["roomType"]["id"].as_i64().expect("an id")
-    });
+    let ids = (0..count).map(|_| create(server, "room-types", body)["roomType"]["id"].as_i64().expect("an id"));
     ids.collect::<Vec<i64>>()[0]
 }
 
 /// So many more events of so many seats; the id of the first.
 pub fn make_events(server: &Running, count: u64, seats: u64) -> i64 {
-    let headers = format!("Authorization: Bearer {ADMIN_TOKEN}\r\nContent-Type: application/json\r\n");
     let body = format!(r#"{{"name":"Bench","seats":{seats}}}"#);
-    let ids = (0..count).map(|_| {
-        let (status, answer) = server.ask("POST", "/api/v1/admin/events", &headers, &body).expect("an answer");
-        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
-        let answer: serde_json::Value = serde_json::from_slice(&answer).expect("JSON");
-        answer["event"]["id"].as_i64().expect("an id")
-    });
+    let ids = (0..count).map(|_| create(server, "events", &body)["event"]["id"].as_i64().expect("an id"));
     let ids: Vec<i64> = ids.collect();
     assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "ids in a row");
     ids[0]

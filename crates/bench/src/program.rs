@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use client::Request;
+
 use crate::line;
 use crate::machine::Machine;
-use crate::measure::{Bench, MANY_SEATS, MILLION, Who};
-use crate::product::Backing;
+use crate::measure::{Bench, Contender, MANY_SEATS, MILLION};
+use crate::product::ServerData;
 use crate::rounds::{Series, Spread, alternate};
 use crate::table::{Goal, Report};
 
@@ -22,9 +24,15 @@ pub const FULL: Pace = Pace { mode: "full mode", rounds: 5, time: Duration::from
 pub fn run(pace: &Pace, under: &Path) -> Report {
     let machine = Machine::look(under);
     let bench = Bench::new(under, pace.time);
-    let few = series(&bench, pace, 128, &[Who::Embedded, Who::Scaled(1)]);
-    let embedded = series(&bench, pace, 512, &[Who::Append, Who::Embedded, Who::Thousand, Who::Million]);
-    let scaled = series(&bench, pace, 512, &[Who::Seed, Who::SkipLocked, Who::Scaled(1), Who::Scaled(2), Who::Gateway]);
+    let few = series(&bench, pace, 128, &[Contender::Embedded, Contender::Scaled(1)]);
+    let embedded =
+        series(&bench, pace, 512, &[Contender::Append, Contender::Embedded, Contender::Thousand, Contender::Million]);
+    let scaled = series(
+        &bench,
+        pace,
+        512,
+        &[Contender::Seed, Contender::SkipLocked, Contender::Scaled(1), Contender::Scaled(2), Contender::Gateway],
+    );
     let refusals = refusals(&bench, pace);
     let (hot, spread) = holds(&bench, pace);
     let [_, append, fresh, thousand, million] = &embedded[..] else { unreachable!("a series for each") };
@@ -44,8 +52,8 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         Goal::at_least("holds on one hot room type, of a transaction with row locks per hold", 5.0, hot[1].ratio()),
         Goal::shown("the same, embedded", &hot[2].ratio()),
         Goal::shown("holds over 200 room types, of a transaction with row locks per hold", &spread[1].ratio()),
-        latency(&bench, pace, &machine, Who::Embedded, fresh.rate() / 2.0),
-        latency(&bench, pace, &machine, Who::Scaled(1), one.rate() / 2.0),
+        latency(&bench, pace, &machine, Contender::Embedded, fresh.rate() / 2.0),
+        latency(&bench, pace, &machine, Contender::Scaled(1), one.rate() / 2.0),
     ];
     goals.extend(starts(&bench, pace));
     goals.extend(memory(&bench));
@@ -56,10 +64,10 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, goals }
 }
 
-fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Who]) -> Vec<Series> {
+fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Contender]) -> Vec<Series> {
     let names: Vec<String> = who.iter().map(|who| who.name()).collect();
     alternate(&names, connections, pace.rounds, |i| {
-        bench.measure(i.map_or(Who::Ceiling, |i| who[i]), connections, None)
+        bench.measure(i.map_or(Contender::Ceiling, |i| who[i]), connections, None)
     })
 }
 
@@ -72,8 +80,8 @@ pub fn refusals_alone(under: &Path) {
 /// Two servers behind the gateway beside two servers, by hand, while working on it.
 pub fn gateway_alone(under: &Path) {
     let bench = Bench::new(under, QUICK.time);
-    let all = alternate(&[Who::Gateway.name()], 512, QUICK.rounds, |i| {
-        bench.measure(if i.is_none() { Who::Scaled(2) } else { Who::Gateway }, 512, None)
+    let all = alternate(&[Contender::Gateway.name()], 512, QUICK.rounds, |i| {
+        bench.measure(if i.is_none() { Contender::Scaled(2) } else { Contender::Gateway }, 512, None)
     });
     println!("{:.2} of two servers without it, {} refused", all[1].ratio().median, all[1].refused);
 }
@@ -88,24 +96,30 @@ pub fn holds_alone(under: &Path) {
 
 /// Holds per second, in one hot room type and over 200, beside a transaction with row locks for each.
 fn holds(bench: &Bench, pace: &Pace) -> (Vec<Series>, Vec<Series>) {
-    let beside = |types: u64, who: &[Who]| {
+    let beside = |types: u64, who: &[Contender]| {
         let names: Vec<String> = who.iter().map(|who| who.name()).collect();
         let mut all = alternate(&names, 256, pace.rounds, |i| {
-            bench.measure(i.map_or(Who::RowLocks(types), |i| who[i]), 256, None)
+            bench.measure(i.map_or(Contender::RowLocks(types), |i| who[i]), 256, None)
         });
-        all[0].name = Who::RowLocks(types).name();
+        all[0].name = Contender::RowLocks(types).name();
         all
     };
-    let hot = [Who::Holds(1), Who::HoldsEmbedded(1), Who::Confirms, Who::Cancels, Who::Availability];
-    (beside(1, &hot), beside(200, &[Who::Holds(200), Who::HoldsEmbedded(200)]))
+    let hot = [
+        Contender::Holds(1),
+        Contender::HoldsEmbedded(1),
+        Contender::Confirms,
+        Contender::Cancels,
+        Contender::Availability,
+    ];
+    (beside(1, &hot), beside(200, &[Contender::Holds(200), Contender::HoldsEmbedded(200)]))
 }
 
 /// Refusals per second when nothing is left, beside a constant instead of the ceiling.
 fn refusals(bench: &Bench, pace: &Pace) -> Vec<Series> {
-    let mut all = alternate(&[Who::SoldOut.name()], 256, pace.rounds, |i| {
-        bench.measure(if i.is_none() { Who::Constant } else { Who::SoldOut }, 256, None)
+    let mut all = alternate(&[Contender::SoldOut.name()], 256, pace.rounds, |i| {
+        bench.measure(if i.is_none() { Contender::Constant } else { Contender::SoldOut }, 256, None)
     });
-    all[0].name = Who::Constant.name();
+    all[0].name = Contender::Constant.name();
     all
 }
 
@@ -115,10 +129,10 @@ fn against(one: &Series, other: &Series) -> Spread {
 }
 
 /// At half of its own peak, arrivals that do not wait.
-fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Who, rate: f64) -> Goal {
+fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Contender, rate: f64) -> Goal {
     let (mut ceiling, mut product, mut refused) = (Vec::new(), Vec::new(), 0);
     for _ in 0..pace.rounds {
-        ceiling.push(bench.measure(Who::Ceiling, 512, Some(rate)).p99_us as f64 / 1000.0);
+        ceiling.push(bench.measure(Contender::Ceiling, 512, Some(rate)).p99_us as f64 / 1000.0);
         let figures = bench.measure(who, 512, Some(rate));
         product.push(figures.p99_us as f64 / 1000.0);
         refused += figures.other;
@@ -144,13 +158,13 @@ fn starts(bench: &Bench, pace: &Pace) -> Vec<Goal> {
     let empty: Vec<f64> = (0..2 * pace.rounds)
         .map(|_| {
             let folder = bench.empty();
-            ms(Backing::embedded(folder.path()).serve(9).1)
+            ms(ServerData::embedded(folder.path()).serve(9).1)
         })
         .collect();
     let million: Vec<f64> = (0..pace.rounds)
         .map(|_| {
             let folder = bench.with_half_sold();
-            let place = Backing::embedded(folder.path());
+            let place = ServerData::embedded(folder.path());
             bench.sell_and_kill(&place);
             let (server, ready) = place.serve(MILLION);
             drop(server);
@@ -171,15 +185,17 @@ fn starts(bench: &Bench, pace: &Pace) -> Vec<Goal> {
 
 fn memory(bench: &Bench) -> Vec<Goal> {
     let folder = bench.empty();
-    let (idle, _) = Backing::embedded(folder.path()).serve(MANY_SEATS);
+    let (idle, _) = ServerData::embedded(folder.path()).serve(MANY_SEATS);
     std::thread::sleep(Duration::from_secs(1));
     let idle_mib = idle.memory_mib().0;
     drop(idle);
     let folder = bench.with_half_sold();
-    let (server, _) = Backing::embedded(folder.path()).serve(MILLION);
-    for headers in ["", "Accept-Encoding: gzip\r\n"] {
-        let (status, list) = server.ask("GET", "/api/v1/events/1/seats", headers, "").expect("a list");
-        assert!(status == 200 && list.len() > 100_000, "{status}, {} bytes", list.len());
+    let (server, _) = ServerData::embedded(folder.path()).serve(MILLION);
+    let plain = Request::get("/api/v1/events/1/seats");
+    let packed = Request::get("/api/v1/events/1/seats").header("Accept-Encoding", "gzip");
+    for request in [plain, packed] {
+        let list = server.ask(request).expect("a list");
+        assert!(list.status == 200 && list.body.len() > 100_000, "{}, {} bytes", list.status, list.body.len());
     }
     let highest_mib = server.memory_mib().1;
     vec![
@@ -203,7 +219,7 @@ pub fn line_alone(under: &Path) {
 /// The waiting room: what a long line costs.
 fn waiting(bench: &Bench, pace: &Pace) -> Vec<Goal> {
     let folder = bench.empty();
-    let here = line::ratio(&Backing::embedded(folder.path()), None, pace.rounds, pace.time);
+    let here = line::ratio(&ServerData::embedded(folder.path()), None, pace.rounds, pace.time);
     let (place, _folder) = bench.scaled();
     let there = line::ratio(&place, Some(&bench.redis_url()), pace.rounds, pace.time);
     let what = "join + poll with 1,000,000 waiting, of 1,000";

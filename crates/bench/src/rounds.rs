@@ -1,7 +1,7 @@
 //! Everybody alternated with the ceiling, several times: the ceiling just before and just after
 //! is what a run is compared with, so that a machine that slows down slows both.
 
-use crate::figures::Figures;
+use crate::figures::LoadFigures;
 
 /// One contender over all rounds.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub fn alternate(
     names: &[String],
     connections: usize,
     rounds: usize,
-    mut measure: impl FnMut(Option<usize>) -> Figures,
+    mut measure: impl FnMut(Option<usize>) -> LoadFigures,
 ) -> Vec<Series> {
     let empty =
         |name: &str| Series { name: name.to_owned(), connections, rates: Vec::new(), ratios: Vec::new(), refused: 0 };
@@ -80,14 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_compared() {
+    fn runs_are_compared_with_the_ceiling_beside_them() {
         // A machine that gets slower: half as fast at every run.
         let mut speed = 4096.0;
         let names = ["half".to_owned(), "same".to_owned()];
         let all = alternate(&names, 8, 3, |who| {
             speed /= 2.0;
             let rate = if who == Some(0) { speed / 2.0 } else { speed };
-            Figures { ok: (rate * 1_000.0) as u64, seconds: 1_000.0, ..Figures::default() }
+            LoadFigures { ok: (rate * 1_000.0) as u64, seconds: 1_000.0, ..LoadFigures::default() }
         });
         assert_eq!(all.iter().map(|s| s.rates.len()).collect::<Vec<_>>(), [9, 3, 3]);
         // Between 2 and 1/2 of its own speed: the mean is 1.25.
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads() {
+    fn spread_has_minimum_median_and_maximum() {
         assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 3.0 });
         assert!(Spread::of(&[]).median.is_nan());
     }

@@ -1,9 +1,11 @@
 //! A server that runs beside the bench, as a process of its own, until it is dropped.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use client::{ClientError, Request, Response};
 
 pub struct Running {
     child: Child,
@@ -22,20 +24,9 @@ impl Running {
         Running { child, address }
     }
 
-    /// Status and body of a request without a body, on a connection of its own.
-    pub fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> std::io::Result<(u16, Vec<u8>)> {
-        let mut stream = TcpStream::connect(self.address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        let length = body.len();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: bench\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        )?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        let head = answer.windows(4).position(|w| w == b"\r\n\r\n").ok_or_else(|| std::io::Error::other("not HTTP"))?;
-        let status = std::str::from_utf8(&answer[..head]).ok().and_then(|h| h.get(9..12)?.parse().ok());
-        Ok((status.ok_or_else(|| std::io::Error::other("not HTTP"))?, answer.split_off(head + 4)))
+    /// One request over a connection of its own.
+    pub fn ask(&self, request: Request) -> Result<Response, ClientError> {
+        client::blocking::ask_once(&self.address.into(), request, Duration::from_secs(60))
     }
 
     /// Resident memory now, and at its highest, in MiB.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, NoTls};
 
-pub struct Services {
+pub struct BenchServices {
     postgres: Child,
     redis: Child,
     postgres_port: u16,
@@ -29,9 +29,9 @@ const POSTGRES: [&str; 6] = [
     "log_min_messages=warning",
 ];
 
-impl Services {
+impl BenchServices {
     /// In `folder`, which stays until they end.
-    pub fn start(folder: &Path) -> Services {
+    pub fn start(folder: &Path) -> BenchServices {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
         let data = folder.join("postgres");
         fs::create_dir(&data).expect("a new folder");
@@ -51,7 +51,7 @@ impl Services {
         let mut redis = Command::new("redis-server");
         redis.args(["--port", &redis_port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
         redis.arg("--dir").arg(folder);
-        let services = Services {
+        let services = BenchServices {
             postgres: spawn(&mut postgres, &folder.join("postgres.log")),
             redis: spawn(&mut redis, &folder.join("redis.log")),
             postgres_port,
@@ -95,7 +95,7 @@ impl Services {
     }
 }
 
-impl Drop for Services {
+impl Drop for BenchServices {
     fn drop(&mut self) {
         // Immediate: there is nothing to be kept, and no child stays behind.
         let _ = Command::new("kill").args(["-QUIT", &self.postgres.id().to_string()]).status();

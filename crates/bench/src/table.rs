@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goals_hold_or_do_not() {
+    fn goals_compare_with_their_limit() {
         let spread = Spread { min: 0.7, median: 0.81, max: 0.9 };
         assert_eq!(Goal::at_least("x", 0.8, spread).holds, Some(true));
         assert_eq!(Goal::at_least("x", 0.82, spread).holds, Some(false));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_stand_under_each_other() {
+    fn cells_are_aligned() {
         let text = table(&["a", "long head"], &[vec!["longer".into(), "b".into()]]);
         assert_eq!(text, "| a      | long head |\n| ------ | --------- |\n| longer | b         |\n");
     }

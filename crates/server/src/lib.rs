@@ -12,7 +12,6 @@ mod golden;
 pub mod http;
 pub mod lane;
 pub mod line;
-pub mod load;
 pub mod names;
 pub mod path;
 pub mod refusals;

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rules::time::{Clock, Moment};
+use rules::time::Moment;
 use stores::ledger::postgres::{Bug, PostgresConfig, PostgresLedger};
 use tokio_postgres::{Client, NoTls};
+use url::Url;
 
 use crate::assert_loopback;
+use crate::clock::FixtureClock;
 use crate::services::services;
 
 /// Named after the tables in it: whoever changes a migration gets another one.
@@ -47,6 +49,15 @@ impl Database {
         drop_orphans(&client).await;
         client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await.expect("a clone");
         Database { url: at(&server, &name), name }
+    }
+
+    pub fn port(&self) -> u16 {
+        Url::parse(&self.url).ok().and_then(|url| url.port()).expect("a URL with a port")
+    }
+
+    /// The same database through a proxy.
+    pub fn url_through(&self, port: u16) -> String {
+        crate::with_port(&self.url, port)
     }
 
     /// A connection beside the ledger's own.
@@ -103,9 +114,12 @@ async fn connect(url: &str) -> Client {
 
 /// The same server, another database.
 pub fn at(server: &str, name: &str) -> String {
-    let (base, query) = server.split_once('?').unwrap_or((server, "sslmode=disable"));
-    let host = base.rsplit_once('/').map_or(base, |(host, _)| host);
-    format!("{host}/{name}?{query}")
+    let mut url = Url::parse(server).unwrap_or_else(|e| panic!("{server}: {e}"));
+    url.set_path(name);
+    if url.query().is_none() {
+        url.set_query(Some("sslmode=disable"));
+    }
+    url.into()
 }
 
 fn locked(name: &str) -> File {
@@ -115,18 +129,10 @@ fn locked(name: &str) -> File {
     file
 }
 
-/// Stands still: tests that look at shown states move the database's own time.
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Moment {
-        Moment(0)
-    }
-}
-
 /// A ledger that was not prepared yet.
 pub fn ledger(url: &str, planted: Bug) -> PostgresLedger {
-    let place =
-        PostgresConfig { url: url.to_owned(), pool: 8, key_ttl_ms: 86_400_000, clock: Arc::new(Still), planted };
+    // Stands still: tests that look at shown states move the database's own time.
+    let clock = Arc::new(FixtureClock::at(Moment(0)));
+    let place = PostgresConfig { url: url.to_owned(), pool: 8, key_ttl_ms: 86_400_000, clock, planted };
     PostgresLedger::new(&place).expect("a sound address")
 }

@@ -6,22 +6,19 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::folder::TestFolder;
+
 pub struct OwnNginx {
     pub address: SocketAddr,
     child: Child,
-    /// Kept when the test fails.
-    folder: Option<tempfile::TempDir>,
-}
-
-/// Where the files go.
-pub fn folder() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("tickettock-nginx-").tempdir().expect("a folder")
+    /// Its files and its log.
+    folder: TestFolder,
 }
 
 impl OwnNginx {
     /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`. What it said if
     /// it ended: somebody else may be quicker to take a port that was free a moment ago.
-    pub fn start(folder: tempfile::TempDir, port: u16) -> Result<OwnNginx, String> {
+    pub fn start(folder: TestFolder, port: u16) -> Result<OwnNginx, String> {
         let log = File::create(folder.path().join("nginx.log")).expect("a log");
         // Ends with the test's process, however that ends, and its workers with it.
         let mut command = Command::new("setpriv");
@@ -29,7 +26,7 @@ impl OwnNginx {
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
         let child = command.spawn().expect("setpriv, of util-linux");
         let address = ([127, 0, 0, 1], port).into();
-        let mut own = OwnNginx { address, child, folder: Some(folder) };
+        let mut own = OwnNginx { address, child, folder };
         let began = Instant::now();
         // The file is written when it has its port; then come the workers.
         while !own.path().join("nginx.pid").exists() || own.workers().len() < own.wanted_workers() {
@@ -43,7 +40,7 @@ impl OwnNginx {
     }
 
     pub fn path(&self) -> &Path {
-        self.folder.as_ref().map(tempfile::TempDir::path).expect("a folder")
+        self.folder.path()
     }
 
     pub fn log(&self) -> String {
@@ -94,10 +91,5 @@ impl Drop for OwnNginx {
     fn drop(&mut self) {
         let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         let _ = self.child.wait();
-        if std::thread::panicking()
-            && let Some(folder) = self.folder.take()
-        {
-            eprintln!("the files and the log of nginx are kept in {:?}", folder.keep());
-        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::NoTls;
 
+use crate::folder::TestFolder;
 use crate::services::services;
 use crate::{free_port, is_root};
 
@@ -14,18 +15,18 @@ pub struct OwnPostgres {
     data: PathBuf,
     log: PathBuf,
     child: Option<Child>,
-    /// Kept when the test fails.
-    folder: Option<tempfile::TempDir>,
+    /// Its data and its log.
+    _folder: TestFolder,
 }
 
 impl OwnPostgres {
     pub async fn start() -> OwnPostgres {
-        let folder = tempfile::Builder::new().prefix("tickettock-postgres-").tempdir().expect("a folder");
+        let folder = TestFolder::new("postgres");
         run(Command::new("chmod").arg("755").arg(folder.path()));
         let data = folder.path().join("data");
         run(Command::new("cp").arg("-a").arg(&services().empty_data).arg(&data));
         let log = folder.path().join("postgres.log");
-        let mut own = OwnPostgres { port: free_port(), data, log, child: None, folder: Some(folder) };
+        let mut own = OwnPostgres { port: free_port(), data, log, child: None, _folder: folder };
         own.begin().await;
         own
     }
@@ -102,11 +103,6 @@ impl Drop for OwnPostgres {
         if let Some(mut child) = self.child.take() {
             let _ = Command::new("kill").arg("-QUIT").arg(child.id().to_string()).status();
             let _ = child.wait();
-        }
-        if std::thread::panicking()
-            && let Some(folder) = self.folder.take()
-        {
-            eprintln!("the logs of PostgreSQL are kept in {:?}", folder.keep());
         }
     }
 }

@@ -7,6 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use url::Url;
+
+use crate::folder::TestFolder;
 use crate::services::services;
 use crate::{assert_loopback, free_port};
 
@@ -15,7 +18,8 @@ pub struct OwnRedis {
     pub folder: PathBuf,
     arguments: Vec<String>,
     child: Option<Child>,
-    kept: Option<tempfile::TempDir>,
+    /// Its log.
+    _kept: TestFolder,
 }
 
 impl OwnRedis {
@@ -24,10 +28,10 @@ impl OwnRedis {
     }
 
     pub fn start_with(arguments: &[&str]) -> OwnRedis {
-        let kept = tempfile::Builder::new().prefix("tickettock-redis-").tempdir().expect("a folder");
+        let kept = TestFolder::new("redis");
         let arguments = arguments.iter().map(|a| (*a).to_owned()).collect();
         let folder = kept.path().to_owned();
-        let mut own = OwnRedis { port: free_port(), folder, arguments, child: None, kept: Some(kept) };
+        let mut own = OwnRedis { port: free_port(), folder, arguments, child: None, _kept: kept };
         own.begin();
         own
     }
@@ -87,11 +91,6 @@ pub fn ask<T: redis::FromRedisValue>(client: &redis::Client, words: &[&str]) -> 
 impl Drop for OwnRedis {
     fn drop(&mut self) {
         self.kill();
-        if std::thread::panicking()
-            && let Some(kept) = self.kept.take()
-        {
-            eprintln!("the log of Redis is kept in {:?}", kept.keep());
-        }
     }
 }
 
@@ -147,7 +146,7 @@ impl Cluster {
         let only_one = held.upgrade().unwrap_or_else(|| Arc::new(only_one("cluster")));
         *held = Arc::downgrade(&only_one);
         let url = services.cluster_url.clone();
-        let first: u16 = url.rsplit(':').next().and_then(|p| p.parse().ok()).expect("a port");
+        let first = Url::parse(&url).ok().and_then(|url| url.port()).expect("a port");
         for port in first..first + 3 {
             let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).expect("a sound address");
             let mut connection = client.get_connection().expect("a node of the cluster");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::free_port;
 
 #[derive(Debug)]
-pub struct Services {
+pub struct SharedServices {
     /// The server's own database; tests get clones beside it.
     pub database_url: String,
     pub cluster_url: String,
@@ -24,12 +24,12 @@ pub struct Services {
 }
 
 /// Starts them if nobody has. Blocks for some seconds the first time.
-pub fn services() -> &'static Services {
-    static SERVICES: OnceLock<Services> = OnceLock::new();
+pub fn services() -> &'static SharedServices {
+    static SERVICES: OnceLock<SharedServices> = OnceLock::new();
     SERVICES.get_or_init(start)
 }
 
-fn start() -> Services {
+fn start() -> SharedServices {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace");
     let folder = folder_of(&root);
     fs::create_dir_all(&folder).expect("a folder for the services");
@@ -38,7 +38,7 @@ fn start() -> Services {
     let users = lock_file(&folder, "users");
     let values = join(&root, &folder, &users);
     let value = |name: &str| values.get(name).cloned().unwrap_or_else(|| panic!("{name} is missing in {folder:?}/env"));
-    Services {
+    SharedServices {
         database_url: value("DATABASE_URL"),
         cluster_url: value("REDIS_CLUSTER_URL"),
         empty_data: value("EMPTY_DATA").into(),

@@ -102,12 +102,12 @@ fn present(files: &[File]) -> Vec<String> {
 }
 
 #[test]
-fn what_is_absent_is_absent() {
+fn absences_hold() {
     none(&present(&files()));
 }
 
 #[test]
-fn every_absence_is_noticed_when_it_ends() {
+fn every_broken_absence_is_noticed() {
     for absence in ABSENCES {
         for word in absence.words {
             let planted = File::new(&format!("{}planted.rs", absence.under), &format!("fn f() {{}}\n    {word} ;\n"));
@@ -118,7 +118,7 @@ fn every_absence_is_noticed_when_it_ends() {
 }
 
 #[test]
-fn what_may_is_left_alone() {
+fn allowed_uses_are_left_alone() {
     let allowed = [
         File::new("crates/rules/src/ids.rs", "use std::net::IpAddr; // no tokio\n//! reads no clock: SystemTime\n"),
         File::new("crates/stores/src/conformance/expiry.rs", "let began = Instant::now();"),

@@ -59,7 +59,7 @@ fn no_path_of_a_machine() {
 }
 
 #[test]
-fn files_are_read_in_one_sitting() {
+fn files_are_short() {
     none(&too_long(&files()));
 }
 

@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod absences;
 #[cfg(test)]
+mod glossary;
+#[cfg(test)]
 mod leftovers;
 #[cfg(test)]
 mod links;
@@ -17,5 +19,7 @@ mod settings;
 mod sql;
 #[cfg(test)]
 mod tree;
+#[cfg(test)]
+mod unique;
 #[cfg(test)]
 mod words;

@@ -3,17 +3,17 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use client::Connection;
 use futures_util::future::join_all;
-use server::load::connection::Connection;
 
 use super::{Load, Requests};
-use crate::figures::{Figures, histogram};
+use crate::figures::{LoadFigures, histogram};
 
-pub async fn run(load: &Load) -> Figures {
+pub async fn run(load: &Load) -> LoadFigures {
     let mut opened = Vec::with_capacity(load.connections);
     for i in 0..load.connections {
         let target = load.targets[i % load.targets.len()];
-        opened.push(Connection::open(target).await.expect("a connection"));
+        opened.push(Connection::open(&target.into()).await.expect("a connection"));
     }
     let requests = Rc::new(Requests::new(load));
     let counted_from = Instant::now() + load.warm;
@@ -25,8 +25,8 @@ pub async fn run(load: &Load) -> Figures {
             let mut next = requests.next();
             loop {
                 let sent = Instant::now();
-                let answer = connection.ask(&next).await.expect("an answer");
-                let first_of_two = requests.then(answer.status, answer.body);
+                let answer = connection.ask(next).await.expect("an answer");
+                let first_of_two = requests.then(&answer);
                 let answered = Instant::now();
                 if answered >= end {
                     return (ok, other, times);
@@ -45,5 +45,5 @@ pub async fn run(load: &Load) -> Figures {
         other += bad;
         times.into_iter().for_each(|time| all.saturating_record(time));
     }
-    Figures::of(ok, other, load.time.as_secs_f64(), &all)
+    LoadFigures::of(ok, other, load.time.as_secs_f64(), &all)
 }

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use server::load::connection::Connection;
+use client::Connection;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_local;
 
 use super::{Load, Requests};
-use crate::figures::{Figures, histogram};
+use crate::figures::{LoadFigures, histogram};
 
 /// Arrivals come in steps of this.
 const STEP: Duration = Duration::from_millis(1);
@@ -40,12 +40,12 @@ fn tick(due: &Due, began: Instant, whole: Duration, rate: f64, connections: usiz
     due.permits.add_permits(connections);
 }
 
-pub async fn run(load: &Load, rate: f64) -> Figures {
+pub async fn run(load: &Load, rate: f64) -> LoadFigures {
     let requests: &'static Requests<'static> = Box::leak(Box::new(Requests::new(Box::leak(Box::new(load.clone())))));
     let mut opened = Vec::with_capacity(load.connections);
     for i in 0..load.connections {
         let target = load.targets[i % load.targets.len()];
-        opened.push(Connection::open(target).await.expect("a connection"));
+        opened.push(Connection::open(&target.into()).await.expect("a connection"));
     }
     let due = Arc::new(Due { waiting: Mutex::default(), permits: Semaphore::new(0) });
     let began = Instant::now();
@@ -63,7 +63,7 @@ pub async fn run(load: &Load, rate: f64) -> Figures {
                 permit.forget();
                 let Some(was_due) = due.waiting.lock().expect("no panic under it").pop_front() else { break };
                 let sent = Instant::now();
-                let status = connection.ask(&requests.next()).await.expect("an answer").status;
+                let status = connection.ask(requests.next()).await.expect("an answer").status;
                 if was_due >= counted_from {
                     let mut seen = seen.borrow_mut();
                     *(if status == good { &mut seen.0 } else { &mut seen.1 }) += 1;
@@ -78,6 +78,6 @@ pub async fn run(load: &Load, rate: f64) -> Figures {
     }
     ticking.join().expect("a clock that ticks");
     let seen = seen.borrow();
-    let figures = Figures::of(seen.0, seen.1, load.time.as_secs_f64(), &seen.2);
-    Figures { late_us: seen.3.value_at_quantile(0.99), ..figures }
+    let figures = LoadFigures::of(seen.0, seen.1, load.time.as_secs_f64(), &seen.2);
+    LoadFigures { late_us: seen.3.value_at_quantile(0.99), ..figures }
 }

@@ -11,7 +11,6 @@ use rules::command::{Buyer, Command, EventAction, Key, Terms};
 use rules::event::{EventAmendment, Turn};
 use rules::history::Actor;
 use rules::ids::{Number, RequestName, Seat, User};
-
 use table::{Bug, Table};
 
 #[derive(Clone, Debug)]

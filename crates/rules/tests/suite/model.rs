@@ -296,7 +296,7 @@ impl Model for Hotel {
 }
 
 #[test]
-fn heavy_every_way_through_two_rooms_is_right() {
+fn heavy_model_of_two_waiting_rooms_holds() {
     let checker = Hotel(Bug::None).checker().threads(2).spawn_bfs().join();
     assert!(checker.is_done(), "the end was not reached");
     checker.assert_properties();

@@ -1,12 +1,9 @@
-//! A very small HTTP client: one request to the running server, over plain HTTP.
+//! The running server's API, for the commands that use it.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
+use client::{Request, Response, Target};
 use serde_json::Value;
-
-use crate::load::target::Target;
 
 const TIME: Duration = Duration::from_secs(15);
 
@@ -18,41 +15,38 @@ pub struct Api {
 
 impl Api {
     pub fn at(url: &str, token: Option<String>) -> Result<Api, String> {
-        let target = Target::read(url).map_err(|why| format!("--url {why}"))?;
+        let target = Target::resolve(url).map_err(|why| format!("--url {why}"))?;
         Ok(Api { target, authorization: token.map(|token| format!("Bearer {token}")) })
     }
 
     pub fn get(&self, path: &str) -> Result<Value, String> {
-        self.ask("GET", path, "")
+        self.ask(Request::get(path))
     }
 
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
-        self.ask("POST", path, &body.to_string())
+        self.ask(Request::post(path).json(body.to_string()))
     }
 
     /// The JSON of a success; a refusal in its own words.
-    fn ask(&self, method: &str, path: &str, body: &str) -> Result<Value, String> {
+    fn ask(&self, request: Request) -> Result<Value, String> {
         let target = &self.target;
-        let unreachable = |e: std::io::Error| format!("no server answers at {target}: {e}");
-        let mut stream = TcpStream::connect_timeout(&target.address, TIME).map_err(unreachable)?;
-        stream.set_read_timeout(Some(TIME)).map_err(unreachable)?;
-        stream.set_write_timeout(Some(TIME)).map_err(unreachable)?;
-        let mut headers = vec![("Connection", "close")];
-        headers.extend(self.authorization.as_deref().map(|shown| ("Authorization", shown)));
-        stream.write_all(&target.request(method, path, &headers, body)).map_err(unreachable)?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).map_err(unreachable)?;
-        read(&answer).ok_or_else(|| format!("what answers at {target} is not Tickettock"))?
+        let request = match &self.authorization {
+            Some(shown) => request.header("Authorization", shown),
+            None => request,
+        };
+        let stranger = || format!("what answers at {target} is not Tickettock");
+        let answer = client::blocking::ask_once(target, request, TIME).map_err(|why| match why.is_not_http() {
+            true => stranger(),
+            false => format!("no server answers at {target}: {why}"),
+        })?;
+        read(&answer).ok_or_else(stranger)?
     }
 }
 
-/// None: not an answer of ours. Our answers carry their length, or end with the connection.
-fn read(answer: &[u8]) -> Option<Result<Value, String>> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(&answer[..end]).ok()?;
-    let status: u16 = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-    let body: Value = serde_json::from_slice(&answer[end + 4..]).ok()?;
-    if (200..300).contains(&status) {
+/// None: not an answer of ours.
+fn read(answer: &Response) -> Option<Result<Value, String>> {
+    let body = answer.json().ok()?;
+    if answer.is_success() {
         return Some(Ok(body));
     }
     let message = body["message"].as_str()?;
@@ -67,12 +61,16 @@ fn read(answer: &[u8]) -> Option<Result<Value, String>> {
 mod tests {
     use super::*;
 
+    fn answer(status: u16, body: &'static str) -> Response {
+        Response { status, headers: Default::default(), body: body.into() }
+    }
+
     #[test]
-    fn answers() {
-        let ok = read(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n{\"success\":true}").unwrap();
+    fn success_is_json_and_a_refusal_its_message() {
+        let ok = read(&answer(200, r#"{"success":true}"#)).unwrap();
         assert_eq!(ok.unwrap()["success"], true);
-        let no = read(b"HTTP/1.1 409 Conflict\r\n\r\n{\"reason\":\"in_use\",\"message\":\"It is in use.\"}").unwrap();
+        let no = read(&answer(409, r#"{"reason":"in_use","message":"It is in use."}"#)).unwrap();
         assert_eq!(no.unwrap_err(), "It is in use.");
-        assert!(read(b"SSH-2.0").is_none());
+        assert!(read(&answer(200, "<html>")).is_none(), "something else answers there");
     }
 }

@@ -52,7 +52,7 @@ mod tests {
     use crate::settings::Setting;
 
     #[test]
-    fn the_committed_manual_is_the_code_s() {
+    fn committed_manual_matches_the_settings() {
         let values = Values::gather(|_| None, |_| None, None).unwrap();
         same_as_file("docs/configuration.md", &text(&values));
     }

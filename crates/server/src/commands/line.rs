@@ -78,7 +78,7 @@ pub fn settings(given: &ArgMatches) -> Result<Settings, BadSetting> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_is_valid() {
         super::command().debug_assert();
     }
 }

@@ -10,14 +10,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Broken, Ended};
-use crate::load::target::Target;
 use crate::rush::crowd::{Live, come};
-use crate::rush::plan::{Plan, Sale};
+use crate::rush::plan::{EventChoice, RushPlan};
 use crate::rush::proof::{listed, prove};
 use crate::rush::shop::Shop;
-use crate::rush::tally::Figures;
+use crate::rush::tally::RushFigures;
 use crate::rush::{page, report};
 use crate::wiring::admin_token_file;
+use client::Target;
 
 const SEATS: u32 = 1_000;
 
@@ -75,7 +75,7 @@ pub fn run(given: &ArgMatches) -> Ended {
     if proof.holds() { Ok(()) } else { Err(Broken::Proof("what people were told is not what happened".into())) }
 }
 
-async fn rush(plan: Arc<Plan>, quiet: bool) -> Result<(Figures, crate::rush::proof::Proof), String> {
+async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, crate::rush::proof::Proof), String> {
     let shop = Arc::new(Shop::visit(&plan).await?);
     let run: Arc<str> = uuid::Uuid::new_v4().simple().to_string()[..8].into();
     let bar = bar(&plan, quiet);
@@ -83,10 +83,10 @@ async fn rush(plan: Arc<Plan>, quiet: bool) -> Result<(Figures, crate::rush::pro
     bar.finish_and_clear();
     let listed = if shop.has_admin() { Some(listed(&shop).await?) } else { None };
     let proof = prove(&run, &memories, listed.as_deref());
-    Ok((Figures::of(&memories, memories.len() as u64), proof))
+    Ok((RushFigures::of(&memories, memories.len() as u64), proof))
 }
 
-fn bar(plan: &Plan, quiet: bool) -> ProgressBar {
+fn bar(plan: &RushPlan, quiet: bool) -> ProgressBar {
     if quiet || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -100,8 +100,8 @@ fn show(bar: &ProgressBar, live: &Live) {
     bar.set_message(format!("{} arrived, {} have a seat", count(&live.arrived), count(&live.reserved)));
 }
 
-fn plan(given: &ArgMatches) -> Result<Plan, String> {
-    let target = Target::read(given.get_one::<String>("url").ok_or("a URL is needed")?)?;
+fn plan(given: &ArgMatches) -> Result<RushPlan, String> {
+    let target = Target::resolve(given.get_one::<String>("url").ok_or("a URL is needed")?)?;
     if !target.is_loopback() && !given.get_flag("i-own-this-host") {
         return Err(format!("{target} is not loopback: a crowd goes there only with --i-own-this-host"));
     }
@@ -118,11 +118,11 @@ fn plan(given: &ArgMatches) -> Result<Plan, String> {
     if !(0.1..=1_000_000.0).contains(&rate) {
         return Err("--rate: expected arrivals per second from 0.1 to 1,000,000".into());
     }
-    Ok(Plan {
+    Ok(RushPlan {
         target,
         sale: match given.get_one::<i64>("event") {
-            Some(id) => Sale::Event(*id),
-            None => Sale::Make {
+            Some(id) => EventChoice::Event(*id),
+            None => EventChoice::Make {
                 seats: given.get_one("seats").copied().unwrap_or(SEATS),
                 places: given.get_one("waiting-room").copied(),
             },

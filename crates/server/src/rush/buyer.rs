@@ -3,21 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use client::{ClientError, Request, Response};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::plan::{Habit, Plan, dice};
+use super::plan::{Habit, RushPlan, uniform};
 use super::shop::Shop;
-use super::tally::{Asked, Memory, Outcome};
-use crate::load::connection::Answer;
+use super::tally::{Memory, RushOutcome, Unanswered};
 
 const BODY: &str = r#"{"userName":"Rush","phone":"010-1234-5678"}"#;
 /// Whoever is told to come again does so this often.
 const TRIES: u32 = 8;
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct Buyer {
-    pub plan: Arc<Plan>,
+pub struct RushBuyer {
+    pub plan: Arc<RushPlan>,
     pub shop: Arc<Shop>,
     pub run: Arc<str>,
     pub began: Instant,
@@ -26,7 +26,7 @@ pub struct Buyer {
     pub entry: Option<String>,
 }
 
-impl Buyer {
+impl RushBuyer {
     pub fn user(&self) -> String {
         user(&self.run, self.index)
     }
@@ -72,7 +72,7 @@ impl Buyer {
             memories.push(memory);
             let Some(wait) = again else { break };
             // Spread by half to either side, so that they do not all come back at once.
-            sleep(wait.mul_f64(0.5 + dice(self.index, 10 + u64::from(attempt)))).await;
+            sleep(wait.mul_f64(0.5 + uniform(self.index, 10 + u64::from(attempt)))).await;
             due = self.began.elapsed();
         }
         memories
@@ -82,35 +82,35 @@ impl Buyer {
         self.ask_to_reserve(due, key).await.0
     }
 
-    fn request(&self, key: Option<&str>) -> Vec<u8> {
+    fn request(&self, key: Option<&str>) -> Request {
         let path = format!("/api/v1/events/{}/seats/reservation/fcfs", self.shop.event);
-        let user = self.user();
-        let mut headers = vec![("X-User-Id", user.as_str())];
-        headers.extend(key.map(|key| ("Idempotency-Key", key)));
-        headers.extend(self.entry.as_deref().map(|entry| ("X-Entry-Token", entry)));
-        self.shop.target.request("POST", &path, &headers, BODY)
+        let mut request = Request::post(&path).header("X-User-Id", &self.user()).json(BODY);
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        match &self.entry {
+            Some(entry) => request.header("X-Entry-Token", entry),
+            None => request,
+        }
     }
 
     async fn ask_to_reserve(&self, due: Duration, key: Option<&str>) -> (Memory, Option<Duration>) {
-        let request = self.request(key);
-        self.ask(due, &request, Asked::Seat, reserved).await
+        self.ask(due, self.request(key), Unanswered::Seat, reserved).await
     }
 
     async fn cancel(&self, id: &str) -> Memory {
-        let user = self.user();
-        let path = format!("/api/v1/reservations/{id}");
-        let request = self.shop.target.request("DELETE", &path, &[("X-User-Id", &user)], "");
-        let asked = Asked::Cancellation { id: id.to_owned() };
-        let done = Outcome::Cancelled { id: id.to_owned() };
-        self.ask(self.began.elapsed(), &request, asked, |_, _| Some(done)).await.0
+        let request = Request::new("DELETE", &format!("/api/v1/reservations/{id}")).header("X-User-Id", &self.user());
+        let asked = Unanswered::Cancellation { id: id.to_owned() };
+        let done = RushOutcome::Cancelled { id: id.to_owned() };
+        self.ask(self.began.elapsed(), request, asked, |_, _| Some(done)).await.0
     }
 
     async fn ask(
         &self,
         due: Duration,
-        request: &[u8],
-        asked: Asked,
-        success: impl FnOnce(&Value, &Answer<'_>) -> Option<Outcome>,
+        request: Request,
+        asked: Unanswered,
+        success: impl FnOnce(&Value, &Response) -> Option<RushOutcome>,
     ) -> (Memory, Option<Duration>) {
         let sent = self.began.elapsed();
         let asking = timeout(PATIENCE, async {
@@ -118,25 +118,24 @@ impl Buyer {
             let answer = connection.ask(request).await?;
             let (read, server) = (read(&answer, success), server(&answer));
             self.shop.put_back(connection);
-            Ok::<_, std::io::Error>((read, server))
+            Ok::<_, ClientError>((read, server))
         });
         let ((outcome, again), server) = match asking.await {
             Ok(Ok(read)) => read,
             // Whether it happened is not known: ask again, as anybody would.
-            Ok(Err(_)) | Err(_) => ((Outcome::Unknown(asked), Some(Duration::from_millis(500))), None),
+            Ok(Err(_)) | Err(_) => ((RushOutcome::Unknown(asked), Some(Duration::from_millis(500))), None),
         };
         (Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome, server }, again)
     }
 
-    /// Sends, and is gone before the answer.
+    /// Sends, and hangs up up to 5 ms later, answered or not.
     async fn hang_up(&self, due: Duration, key: &str) -> Memory {
         let sent = self.began.elapsed();
-        if let Ok(mut connection) = self.shop.connect(self.index).await
-            && connection.send(&self.request(Some(key))).await.is_ok()
-        {
-            sleep(Duration::from_micros((dice(self.index, 3) * 5_000.0) as u64)).await;
+        if let Ok(mut connection) = self.shop.connect(self.index).await {
+            let patience = Duration::from_micros((uniform(self.index, 3) * 5_000.0) as u64);
+            let _ = timeout(patience, connection.ask(self.request(Some(key)))).await;
         }
-        let outcome = Outcome::Unknown(Asked::Seat);
+        let outcome = RushOutcome::Unknown(Unanswered::Seat);
         Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome, server: None }
     }
 }
@@ -147,13 +146,13 @@ pub fn user(run: &str, index: u64) -> String {
 
 fn reservation(memory: &Memory) -> Option<String> {
     match &memory.outcome {
-        Outcome::Reserved { id, .. } => Some(id.clone()),
+        RushOutcome::Reserved { id, .. } => Some(id.clone()),
         _ => None,
     }
 }
 
-fn reserved(body: &Value, answer: &Answer<'_>) -> Option<Outcome> {
-    Some(Outcome::Reserved {
+fn reserved(body: &Value, answer: &Response) -> Option<RushOutcome> {
+    Some(RushOutcome::Reserved {
         seat: body["seat"]["id"].as_u64()?,
         id: body["reservationId"].as_str()?.to_owned(),
         number: body["sequence"].as_u64(),
@@ -161,15 +160,15 @@ fn reserved(body: &Value, answer: &Answer<'_>) -> Option<Outcome> {
     })
 }
 
-fn server(answer: &Answer<'_>) -> Option<u64> {
+fn server(answer: &Response) -> Option<u64> {
     u64::from_str_radix(answer.header("X-Request-Id")?.get(..16)?, 16).ok()
 }
 
 fn read(
-    answer: &Answer<'_>,
-    success: impl FnOnce(&Value, &Answer<'_>) -> Option<Outcome>,
-) -> (Outcome, Option<Duration>) {
-    let body: Value = serde_json::from_slice(answer.body).unwrap_or_default();
+    answer: &Response,
+    success: impl FnOnce(&Value, &Response) -> Option<RushOutcome>,
+) -> (RushOutcome, Option<Duration>) {
+    let body = answer.json().unwrap_or_default();
     let status = answer.status;
     if status == 200
         && let Some(outcome) = success(&body, answer)
@@ -178,5 +177,5 @@ fn read(
     }
     let reason = body["reason"].as_str().unwrap_or("not in the contract").to_owned();
     let again = answer.header("Retry-After").and_then(|s| s.parse().ok()).map(Duration::from_secs);
-    (Outcome::Refused { reason, status, number: body["sequence"].as_u64() }, again)
+    (RushOutcome::Refused { reason, status, number: body["sequence"].as_u64() }, again)
 }

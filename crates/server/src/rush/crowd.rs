@@ -8,12 +8,12 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::buyer::Buyer;
-use super::plan::Plan;
+use super::buyer::RushBuyer;
+use super::plan::RushPlan;
 use super::shop::Shop;
-use super::tally::{Memory, Outcome};
+use super::tally::{Memory, RushOutcome};
 
-/// Figures that change while the crowd comes.
+/// RushFigures that change while the crowd comes.
 #[derive(Default)]
 pub struct Live {
     pub arrived: AtomicU64,
@@ -22,7 +22,7 @@ pub struct Live {
 }
 
 /// The whole rush. `watch` is called about five times a second.
-pub async fn come(plan: Arc<Plan>, shop: Arc<Shop>, run: Arc<str>, watch: impl Fn(&Live)) -> Vec<Memory> {
+pub async fn come(plan: Arc<RushPlan>, shop: Arc<Shop>, run: Arc<str>, watch: impl Fn(&Live)) -> Vec<Memory> {
     let live = Arc::new(Live::default());
     let memories = Arc::new(Mutex::new(Vec::new()));
     let began = Instant::now();
@@ -36,12 +36,12 @@ pub async fn come(plan: Arc<Plan>, shop: Arc<Shop>, run: Arc<str>, watch: impl F
             look(&live, &mut watched, &watch);
         }
         live.arrived.fetch_add(1, Ordering::Relaxed);
-        let buyer = Buyer { plan: plan.clone(), shop: shop.clone(), run: run.clone(), began, index, entry: None };
+        let buyer = RushBuyer { plan: plan.clone(), shop: shop.clone(), run: run.clone(), began, index, entry: None };
         let (counts, memories) = (live.clone(), memories.clone());
         buyers.spawn(async move {
             let mine = buyer.buy().await;
             counts.settled.fetch_add(1, Ordering::Relaxed);
-            let bought = mine.iter().any(|m| matches!(m.outcome, Outcome::Reserved { .. }));
+            let bought = mine.iter().any(|m| matches!(m.outcome, RushOutcome::Reserved { .. }));
             counts.reserved.fetch_add(u64::from(bought), Ordering::Relaxed);
             memories.lock().await.extend(mine);
         });

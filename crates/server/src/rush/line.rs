@@ -3,19 +3,20 @@
 
 use std::time::Duration;
 
+use client::{ClientError, Request};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::buyer::{Buyer, PATIENCE};
-use super::plan::dice;
-use super::tally::{Memory, Outcome};
+use super::buyer::{PATIENCE, RushBuyer};
+use super::plan::uniform;
+use super::tally::{Memory, RushOutcome};
 
 /// Nobody stands longer than this.
 const STANDS_MOST: Duration = Duration::from_secs(3_600);
 /// After a broken connection or a 503.
 const AGAIN: Duration = Duration::from_millis(500);
 
-impl Buyer {
+impl RushBuyer {
     /// The token of an entry; or how it ended in line.
     pub(super) async fn stand_in_line(&self) -> Result<String, Memory> {
         let (mut joined, mut ticket) = (false, None::<String>);
@@ -42,29 +43,29 @@ impl Buyer {
                 }
             };
             // A little earlier or later, so that they do not all come at once.
-            sleep(wait.mul_f64(0.8 + 0.4 * dice(self.index, 100 + step))).await;
+            sleep(wait.mul_f64(0.8 + 0.4 * uniform(self.index, 100 + step))).await;
         }
         Err(self.remember(self.began.elapsed(), "not in the contract", 0))
     }
 
     /// One call of the line: its status and body; 0 if the connection broke.
     async fn in_line(&self, method: &str, path: &str, ticket: Option<&str>) -> (u16, Value) {
-        let (path, user) = (format!("/api/v1/events/{}/queue{path}", self.shop.event), self.user());
-        let mut headers = vec![("X-User-Id", user.as_str())];
-        headers.extend(ticket.map(|ticket| ("X-Queue-Ticket", ticket)));
-        let request = self.shop.target.request(method, &path, &headers, "");
+        let path = format!("/api/v1/events/{}/queue{path}", self.shop.event);
+        let mut request = Request::new(method, &path).header("X-User-Id", &self.user());
+        if let Some(ticket) = ticket {
+            request = request.header("X-Queue-Ticket", ticket);
+        }
         let asking = timeout(PATIENCE, async {
             let mut connection = self.shop.connect(self.index).await?;
-            let answer = connection.ask(&request).await?;
-            let read = (answer.status, serde_json::from_slice(answer.body).unwrap_or_default());
+            let answer = connection.ask(request).await?;
             self.shop.put_back(connection);
-            Ok::<_, std::io::Error>(read)
+            Ok::<_, ClientError>((answer.status, answer.json().unwrap_or_default()))
         });
-        asking.await.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())).unwrap_or_default()
+        asking.await.unwrap_or(Err(ClientError::Timeout(PATIENCE))).unwrap_or_default()
     }
 
     fn remember(&self, sent: Duration, reason: &str, status: u16) -> Memory {
-        let outcome = Outcome::Refused { reason: reason.to_owned(), status, number: None };
+        let outcome = RushOutcome::Refused { reason: reason.to_owned(), status, number: None };
         Memory { buyer: self.index, due: sent, sent, ended: self.began.elapsed(), outcome, server: None }
     }
 }

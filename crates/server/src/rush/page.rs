@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::proof::Proof;
 use super::report::{self, grouped};
-use super::tally::Figures;
+use super::tally::RushFigures;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 160.0;
 
-pub fn page(title: &str, figures: &Figures, proof: &Proof) -> String {
+pub fn page(title: &str, figures: &RushFigures, proof: &Proof) -> String {
     let answered: Vec<u64> = figures.seconds.iter().map(|(count, _)| *count).collect();
     let p99: Vec<u64> = figures.seconds.iter().map(|(_, p99)| p99 / 1000).collect();
     let verdict = if proof.holds() { "holds" } else { "broken" };
@@ -52,11 +52,11 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rush::tally::Figures;
+    use crate::rush::tally::RushFigures;
 
     #[test]
-    fn nothing_is_fetched() {
-        let page = page("Rush <1>", &Figures::of(&[], 0), &Proof::default());
+    fn page_fetches_nothing() {
+        let page = page("Rush <1>", &RushFigures::of(&[], 0), &Proof::default());
         assert!(page.contains("Rush &lt;1&gt;") && !page.contains("http"), "{page}");
     }
 }

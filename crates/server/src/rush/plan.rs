@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::load::target::Target;
+use client::Target;
 
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RushPlan {
     pub target: Target,
-    pub sale: Sale,
+    pub sale: EventChoice,
     pub buyers: u64,
     /// Arrivals per second once the ramp is over.
     pub rate: f64,
@@ -24,7 +24,7 @@ pub struct Plan {
 
 /// What they want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sale {
+pub enum EventChoice {
     /// An event of the rush's own.
     Make {
         seats: u32,
@@ -44,7 +44,7 @@ pub enum Habit {
     LosesAnswers,
 }
 
-impl Plan {
+impl RushPlan {
     /// How many come in all.
     pub fn arrivals(&self) -> u64 {
         match self.duration {
@@ -70,10 +70,10 @@ impl Plan {
     }
 
     pub fn habit(&self, i: u64) -> Habit {
-        let dice = dice(i, 1);
-        if dice < self.double_click {
+        let uniform = uniform(i, 1);
+        if uniform < self.double_click {
             Habit::DoubleClick
-        } else if dice < self.double_click + self.lost_answers {
+        } else if uniform < self.double_click + self.lost_answers {
             Habit::LosesAnswers
         } else {
             Habit::Plain
@@ -81,12 +81,12 @@ impl Plan {
     }
 
     pub fn cancels(&self, i: u64) -> bool {
-        dice(i, 2) < self.cancel
+        uniform(i, 2) < self.cancel
     }
 }
 
 /// From 0 up to 1, the same for the same buyer in every run.
-pub fn dice(i: u64, salt: u64) -> f64 {
+pub fn uniform(i: u64, salt: u64) -> f64 {
     let mut x = i.wrapping_add(salt.wrapping_mul(0xD134_2543_DE82_EF95)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x ^= x >> 32;
     x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -98,10 +98,10 @@ pub fn dice(i: u64, salt: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn plan(rate: f64, ramp: u64) -> Plan {
-        Plan {
-            target: Target::read("http://127.0.0.1:1").unwrap(),
-            sale: Sale::Event(1),
+    fn plan(rate: f64, ramp: u64) -> RushPlan {
+        RushPlan {
+            target: Target::resolve("http://127.0.0.1:1").unwrap(),
+            sale: EventChoice::Event(1),
             buyers: 1000,
             rate,
             ramp: Duration::from_secs(ramp),
@@ -121,12 +121,12 @@ mod tests {
         let ramped = plan(100.0, 2);
         assert!((ramped.due(100).as_secs_f64() - 2.0).abs() < 1e-9, "half of 2 s at 100/s come in the ramp");
         assert!(ramped.due(1) > Duration::from_millis(100), "slow at first");
-        let soak = Plan { duration: Some(Duration::from_secs(10)), ..plan(100.0, 2) };
+        let soak = RushPlan { duration: Some(Duration::from_secs(10)), ..plan(100.0, 2) };
         assert_eq!(soak.arrivals(), 900);
     }
 
     #[test]
-    fn habits_have_their_shares() {
+    fn habits_follow_their_shares() {
         let plan = plan(1.0, 0);
         let count = |habit| (0..20_000).filter(|i| plan.habit(*i) == habit).count();
         assert!((1_800..2_200).contains(&count(Habit::DoubleClick)));

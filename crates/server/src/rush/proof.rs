@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use client::Request;
+
 use super::buyer::user;
 use super::shop::Shop;
-use super::tally::{Asked, Memory, Outcome};
+use super::tally::{Memory, RushOutcome, Unanswered};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Proof {
@@ -42,7 +44,7 @@ pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
     let (mut all, mut after) = (Vec::new(), String::new());
     loop {
         let path = format!("/api/v1/admin/events/{}/reservations?limit=1000{after}", shop.event);
-        let page = shop.get(&path, true).await?;
+        let page = shop.admin(Request::get(&path)).await?;
         for one in page["reservations"].as_array().ok_or("the server listed no reservations")? {
             all.push(Listed {
                 id: one["reservationId"].as_str().unwrap_or_default().to_owned(),
@@ -74,19 +76,19 @@ impl<'a> Known<'a> {
         let mut known = Known::default();
         for memory in memories {
             match &memory.outcome {
-                Outcome::Reserved { seat, id, .. } => {
+                RushOutcome::Reserved { seat, id, .. } => {
                     known.told.insert((id, memory.buyer, *seat));
                 }
-                Outcome::Cancelled { id } => {
+                RushOutcome::Cancelled { id } => {
                     known.given_back.insert(id);
                 }
-                Outcome::Unknown(Asked::Cancellation { id }) => {
+                RushOutcome::Unknown(Unanswered::Cancellation { id }) => {
                     known.perhaps_given_back.insert(id);
                 }
-                Outcome::Unknown(Asked::Seat) | Outcome::Refused { status: 500.., .. } => {
+                RushOutcome::Unknown(Unanswered::Seat) | RushOutcome::Refused { status: 500.., .. } => {
                     known.doubt.insert(memory.buyer);
                 }
-                Outcome::Refused { .. } => {}
+                RushOutcome::Refused { .. } => {}
             }
         }
         known
@@ -121,10 +123,12 @@ pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof
     proof
 }
 
-fn in_contract(outcome: &Outcome) -> bool {
+fn in_contract(outcome: &RushOutcome) -> bool {
     match outcome {
-        Outcome::Refused { status, reason, .. } => matches!(status, 409 | 429 | 503) && reason != "not in the contract",
-        Outcome::Reserved { .. } | Outcome::Cancelled { .. } | Outcome::Unknown(_) => true,
+        RushOutcome::Refused { status, reason, .. } => {
+            matches!(status, 409 | 429 | 503) && reason != "not in the contract"
+        }
+        RushOutcome::Reserved { .. } | RushOutcome::Cancelled { .. } | RushOutcome::Unknown(_) => true,
     }
 }
 
@@ -173,7 +177,7 @@ fn passed_over(numbered: &[(&Memory, u64)]) -> u64 {
     let (mut last_sold, mut over): (HashMap<u64, u64>, Option<Duration>) = (HashMap::new(), None);
     for (memory, number) in numbered {
         match &memory.outcome {
-            Outcome::Reserved { .. } => {
+            RushOutcome::Reserved { .. } => {
                 if let Some(server) = memory.server {
                     let last = last_sold.entry(server).or_default();
                     *last = (*last).max(*number);
@@ -184,7 +188,7 @@ fn passed_over(numbered: &[(&Memory, u64)]) -> u64 {
         }
     }
     let broken = numbered.iter().filter(|(memory, number)| match &memory.outcome {
-        Outcome::Reserved { .. } => over.is_some_and(|over| memory.sent > over),
+        RushOutcome::Reserved { .. } => over.is_some_and(|over| memory.sent > over),
         outcome => {
             let last = memory.server.and_then(|server| last_sold.get(&server));
             outcome.name() == "sold_out" && last.is_some_and(|last| number < last)
@@ -195,24 +199,24 @@ fn passed_over(numbered: &[(&Memory, u64)]) -> u64 {
 
 /// A repeated answer carries the number of the first request.
 fn replayed(memory: &Memory) -> bool {
-    matches!(memory.outcome, Outcome::Reserved { replayed: true, .. })
+    matches!(memory.outcome, RushOutcome::Reserved { replayed: true, .. })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn memory(buyer: u64, sent: u64, ended: u64, outcome: Outcome) -> Memory {
+    fn memory(buyer: u64, sent: u64, ended: u64, outcome: RushOutcome) -> Memory {
         let ms = Duration::from_millis;
         Memory { buyer, due: ms(sent), sent: ms(sent), ended: ms(ended), outcome, server: Some(1) }
     }
 
-    fn reserved(seat: u64, number: u64) -> Outcome {
-        Outcome::Reserved { seat, id: format!("e1-{number}"), number: Some(number), replayed: false }
+    fn reserved(seat: u64, number: u64) -> RushOutcome {
+        RushOutcome::Reserved { seat, id: format!("e1-{number}"), number: Some(number), replayed: false }
     }
 
-    fn sold_out(number: u64) -> Outcome {
-        Outcome::Refused { reason: "sold_out".into(), status: 409, number: Some(number) }
+    fn sold_out(number: u64) -> RushOutcome {
+        RushOutcome::Refused { reason: "sold_out".into(), status: 409, number: Some(number) }
     }
 
     fn row(buyer: u64, seat: u64, number: u64) -> Listed {
@@ -234,7 +238,7 @@ mod tests {
         let same_id = [memory(1, 0, 10, reserved(1, 1)), memory(2, 5, 12, reserved(1, 1))];
         let proof = prove("r", &same_id, Some(&[row(2, 1, 1)]));
         assert_eq!((proof.sold_twice, proof.lost), (1, 1), "one reservation for two buyers");
-        let back = [memory(1, 0, 10, reserved(1, 1)), memory(1, 20, 30, Outcome::Cancelled { id: "e1-1".into() })];
+        let back = [memory(1, 0, 10, reserved(1, 1)), memory(1, 20, 30, RushOutcome::Cancelled { id: "e1-1".into() })];
         assert!(prove("r", &back, Some(&[])).holds());
         assert_eq!(prove("r", &back, Some(&[row(1, 1, 1)])).unexplained, 1, "given back, and still there");
         let one = [memory(1, 0, 10, reserved(1, 1))];
@@ -249,13 +253,13 @@ mod tests {
         let afterwards =
             [Memory { server: Some(2), ..memory(1, 0, 10, sold_out(1)) }, memory(2, 20, 30, reserved(2, 2))];
         assert_eq!(prove("r", &afterwards, None).order_broken, 1, "one asked after it was sold out");
-        let odd = Outcome::Refused { reason: "internal_error".into(), status: 500, number: None };
+        let odd = RushOutcome::Refused { reason: "internal_error".into(), status: 500, number: None };
         assert_eq!(prove("r", &[memory(1, 0, 1, odd)], None).not_in_contract, 1);
     }
 
     #[test]
-    fn doubt_explains_what_nobody_was_told() {
-        let memories = [memory(1, 0, 10, Outcome::Unknown(Asked::Seat))];
+    fn unanswered_requests_explain_unknown_seats() {
+        let memories = [memory(1, 0, 10, RushOutcome::Unknown(Unanswered::Seat))];
         assert!(prove("r", &memories, Some(&[row(1, 1, 1)])).holds());
     }
 }

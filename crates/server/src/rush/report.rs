@@ -5,11 +5,11 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::proof::Proof;
-use super::tally::Figures;
+use super::tally::RushFigures;
 
 pub const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-pub fn table(figures: &Figures, proof: &Proof) -> String {
+pub fn table(figures: &RushFigures, proof: &Proof) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<22}{value:>14}");
@@ -33,7 +33,7 @@ pub fn table(figures: &Figures, proof: &Proof) -> String {
 }
 
 /// One line that says it all.
-pub fn sentence(figures: &Figures, proof: &Proof) -> String {
+pub fn sentence(figures: &RushFigures, proof: &Proof) -> String {
     let checked = if proof.compared_with_server { "" } else { " (without ADMIN_TOKEN only the answers were compared)" };
     format!(
         "{} sold, {} sold twice, {} lost, {} told sold out{checked}",
@@ -44,7 +44,7 @@ pub fn sentence(figures: &Figures, proof: &Proof) -> String {
     )
 }
 
-pub fn machine(figures: &Figures, proof: &Proof) -> Value {
+pub fn machine(figures: &RushFigures, proof: &Proof) -> Value {
     let quantiles: serde_json::Map<String, Value> =
         QUANTILES.iter().map(|(name, quantile)| ((*name).to_owned(), json!(figures.ms(*quantile)))).collect();
     json!({
@@ -75,7 +75,7 @@ mod tests {
     use super::grouped;
 
     #[test]
-    fn groups_of_three() {
+    fn digits_are_grouped_by_three() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

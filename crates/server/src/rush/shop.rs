@@ -3,11 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Mutex;
 
+use client::{ClientError, Connection, Request, Target};
 use serde_json::{Value, json};
 
-use super::plan::{Plan, Sale};
-use crate::load::connection::Connection;
-use crate::load::target::Target;
+use super::plan::{EventChoice, RushPlan};
 
 /// Connections that are open and idle. Newest first, so that few are used when few suffice.
 pub struct Shop {
@@ -22,7 +21,7 @@ pub struct Shop {
 
 impl Shop {
     /// Finds the sale, or makes one.
-    pub async fn visit(plan: &Plan) -> Result<Shop, String> {
+    pub async fn visit(plan: &RushPlan) -> Result<Shop, String> {
         let mut shop = Shop {
             target: plan.target.clone(),
             event: 0,
@@ -32,11 +31,11 @@ impl Shop {
             idle: Mutex::default(),
         };
         let event = match plan.sale {
-            Sale::Event(id) => shop.get(&format!("/api/v1/events/{id}"), false).await?,
-            Sale::Make { seats, places } => {
+            EventChoice::Event(id) => shop.ask(Request::get(&format!("/api/v1/events/{id}"))).await?,
+            EventChoice::Make { seats, places } => {
                 let room = places.map(|places| json!({ "maxConcurrent": places }));
                 let body = json!({ "name": "Rush", "seats": seats, "waitingRoom": room });
-                shop.admin("POST", "/api/v1/admin/events", &body.to_string()).await?
+                shop.admin(Request::post("/api/v1/admin/events").json(body.to_string())).await?
             }
         };
         let event = &event["event"];
@@ -51,14 +50,14 @@ impl Shop {
     }
 
     /// A connection for this buyer: an idle one, or a new one from an address of its own.
-    pub async fn connect(&self, buyer: u64) -> std::io::Result<Connection> {
+    pub async fn connect(&self, buyer: u64) -> Result<Connection, ClientError> {
         let idle = self.idle.lock().unwrap_or_else(|p| p.into_inner()).pop();
         match idle {
             Some(connection) => Ok(connection),
             None if self.target.is_loopback() && self.target.address.is_ipv4() => {
-                Connection::open_from(self.target.address, loopback(buyer)).await
+                Connection::open_from(&self.target, loopback(buyer)).await
             }
-            None => Connection::open(self.target.address).await,
+            None => Connection::open(&self.target).await,
         }
     }
 
@@ -66,25 +65,16 @@ impl Shop {
         self.idle.lock().unwrap_or_else(|p| p.into_inner()).push(connection);
     }
 
-    pub async fn admin(&self, method: &str, path: &str, body: &str) -> Result<Value, String> {
+    pub async fn admin(&self, request: Request) -> Result<Value, String> {
         let token = self.admin_token.as_ref().ok_or("this needs ADMIN_TOKEN, or the token in the data folder")?;
-        let token = format!("Bearer {token}");
-        self.ask(&self.target.request(method, path, &[("Authorization", &token)], body)).await
+        self.ask(request.header("Authorization", &format!("Bearer {token}"))).await
     }
 
-    pub async fn get(&self, path: &str, as_admin: bool) -> Result<Value, String> {
-        if as_admin {
-            self.admin("GET", path, "").await
-        } else {
-            self.ask(&self.target.request("GET", path, &[], "")).await
-        }
-    }
-
-    async fn ask(&self, request: &[u8]) -> Result<Value, String> {
-        let reach = |e: std::io::Error| format!("{} cannot be reached: {e}", self.target);
+    async fn ask(&self, request: Request) -> Result<Value, String> {
+        let reach = |e: ClientError| format!("{} cannot be reached: {e}", self.target);
         let mut connection = self.connect(0).await.map_err(reach)?;
         let answer = connection.ask(request).await.map_err(reach)?;
-        let body: Value = serde_json::from_slice(answer.body).map_err(|e| format!("{}: {e}", self.target))?;
+        let body = answer.json().map_err(|e| format!("{}: {e}", self.target))?;
         if answer.status >= 400 {
             return Err(format!("{} says {}: {}", self.target, answer.status, body["message"]));
         }

@@ -13,13 +13,13 @@ pub struct Memory {
     pub due: Duration,
     pub sent: Duration,
     pub ended: Duration,
-    pub outcome: Outcome,
+    pub outcome: RushOutcome,
     /// Which process answered, as far as the answer's id tells: ids begin with one's own number.
     pub server: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RushOutcome {
     Reserved {
         seat: u64,
         id: String,
@@ -36,35 +36,35 @@ pub enum Outcome {
         number: Option<u64>,
     },
     /// The connection broke, or was broken by the buyer: what happened is not known.
-    Unknown(Asked),
+    Unknown(Unanswered),
 }
 
 /// What was asked and never answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Unanswered {
     Seat,
     Cancellation { id: String },
 }
 
-impl Outcome {
+impl RushOutcome {
     pub fn name(&self) -> &str {
         match self {
-            Outcome::Reserved { .. } => "reserved",
-            Outcome::Cancelled { .. } => "cancelled",
-            Outcome::Refused { reason, .. } => reason,
-            Outcome::Unknown(_) => "no answer",
+            RushOutcome::Reserved { .. } => "reserved",
+            RushOutcome::Cancelled { .. } => "cancelled",
+            RushOutcome::Refused { reason, .. } => reason,
+            RushOutcome::Unknown(_) => "no answer",
         }
     }
 
     pub fn number(&self) -> Option<u64> {
         match self {
-            Outcome::Reserved { number, .. } | Outcome::Refused { number, .. } => *number,
-            Outcome::Cancelled { .. } | Outcome::Unknown(_) => None,
+            RushOutcome::Reserved { number, .. } | RushOutcome::Refused { number, .. } => *number,
+            RushOutcome::Cancelled { .. } | RushOutcome::Unknown(_) => None,
         }
     }
 }
 
-pub struct Figures {
+pub struct RushFigures {
     pub offered: u64,
     pub answered: u64,
     pub took: Duration,
@@ -80,8 +80,8 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 600_000_000, 3).unwrap_or_else(|_| unreachable!("sound bounds"))
 }
 
-impl Figures {
-    pub fn of(memories: &[Memory], offered: u64) -> Figures {
+impl RushFigures {
+    pub fn of(memories: &[Memory], offered: u64) -> RushFigures {
         let mut outcomes = BTreeMap::new();
         let mut times = histogram();
         let mut by_second: BTreeMap<u64, Histogram<u64>> = BTreeMap::new();
@@ -89,7 +89,7 @@ impl Figures {
         for memory in memories {
             *outcomes.entry(memory.outcome.name().to_owned()).or_insert(0) += 1;
             took = took.max(memory.ended);
-            if matches!(memory.outcome, Outcome::Unknown(_)) {
+            if matches!(memory.outcome, RushOutcome::Unknown(_)) {
                 continue;
             }
             answered += 1;
@@ -99,7 +99,7 @@ impl Figures {
         }
         let last = by_second.keys().next_back().map_or(0, |s| s + 1);
         let second = |s| by_second.get(&s).map_or((0, 0), |h| (h.len(), h.value_at_quantile(0.99)));
-        Figures { offered, answered, took, outcomes, times, seconds: (0..last).map(second).collect() }
+        RushFigures { offered, answered, took, outcomes, times, seconds: (0..last).map(second).collect() }
     }
 
     pub fn count(&self, outcome: &str) -> u64 {

@@ -1,39 +1,40 @@
 //! Answers of the contract in dialect 1.1, one scenario each, on every backing.
 
+use client::Request;
 use serde_json::{Value, json};
-
-use crate::on_every_backing;
-use crate::support::client::{BUYER, Client};
-use crate::support::stand::{Backing, Stand};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestClient};
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 on_every_backing!(
     single_success,
     consecutive_calls_in_seat_order,
-    the_same_user_again,
-    no_seats_at_all,
+    second_reservation_of_a_user_is_a_duplicate,
+    event_without_seats_is_sold_out,
     short_paths_mean_event_1,
-    limit_of_four,
-    buy_cancel_buy,
-    cancelling_is_for_the_owner,
-    three_behind_one_address,
-    the_address_budget,
-    the_window_by_the_clock,
-    states_of_an_event,
-    seats_list_and_one,
-    my_reservations_in_pages,
-    events_in_pages,
-    admin_sees_and_cancels,
+    max_per_user_is_enforced,
+    user_may_buy_again_after_cancelling,
+    only_the_owner_cancels,
+    users_behind_one_address_do_not_block_each_other,
+    address_budget_limits_requests,
+    duplicate_window_follows_the_clock,
+    event_states_open_pause_and_close_sales,
+    seats_are_listed_and_read_one_by_one,
+    own_reservations_are_paged,
+    events_are_paged,
+    admin_lists_and_cancels_reservations,
     admin_needs_the_token,
-    bad_requests,
-    trace_ids,
-    spoofed_headers,
-    health,
+    bad_requests_name_the_field,
+    trace_ids_are_returned,
+    spoofed_gateway_headers_are_ignored,
+    health_endpoints_answer,
 );
 
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
 
 async fn single_success(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let answer = stand.client().post_as("user-123", FCFS, BUYER).await;
     assert_eq!(answer.status, 200);
     let id = answer.json()["reservationId"].as_str().unwrap().to_owned();
@@ -46,7 +47,7 @@ async fn single_success(backing: Backing) {
 }
 
 async fn consecutive_calls_in_seat_order(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for seat in 1..=9 {
         let answer = client.reserve(1, &format!("u{seat}")).await;
@@ -62,8 +63,8 @@ async fn consecutive_calls_in_seat_order(backing: Backing) {
     assert!(answer.header("retry-after").is_none(), "asking again does not help");
 }
 
-async fn the_same_user_again(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn second_reservation_of_a_user_is_a_duplicate(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.reserve(1, "alice").await;
     let again = client.reserve(1, "alice").await;
@@ -74,15 +75,15 @@ async fn the_same_user_again(backing: Backing) {
     assert_eq!(again.sequence(), Some(2));
 }
 
-async fn no_seats_at_all(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "0")]).await;
+async fn event_without_seats_is_sold_out(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "0")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "a").await.reason(), "sold_out");
     assert_eq!(client.get("/api/v1/seats").await.json(), json!({ "success": true, "seats": [] }));
 }
 
 async fn short_paths_mean_event_1(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     assert_eq!(client.post_as("a", FCFS, BUYER).await.seat(), Some(1));
     assert_eq!(client.post_as("b", "/fcfs/join", BUYER).await.seat(), Some(2));
@@ -90,8 +91,8 @@ async fn short_paths_mean_event_1(backing: Backing) {
     assert_eq!(client.get("/api/v1/seats/3").await.json(), client.get("/api/v1/events/1/seats/3").await.json());
 }
 
-async fn limit_of_four(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn max_per_user_is_enforced(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = stand.event(10, 4).await;
     let mut client = stand.client();
     for seat in 1..=4 {
@@ -103,8 +104,8 @@ async fn limit_of_four(backing: Backing) {
     assert_eq!(client.reserve(event, "other").await.seat(), Some(5));
 }
 
-async fn buy_cancel_buy(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn user_may_buy_again_after_cancelling(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let first = client.reserve(1, "alice").await.json();
     client.reserve(1, "bob").await;
@@ -117,8 +118,8 @@ async fn buy_cancel_buy(backing: Backing) {
     assert_eq!(client.cancel("alice", id).await.status, 404, "a cancelled one is gone");
 }
 
-async fn cancelling_is_for_the_owner(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn only_the_owner_cancels(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
     let foreign = client.cancel("mallory", &id).await;
@@ -133,15 +134,15 @@ async fn cancelling_is_for_the_owner(backing: Backing) {
     }
 }
 
-async fn three_behind_one_address(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn users_behind_one_address_do_not_block_each_other(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     for user in ["a", "b", "c"] {
         assert_eq!(stand.client().reserve(1, user).await.status, 200);
     }
 }
 
-async fn the_address_budget(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
+async fn address_budget_limits_requests(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "a").await.status, 200);
     let second = client.reserve(1, "b").await;
@@ -156,8 +157,8 @@ async fn the_address_budget(backing: Backing) {
     assert_eq!(client.reserve(1, "b").await.status, 200, "a new window");
 }
 
-async fn the_window_by_the_clock(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_USER_TTL", "60")]).await;
+async fn duplicate_window_follows_the_clock(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_USER_TTL", "60")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "alice").await.json()["userTtlRemaining"], 60);
     stand.advance_ms(40_000);
@@ -169,7 +170,7 @@ async fn the_window_by_the_clock(backing: Backing) {
     assert_eq!((after.status, after.reason().as_str()), (409, "already_reserved"));
     assert_eq!(after.json()["seat"]["id"], 1);
 
-    let stand = Stand::on(backing, &[("FCFS_USER_TTL", "0")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_USER_TTL", "0")]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve(1, "alice").await.json()["userTtlRemaining"], Value::Null);
     stand.advance_ms(1_000_000_000);
@@ -177,8 +178,8 @@ async fn the_window_by_the_clock(backing: Backing) {
     assert_eq!((&for_ever["reason"], &for_ever["userTtlRemaining"]), (&json!("duplicate"), &Value::Null));
 }
 
-async fn states_of_an_event(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn event_states_open_pause_and_close_sales(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let now = stand.app.ledger.now();
     let opens = server::http::wire::moment(now.plus_ms(100_000));
@@ -212,8 +213,8 @@ async fn states_of_an_event(backing: Backing) {
     assert_eq!(client.reserve(empty, "a").await.status, 404);
 }
 
-async fn seats_list_and_one(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "3")]).await;
+async fn seats_are_listed_and_read_one_by_one(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "3")]).await;
     let mut client = stand.client();
     client.reserve(1, "alice").await;
     let list = client.get("/api/v1/seats").await;
@@ -242,8 +243,8 @@ async fn seats_list_and_one(backing: Backing) {
     assert!(!list.text().contains("alice") && !list.text().contains("8210"), "nobody's name or number");
 }
 
-async fn my_reservations_in_pages(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn own_reservations_are_paged(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let events = [stand.event(5, 2).await, stand.event(5, 2).await];
     for event in [events[0], events[0], events[1]] {
@@ -267,8 +268,8 @@ async fn my_reservations_in_pages(backing: Backing) {
     }
 }
 
-async fn events_in_pages(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn events_are_paged(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(500, 2).await;
     client.reserve(event, "a").await;
@@ -293,8 +294,8 @@ async fn events_in_pages(backing: Backing) {
     }
 }
 
-async fn admin_sees_and_cancels(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn admin_lists_and_cancels_reservations(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for user in ["alice", "bob", "carol"] {
         client.reserve(1, user).await;
@@ -320,7 +321,7 @@ async fn admin_sees_and_cancels(backing: Backing) {
 }
 
 async fn admin_needs_the_token(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let paths = [
         ("GET", "events"),
@@ -360,8 +361,8 @@ async fn admin_needs_the_token(backing: Backing) {
     }
 }
 
-async fn bad_requests(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn bad_requests_name_the_field(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
     for (body, field) in [
@@ -391,12 +392,8 @@ async fn bad_requests(backing: Backing) {
     assert_eq!((twice.status, &twice.json()["field"]), (400, &json!("X-User-Id")));
     let long = "x".repeat(129);
     assert_eq!(client.post_as(&long, FCFS, BUYER).await.status, 400);
-    let not_utf8 = [
-        b"POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: \xff\xfe\r\n".as_slice(),
-        b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-    ]
-    .concat();
-    assert_eq!(client.raw(&not_utf8).await.unwrap().status, 400);
+    let not_utf8 = Request::post("/fcfs/join").header("X-User-Id", b"\xff\xfe").json("{}");
+    assert_eq!(client.ask(not_utf8).await.unwrap().status, 400);
 
     let plain = client.send("POST", FCFS, &[("X-User-Id", "u"), ("Content-Type", "text/plain")], BUYER).await;
     assert_eq!((plain.status, plain.reason().as_str()), (415, "validation"));
@@ -416,8 +413,8 @@ async fn bad_requests(backing: Backing) {
     assert_eq!(client.post_as("u", FCFS, BUYER).await.seat(), Some(1), "nothing was taken by any of this");
 }
 
-async fn trace_ids(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn trace_ids_are_returned(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let own = client.send("GET", "/nothing", &[("X-Request-Id", "my-trace-1")], "").await;
     assert_eq!((own.header("x-request-id"), own.json()["traceId"].as_str()), (Some("my-trace-1"), Some("my-trace-1")));
@@ -427,13 +424,13 @@ async fn trace_ids(backing: Backing) {
     assert_ne!(odd.header("x-request-id"), Some("has space"));
 }
 
-async fn spoofed_headers(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn spoofed_gateway_headers_are_ignored(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let json_type = ("Content-Type", "application/json");
     for (name, value) in [("X-Forwarded-For", "1.2.3.4"), ("Forwarded", "for=1.2.3.4")] {
         // Behind a gateway these do not arrive.
-        let mut direct = Client::new(stand.server);
+        let mut direct = TestClient::new(stand.server);
         let answer = direct.send("POST", FCFS, &[("X-User-Id", "a"), json_type, (name, value)], BUYER).await;
         // A server that has a key knows that something may stand in front, and that it was not this.
         assert_eq!((answer.status, answer.reason().as_str()), (403, "forbidden"), "{name}");
@@ -442,8 +439,8 @@ async fn spoofed_headers(backing: Backing) {
     assert_eq!(answer.sequence(), Some(1), "a number of one's own is not believed");
 }
 
-async fn health(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn health_endpoints_answer(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.reserve(1, "a").await;
     assert_eq!(client.get("/livez").await.status, 200);

@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestClient, TestResponse};
+use testing::on_every_backing;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
 
-use crate::on_every_backing;
-use crate::support::Client;
-use crate::support::client::{Answer, BUYER};
-use crate::support::stand::{Backing, Stand};
+on_every_backing!(chosen_seat_is_reserved_or_refused, chosen_seat_in_old_dialects, one_seat_goes_to_one_of_a_hundred);
 
-on_every_backing!(a_chosen_seat_and_its_refusals, in_the_old_dialects, one_seat_for_a_hundred);
-
-async fn choose(client: &mut Client, event: u64, user: &str, seat: &str) -> Answer {
+async fn choose(client: &mut TestClient, event: u64, user: &str, seat: &str) -> TestResponse {
     client.post_as(user, &format!("/api/v1/events/{event}/seats/{seat}/reservation"), BUYER).await
 }
 
-async fn a_chosen_seat_and_its_refusals(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn chosen_seat_is_reserved_or_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(9, 2).await;
     let sold = choose(&mut client, event, "alice", "5").await;
@@ -56,8 +55,8 @@ async fn a_chosen_seat_and_its_refusals(backing: Backing) {
     assert_eq!((other.status, other.reason().as_str()), (422, "idempotency_mismatch"), "another seat is other content");
 }
 
-async fn in_the_old_dialects(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn chosen_seat_in_old_dialects(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let path = "/api/v1/seats/4/reservation";
     let ask = |version: &'static str, user: &'static str| {
@@ -79,8 +78,8 @@ async fn in_the_old_dialects(backing: Backing) {
     assert_eq!((sold.status, sold.json()), (200, four));
 }
 
-async fn one_seat_for_a_hundred(backing: Backing) {
-    let stand = Arc::new(Stand::on(backing, &[]).await);
+async fn one_seat_goes_to_one_of_a_hundred(backing: Backing) {
+    let stand = Arc::new(TestServer::on(backing, &[]).await);
     let event = stand.event(3, 1).await;
     let barrier = Arc::new(Barrier::new(100));
     let mut running = Vec::new();

@@ -8,13 +8,13 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Instant;
 
 use stores::conformance::bent::Bent;
-use stores::conformance::broken::{Bug, broken};
+use stores::conformance::broken::{LedgerBug, broken};
 use stores::ensure;
 use stores::ledger::{Ledger, LedgerFault};
+use testing::backing::Backing;
+use testing::http::TestResponse;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
-
-use crate::support::stand::Backing;
-use crate::support::{Answer, Stand};
 
 type Verdict = Result<(), String>;
 
@@ -23,11 +23,11 @@ struct Asked {
     user: String,
     began: Instant,
     ended: Instant,
-    answer: Answer,
+    answer: TestResponse,
 }
 
 /// `clients` connections that together send one request for each user, all starting at once.
-async fn crowd(stand: &Arc<Stand>, event: u64, users: Vec<String>, clients: usize) -> Vec<Asked> {
+async fn crowd(stand: &Arc<TestServer>, event: u64, users: Vec<String>, clients: usize) -> Vec<Asked> {
     let clients = clients.min(users.len());
     let barrier = Arc::new(Barrier::new(clients));
     let users = Arc::new(users);
@@ -61,7 +61,7 @@ fn users(count: usize) -> Vec<String> {
 /// Exactly the stock is sold, nobody's seat twice, the rest are told `sold_out`; nobody with a
 /// lower number is `sold_out` when a higher one has a seat; numbers rise over requests that did
 /// not overlap; and what the server shows afterwards is what people were told.
-async fn check(stand: &Stand, event: u64, seats: usize, asked: &[Asked]) -> Verdict {
+async fn check(stand: &TestServer, event: u64, seats: usize, asked: &[Asked]) -> Verdict {
     let mut sold = HashMap::new();
     let (mut highest_sold, mut lowest_refused) = (0, u64::MAX);
     for one in asked {
@@ -104,7 +104,7 @@ fn numbers_follow_arrival(asked: &[Asked]) -> Verdict {
 }
 
 /// The admin's list is exactly what people were told.
-async fn shown(stand: &Stand, event: u64, sold: &HashMap<u64, String>) -> Verdict {
+async fn shown(stand: &TestServer, event: u64, sold: &HashMap<u64, String>) -> Verdict {
     let mut found = HashMap::new();
     let mut after = String::new();
     loop {
@@ -124,35 +124,35 @@ async fn shown(stand: &Stand, event: u64, sold: &HashMap<u64, String>) -> Verdic
     Ok(())
 }
 
-async fn sell(stand: &Arc<Stand>, seats: usize, buyers: usize, clients: usize) -> Verdict {
+async fn sell(stand: &Arc<TestServer>, seats: usize, buyers: usize, clients: usize) -> Verdict {
     let event = stand.event(seats as u64, 1).await;
     let asked = crowd(stand, event, users(buyers), clients).await;
     check(stand, event, seats, &asked).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_at_once_for_fifty() {
-    let stand = Arc::new(Stand::embedded(&[]).await);
+async fn hundred_concurrent_buyers_for_fifty_seats() {
+    let stand = Arc::new(TestServer::embedded(&[]).await);
     sell(&stand, 50, 100, 100).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nine_for_nine_and_ten_for_nine() {
-    let stand = Arc::new(Stand::embedded(&[]).await);
+async fn nine_seats_go_to_nine_of_ten_buyers() {
+    let stand = Arc::new(TestServer::embedded(&[]).await);
     sell(&stand, 9, 9, 9).await.unwrap();
     sell(&stand, 9, 10, 10).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_for_two_hundred() {
-    let stand = Arc::new(Stand::embedded(&[]).await);
+async fn two_hundred_buyers_get_two_hundred_seats() {
+    let stand = Arc::new(TestServer::embedded(&[]).await);
     sell(&stand, 200, 200, 200).await.unwrap();
 }
 
 /// FAULTS A1: 64 clients, 2,000 requests, 500 seats, 20 rounds.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_twenty_rounds_of_two_thousand_for_five_hundred() {
-    let stand = Arc::new(Stand::embedded(&[]).await);
+    let stand = Arc::new(TestServer::embedded(&[]).await);
     for round in 0..20 {
         sell(&stand, 500, 2_000, 64).await.unwrap_or_else(|words| panic!("round {round}: {words}"));
     }
@@ -161,7 +161,7 @@ async fn heavy_twenty_rounds_of_two_thousand_for_five_hundred() {
 /// FAULTS A1 and A8 on PostgreSQL and Redis.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_twenty_rounds_on_postgres_and_redis() {
-    let stand = Arc::new(Stand::on(Backing::Redis, &[]).await);
+    let stand = Arc::new(TestServer::on(Backing::Redis, &[]).await);
     for round in 0..20 {
         sell(&stand, 500, 2_000, 64).await.unwrap_or_else(|words| panic!("round {round}: {words}"));
     }
@@ -169,9 +169,14 @@ async fn heavy_twenty_rounds_on_postgres_and_redis() {
 
 /// The same check over ledgers that are broken on purpose: it must notice each.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_ledger_is_noticed() {
-    for bug in [Bug::SellsTwice, Bug::AcknowledgesTooEarly, Bug::ServesTheLastFirst, Bug::ForgetsTheLimit] {
-        let stand = Arc::new(Stand::bent(&[], |good| broken(bug, good)).await);
+async fn crowd_check_notices_broken_ledgers() {
+    for bug in [
+        LedgerBug::SellsTwice,
+        LedgerBug::AcknowledgesTooEarly,
+        LedgerBug::ServesTheLastFirst,
+        LedgerBug::ForgetsTheLimit,
+    ] {
+        let stand = Arc::new(TestServer::bent(&[], |good| broken(bug, good)).await);
         let mut noticed = None;
         for _ in 0..20 {
             let event = stand.event(50, 1).await;
@@ -184,7 +189,7 @@ async fn a_broken_ledger_is_noticed() {
                 Ok(fair) => check(&stand, event, 50, &fair).await.err(),
                 Err(words) => Some(words),
             };
-            if noticed.is_none() && bug == Bug::ServesTheLastFirst {
+            if noticed.is_none() && bug == LedgerBug::ServesTheLastFirst {
                 let event = stand.event(50, 1).await;
                 let asked = crowd(&stand, event, users(120), 120).await;
                 noticed = check(&stand, event, 50, &asked).await.err();
@@ -195,7 +200,7 @@ async fn a_broken_ledger_is_noticed() {
         }
         println!("{bug:?}: {}", noticed.expect("the crowd noticed nothing"));
     }
-    let stand = Arc::new(Stand::embedded(&[]).await);
+    let stand = Arc::new(TestServer::embedded(&[]).await);
     let event = stand.event(50, 1).await;
     let twice = users(60).into_iter().flat_map(|u| [u.clone(), u]).collect();
     let fair = without_repeats(crowd(&stand, event, twice, 1).await, Vec::new()).unwrap();
@@ -233,9 +238,9 @@ fn refusing(good: Arc<dyn Ledger>, times: u32, fault: LedgerFault) -> Arc<dyn Le
 
 /// Forced contention: the lock cannot be had for longer than the retries last.
 #[tokio::test(flavor = "multi_thread")]
-async fn forced_contention_and_then_success() {
+async fn lock_timeout_gets_contention_then_success() {
     let settings = [("FCFS_MAX_RETRIES", "3")];
-    let stand = Stand::bent(&settings, |good| refusing(good, 4, LedgerFault::Locked)).await;
+    let stand = TestServer::bent(&settings, |good| refusing(good, 4, LedgerFault::Locked)).await;
     let mut client = stand.client();
     let first = client.reserve(1, "alice").await;
     assert_eq!((first.status, first.reason().as_str()), (409, "contention"));
@@ -245,18 +250,18 @@ async fn forced_contention_and_then_success() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_comes_late_is_no_contention() {
-    let stand = Stand::bent(&[], |good| refusing(good, 3, LedgerFault::Locked)).await;
+async fn lock_acquired_within_the_retries_is_not_contention() {
+    let stand = TestServer::bent(&[], |good| refusing(good, 3, LedgerFault::Locked)).await;
     assert_eq!(stand.client().reserve(1, "alice").await.seat(), Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_after_a_5xx_is_not_a_duplicate() {
+async fn retry_after_5xx_is_not_a_duplicate() {
     for (fault, status, reason) in [
         (LedgerFault::Unreachable("test".into()), 503, "service_unavailable"),
         (LedgerFault::Broken("test".into()), 500, "internal_error"),
     ] {
-        let stand = Stand::bent(&[], |good| refusing(good, 1, fault)).await;
+        let stand = TestServer::bent(&[], |good| refusing(good, 1, fault)).await;
         let mut client = stand.client();
         let first = client.reserve(1, "alice").await;
         assert_eq!((first.status, first.reason().as_str()), (status, reason));
@@ -267,8 +272,8 @@ async fn a_retry_after_a_5xx_is_not_a_duplicate() {
 
 /// Numbers rise over requests that did not overlap, also across restarts.
 #[tokio::test(flavor = "multi_thread")]
-async fn numbers_rise_across_restarts() {
-    let mut stand = Stand::embedded(&[]).await;
+async fn arrival_numbers_rise_across_restarts() {
+    let mut stand = TestServer::embedded(&[]).await;
     let mut last = 0;
     for start in 0..3 {
         for user in 0..3 {
@@ -283,9 +288,9 @@ async fn numbers_rise_across_restarts() {
 
 /// The example of seed 000, section 5.4, field by field.
 #[tokio::test(flavor = "multi_thread")]
-async fn contention_as_seed_000_writes_it() {
+async fn contention_body_matches_seed_000() {
     let settings = [("FCFS_MAX_RETRIES", "0")];
-    let stand = Stand::bent(&settings, |good| refusing(good, 1, LedgerFault::Locked)).await;
+    let stand = TestServer::bent(&settings, |good| refusing(good, 1, LedgerFault::Locked)).await;
     let headers = [("Api-Version", "2025-08-17"), ("Content-Type", "application/json")];
     let body = r#"{"phone":"+821012345678"}"#;
     let answer = stand.client().send("POST", "/api/v1/seats/reservation/fcfs", &headers, body).await;

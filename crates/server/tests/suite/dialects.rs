@@ -2,11 +2,10 @@
 //! 2025-08-17 no others.
 
 use serde_json::{Value, json};
-
-use crate::on_every_backing;
-use crate::support::Client;
-use crate::support::client::{Answer, BUYER};
-use crate::support::stand::{Backing, Stand};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestClient, TestResponse};
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 on_every_backing!(
     seed_000_success_and_sold_out,
@@ -18,8 +17,8 @@ on_every_backing!(
     seed_002_reservation,
     seed_002_errors,
     seed_002_list,
-    the_header_is_checked_everywhere,
-    order_of_checks,
+    api_version_is_checked_on_every_route,
+    first_failed_check_is_reported,
 );
 
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
@@ -28,7 +27,7 @@ const PHONE: &str = r#"{"phone":"+821012345678"}"#;
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const SEED_000: (&str, &str) = ("Api-Version", "2025-08-17");
 
-async fn phoned(client: &mut Client, number: u32) -> Answer {
+async fn phoned(client: &mut TestClient, number: u32) -> TestResponse {
     let body = format!(r#"{{"phone":"+8210{number:08}"}}"#);
     client.send("POST", FCFS, &[SEED_000, JSON], &body).await
 }
@@ -38,7 +37,7 @@ fn four(success: bool, seat: Value, by: Value, reason: Value) -> Value {
 }
 
 async fn seed_000_success_and_sold_out(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "123")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "123")]).await;
     let mut client = stand.client();
     for i in 1..=122 {
         assert_eq!(phoned(&mut client, i).await.json()["seat_id"], i, "in order of seats");
@@ -50,7 +49,7 @@ async fn seed_000_success_and_sold_out(backing: Backing) {
 }
 
 async fn seed_000_already_reserved(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     client.send("POST", FCFS, &[SEED_000, JSON], PHONE).await;
     let expected = four(false, json!(1), json!("+821012345678"), json!("already_reserved"));
@@ -62,7 +61,7 @@ async fn seed_000_already_reserved(backing: Backing) {
 }
 
 async fn seed_000_identities(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let named = client.send("POST", FCFS, &[SEED_000, JSON, ("X-User-Id", "alice")], PHONE).await;
     assert_eq!(named.json(), four(true, json!(1), json!("alice"), Value::Null), "the header before the phone");
@@ -78,15 +77,15 @@ async fn seed_000_identities(backing: Backing) {
     let long = client.send("POST", "/api/v1/events/1/seats/reservation/fcfs", &[SEED_000, JSON], PHONE).await;
     assert_eq!((long.status, &long.json()["error"]["code"]), (400, &json!("validation_failed")));
 
-    let strict = Stand::on(backing, &[("FCFS_ANONYMOUS", "0")]).await;
+    let strict = TestServer::on(backing, &[("FCFS_ANONYMOUS", "0")]).await;
     let refused = strict.client().send("POST", FCFS, &[SEED_000, JSON], PHONE).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (400, &json!("validation_failed")));
     let proxied = [SEED_000, ("X-Forwarded-For", "1.2.3.4")];
-    let proxied = Client::new(stand.server).send("POST", FCFS, &proxied, "").await;
+    let proxied = TestClient::new(stand.server).send("POST", FCFS, &proxied, "").await;
     assert_eq!((proxied.status, &proxied.json()["error"]["code"]), (403, &json!("forbidden")));
 }
 
-fn envelope(answer: &Answer, code: &str) {
+fn envelope(answer: &TestResponse, code: &str) {
     let body = answer.json();
     let error = body["error"].as_object().unwrap_or_else(|| panic!("{body}"));
     assert_eq!(body.as_object().unwrap().len(), 1, "{body}");
@@ -97,7 +96,7 @@ fn envelope(answer: &Answer, code: &str) {
 }
 
 async fn seed_000_errors(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_IP_LIMIT", "7")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "7")]).await;
     let mut client = stand.client();
     let bad = client.send("POST", FCFS, &[SEED_000, JSON], r#"{"phone":"12"}"#).await;
     assert_eq!((bad.status, &bad.json()["error"]["meta"]["field"]), (400, &json!("phone")));
@@ -127,7 +126,7 @@ async fn seed_000_errors(backing: Backing) {
 }
 
 async fn seed_001_lists_and_one_seat(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "2")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "2")]).await;
     let mut client = stand.client();
     client.post_as("u1", FCFS, BUYER).await;
     let list = client.get("/api/v1/seats").await;
@@ -146,7 +145,7 @@ async fn seed_001_lists_and_one_seat(backing: Backing) {
 }
 
 async fn seed_001_reservation_and_refusals(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "8")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "8")]).await;
     let mut client = stand.client();
     for i in 1..5 {
         client.post_as(&format!("u{i}"), FCFS, BUYER).await;
@@ -173,13 +172,13 @@ async fn seed_001_reservation_and_refusals(backing: Backing) {
     }
     let out = client.post_as("late", FCFS, BUYER).await;
     assert_eq!((out.status, out.reason().as_str()), (409, "sold_out"));
-    let forever = Stand::on(backing, &[("FCFS_USER_TTL", "0")]).await;
+    let forever = TestServer::on(backing, &[("FCFS_USER_TTL", "0")]).await;
     let first = forever.client().post_as("a", FCFS, BUYER).await;
     assert_eq!(first.json()["userTtlRemaining"], Value::Null);
 }
 
 async fn seed_002_reservation(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for seat in 1..=9 {
         let answer = client.post_as(&format!("u{seat}"), OLD, PHONE).await;
@@ -198,7 +197,7 @@ async fn seed_002_reservation(backing: Backing) {
 }
 
 async fn seed_002_errors(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
+    let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "1")]).await;
     let mut client = stand.client();
     let bad = json!({ "success": false, "error": "bad request" });
     for (headers, body) in [
@@ -223,7 +222,7 @@ async fn seed_002_errors(backing: Backing) {
 }
 
 async fn seed_002_list(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for user in ["a", "b", "c"] {
         client.post_as(user, OLD, PHONE).await;
@@ -239,8 +238,8 @@ async fn seed_002_list(backing: Backing) {
     assert_eq!((none.status, none.json()), (404, json!({ "success": false, "reason": "not found" })));
 }
 
-async fn the_header_is_checked_everywhere(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn api_version_is_checked_on_every_route(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for path in ["/api/v1/events", "/api/v1/events/1", "/livez", "/", "/api/v1/reservations", "/nothing"] {
         let bad = client.send("GET", path, &[("Api-Version", "2")], "").await;
@@ -253,8 +252,8 @@ async fn the_header_is_checked_everywhere(backing: Backing) {
 }
 
 /// Each request has every fault from its own on, and is told the first.
-async fn order_of_checks(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_IP_LIMIT", "2")]).await;
+async fn first_failed_check_is_reported(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "2")]).await;
     let mut client = stand.client();
     let nowhere = "/api/v1/events/99/seats/reservation/fcfs";
     let user = ("X-User-Id", "u");

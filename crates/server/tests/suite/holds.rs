@@ -4,24 +4,23 @@ use rules::nights::Night;
 use rules::time::{Clock, Moment};
 use serde_json::{Value, json};
 use server::clock::EmbeddedClock;
-
-use crate::on_every_backing;
-use crate::support::client::BUYER;
-use crate::support::stand::{Backing, Stand};
-use crate::support::{Answer, Client};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestClient, TestResponse};
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 on_every_backing!(
-    nights_from_hold_to_stay,
-    repeat_replace_conflict,
-    expiry_at_that_very_moment,
-    extend_up_to_the_age,
-    room_types_of_the_operator,
-    my_stays_beside_my_seats,
-    seats_from_hold_to_reservation,
-    carts_in_lists_and_limits,
-    once_is_once,
-    confirmed_by_the_service,
-    what_is_wrong_is_named,
+    nights_are_held_and_confirmed,
+    repeated_hold_is_replaced_or_conflicts,
+    hold_ends_at_its_exact_moment,
+    hold_is_extended_up_to_its_maximum_age,
+    admin_creates_and_changes_room_types,
+    own_stays_are_listed_beside_seats,
+    seats_are_held_and_confirmed,
+    held_seats_count_in_lists_and_limits,
+    hold_requests_are_idempotent,
+    service_token_confirms_holds,
+    bad_hold_requests_name_the_field,
 );
 
 /// A date so many days from today, in UTC.
@@ -42,40 +41,40 @@ pub fn seats(event: u64, ids: &[u64], n: u64) -> Value {
     json!({ "eventId": event, "seatIds": ids, "clientHoldKey": key(n) })
 }
 
-pub async fn hold(client: &mut Client, user: &str, body: &Value) -> Answer {
+pub async fn hold(client: &mut TestClient, user: &str, body: &Value) -> TestResponse {
     client.post_as(user, "/v1/holds", &body.to_string()).await
 }
 
-pub fn hold_id(answer: &Answer) -> String {
+pub fn hold_id(answer: &TestResponse) -> String {
     assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
     answer.json()["hold"]["holdId"].as_str().unwrap().to_owned()
 }
 
-pub async fn on_hold(client: &mut Client, user: &str, id: &str, what: &str) -> Answer {
+pub async fn on_hold(client: &mut TestClient, user: &str, id: &str, what: &str) -> TestResponse {
     client.send("POST", &format!("/v1/holds/{id}/{what}"), &[("X-User-Id", user)], "").await
 }
 
-pub async fn give_back(client: &mut Client, user: &str, id: &str) -> Answer {
+pub async fn give_back(client: &mut TestClient, user: &str, id: &str) -> TestResponse {
     client.send("DELETE", &format!("/v1/holds/{id}"), &[("X-User-Id", user)], "").await
 }
 
-pub async fn room_type(stand: &Stand, rooms: u64) -> u64 {
+pub async fn room_type(stand: &TestServer, rooms: u64) -> u64 {
     let made = stand.admin("POST", "room-types", &json!({ "name": "Double", "totalQuantity": rooms })).await;
     assert_eq!(made.status, 201, "{}", made.text());
     made.json()["roomType"]["id"].as_u64().unwrap()
 }
 
-pub async fn available(client: &mut Client, room_type: u64, from: i32, count: i32) -> Answer {
+pub async fn available(client: &mut TestClient, room_type: u64, from: i32, count: i32) -> TestResponse {
     let (check_in, check_out) = (day(from), day(from + count));
     client.get(&format!("/v1/room-types/{room_type}/availability?checkIn={check_in}&checkOut={check_out}")).await
 }
 
-fn told(answer: &Answer, status: u16, reason: &str) {
+fn told(answer: &TestResponse, status: u16, reason: &str) {
     assert_eq!((answer.status, answer.reason().as_str()), (status, reason), "{}", answer.text());
 }
 
-async fn nights_from_hold_to_stay(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn nights_are_held_and_confirmed(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 2).await;
     let held = hold(&mut client, "alice", &nights(room, 10, 2, 1)).await;
@@ -137,8 +136,8 @@ async fn nights_from_hold_to_stay(backing: Backing) {
     assert_eq!(hold(&mut client, "carol", &nights(room, 9, 4, 3)).await.status, 201);
 }
 
-async fn repeat_replace_conflict(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLDS_PER_USER", "2")]).await;
+async fn repeated_hold_is_replaced_or_conflicts(backing: Backing) {
+    let stand = TestServer::on(backing, &[("HOLDS_PER_USER", "2")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 5).await;
     let first = hold(&mut client, "alice", &nights(room, 5, 1, 1)).await;
@@ -153,15 +152,15 @@ async fn repeat_replace_conflict(backing: Backing) {
     told(&hold(&mut client, "alice", &nights(room, 9, 1, 4)).await, 409, "limit_reached");
     // A replacement is not one more.
     assert_eq!(hold(&mut client, "alice", &nights(room, 7, 1, 5)).await.status, 201);
-    let stand = Stand::on(Backing::Embedded, &[("HOLD_REPEAT", "replace")]).await;
+    let stand = TestServer::on(Backing::Embedded, &[("HOLD_REPEAT", "replace")]).await;
     let (mut client, room) = (stand.client(), room_type(&stand, 5).await);
     let first = hold(&mut client, "alice", &nights(room, 5, 1, 1)).await;
     let anew = hold(&mut client, "alice", &nights(room, 5, 1, 1)).await;
     assert!(anew.status == 201 && hold_id(&anew) != hold_id(&first), "{}", anew.text());
 }
 
-async fn expiry_at_that_very_moment(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLD_TTL", "60")]).await;
+async fn hold_ends_at_its_exact_moment(backing: Backing) {
+    let stand = TestServer::on(backing, &[("HOLD_TTL", "60")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 1).await;
     let id = hold_id(&hold(&mut client, "alice", &nights(room, 3, 2, 1)).await);
@@ -182,8 +181,8 @@ async fn expiry_at_that_very_moment(backing: Backing) {
     assert_eq!(hold(&mut client, "bob", &nights(room, 4, 1, 2)).await.status, 201);
 }
 
-async fn extend_up_to_the_age(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLD_TTL", "60"), ("HOLD_MAX_AGE", "100")]).await;
+async fn hold_is_extended_up_to_its_maximum_age(backing: Backing) {
+    let stand = TestServer::on(backing, &[("HOLD_TTL", "60"), ("HOLD_MAX_AGE", "100")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 1).await;
     hold(&mut client, "alice", &nights(room, 3, 1, 1)).await;
@@ -200,8 +199,8 @@ async fn extend_up_to_the_age(backing: Backing) {
     told(&on_hold(&mut client, "alice", &id, "extend").await, 400, "RESERVATION_HOLD_EXPIRED");
 }
 
-async fn room_types_of_the_operator(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn admin_creates_and_changes_room_types(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let new = json!({ "name": "Suite", "totalQuantity": 3, "timeZone": "Asia/Seoul", "description": "A view", "price": 350000 });
     let made = stand.admin("POST", "room-types", &new).await;
@@ -243,8 +242,8 @@ async fn room_types_of_the_operator(backing: Backing) {
     told(&stand.admin("PATCH", "room-types/99", &json!({})).await, 404, "not_found");
 }
 
-async fn my_stays_beside_my_seats(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn own_stays_are_listed_beside_seats(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let (room, other) = (room_type(&stand, 3).await, room_type(&stand, 3).await);
     client.reserve(1, "alice").await;
@@ -281,8 +280,8 @@ async fn my_stays_beside_my_seats(backing: Backing) {
     }
 }
 
-async fn seats_from_hold_to_reservation(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn seats_are_held_and_confirmed(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let event = stand.event(9, 4).await;
     let held = hold(&mut client, "alice", &seats(event, &[4, 3], 1)).await;
@@ -321,12 +320,12 @@ async fn seats_from_hold_to_reservation(backing: Backing) {
     assert_eq!(client.get(&seat).await.json()["seat"]["state"], "free");
 }
 
-async fn carts_in_lists_and_limits(backing: Backing) {
-    let stand = Stand::on(backing, &[("HOLD_TTL", "60")]).await;
+async fn held_seats_count_in_lists_and_limits(backing: Backing) {
+    let stand = TestServer::on(backing, &[("HOLD_TTL", "60")]).await;
     let mut client = stand.client();
     let event = stand.event(4, 3).await;
     let id = hold_id(&hold(&mut client, "alice", &seats(event, &[2, 3], 1)).await);
-    let states = |list: &Answer| -> Vec<String> {
+    let states = |list: &TestResponse| -> Vec<String> {
         let list = list.json();
         list["seats"].as_array().unwrap().iter().map(|s| s["state"].as_str().unwrap().to_owned()).collect()
     };
@@ -375,8 +374,8 @@ async fn carts_in_lists_and_limits(backing: Backing) {
     told(&hold(&mut client, "dave", &seats(event, &[3], 9)).await, 409, "not_open");
 }
 
-async fn once_is_once(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn hold_requests_are_idempotent(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let (room, event) = (room_type(&stand, 3).await, stand.event(9, 4).await);
     for (n, body) in [(1, nights(room, 5, 1, 1)), (2, seats(event, &[5, 6], 2))] {
@@ -411,8 +410,8 @@ async fn once_is_once(backing: Backing) {
     }
 }
 
-async fn confirmed_by_the_service(backing: Backing) {
-    let stand = Stand::on(backing, &[("CONFIRM_BY", "service")]).await;
+async fn service_token_confirms_holds(backing: Backing) {
+    let stand = TestServer::on(backing, &[("CONFIRM_BY", "service")]).await;
     let mut client = stand.client();
     let room = room_type(&stand, 3).await;
     let id = hold_id(&hold(&mut client, "alice", &nights(room, 5, 1, 1)).await);
@@ -425,8 +424,8 @@ async fn confirmed_by_the_service(backing: Backing) {
     assert_eq!(mine["reservations"][0], paid.json()["reservation"]);
 }
 
-async fn what_is_wrong_is_named(backing: Backing) {
-    let stand = Stand::on(backing, &[("MAX_DAYS_AHEAD", "400")]).await;
+async fn bad_hold_requests_name_the_field(backing: Backing) {
+    let stand = TestServer::on(backing, &[("MAX_DAYS_AHEAD", "400")]).await;
     let mut client = stand.client();
     let (room, event) = (room_type(&stand, 3).await, stand.event(9, 4).await);
     let stay = |check_in: &str, check_out: &str| json!({ "roomTypeId": room, "checkIn": check_in, "checkOut": check_out, "clientHoldKey": key(1) });

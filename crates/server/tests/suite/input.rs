@@ -1,16 +1,26 @@
 //! Odd input over the wire: a clear answer that names what is wrong, never a 5xx.
 
-use crate::on_every_backing;
-use crate::support::client::BUYER;
-use crate::support::stand::{Backing, Stand};
+use std::time::Duration;
 
-on_every_backing!(odd_headers, odd_bodies, odd_paths_and_queries, nothing_breaks_the_line);
+use client::Request;
+use testing::backing::Backing;
+use testing::http::BUYER;
+use testing::on_every_backing;
+use testing::raw_tcp;
+use testing::server::TestServer;
+
+on_every_backing!(
+    odd_headers_are_refused,
+    odd_bodies_are_refused,
+    odd_paths_and_queries_are_refused,
+    input_is_not_reflected_in_headers
+);
 
 const FCFS: &str = "/api/v1/seats/reservation/fcfs";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-async fn odd_headers(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn odd_headers_are_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let long = "k".repeat(129);
     for (headers, field) in [
@@ -41,8 +51,8 @@ async fn odd_headers(backing: Backing) {
     assert_eq!(client.send("POST", FCFS, &quoted, BUYER).await.status, 200);
 }
 
-async fn odd_bodies(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn odd_bodies_are_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let deep = format!(r#"{{"x":{}1{},"userName":"A","phone":12}}"#, "[".repeat(7_000), "]".repeat(7_000));
     let deeper = format!(r#"{{"userName":{}1{}}}"#, "[".repeat(7_000), "]".repeat(7_000));
@@ -67,17 +77,16 @@ async fn odd_bodies(backing: Backing) {
         let told = (answer.status, answer.json()["field"].as_str().map(str::to_owned));
         assert_eq!(told, (400, Some(field.to_owned())), "{}", &body[..body.len().min(80)]);
     }
-    let mut raw = b"POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: u\r\nContent-Type: application/json\r\n".to_vec();
-    raw.extend(b"Content-Length: 16\r\n\r\n{\"userName\":\"\xff\"}");
-    let broken = client.raw(&raw).await.unwrap();
+    let not_utf8 = Request::post("/fcfs/join").header("X-User-Id", "u").json(&b"{\"userName\":\"\xff\"}"[..]);
+    let broken = client.ask(not_utf8).await.unwrap();
     assert_eq!((broken.status, broken.json()["field"].as_str()), (400, Some("body")));
     let ignored = r#"{"userName":"A","phone":"010-1234-5678","seat":9,"status":true,"role":"admin","x":{"x":1e309}}"#;
     let fine = client.post_as("u", FCFS, ignored).await;
     assert_eq!(fine.seat(), Some(1), "unknown fields are ignored: {}", fine.text());
 }
 
-async fn odd_paths_and_queries(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn odd_paths_and_queries_are_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     for id in ["0", "-1", "x", "1.0", "%31%00", "%FF", "99999999999999999999", "9223372036854775808", "１", "01", "+1"]
     {
@@ -115,14 +124,15 @@ async fn odd_paths_and_queries(backing: Backing) {
 }
 
 /// What a caller sends does not come back as a header or a line of its own.
-async fn nothing_breaks_the_line(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
-    let mut client = stand.client();
-    let escape = client.send("GET", "/api/v1/seats/99", &[("X-Request-Id", "a\u{1b}[31m")], "").await;
+async fn input_is_not_reflected_in_headers(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let request = "GET /api/v1/seats/99 HTTP/1.1\r\nHost: t\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";
+    let escape = raw_tcp::exchange(stand.address, request.as_bytes(), Duration::from_secs(5)).await;
+    let (statuses, id) = (raw_tcp::statuses(&escape), raw_tcp::header(&escape, "x-request-id"));
     if backing.is_gateway() {
-        assert!(escape.status == 404 && escape.header("x-request-id").is_some_and(|own| own.len() == 32));
+        assert!(statuses == [404] && id.is_some_and(|own| own.len() == 32), "{escape}");
     } else {
-        assert_eq!((escape.status, escape.header("x-request-id")), (400, None), "not even a header");
+        assert_eq!((statuses, id), (vec![400], None), "not even a header");
     }
     let mut client = stand.client();
     for id in ["a b", "é", ""] {

@@ -3,16 +3,23 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use testing::backing::Backing;
+use testing::http::BUYER;
+use testing::on_every_backing;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
 
-use crate::on_every_backing;
-use crate::support::client::BUYER;
-use crate::support::stand::{Backing, Stand};
+on_every_backing!(
+    hundred_concurrent_repeats_have_one_effect,
+    same_key_with_other_content_is_refused,
+    key_of_a_refused_request_is_free,
+    key_may_be_quoted_and_use_the_old_header,
+    repeated_cancellation_gets_the_same_answer,
+    answers_are_repeated_for_a_day
+);
 
-on_every_backing!(a_hundred_at_once, other_content, after_a_refusal, quoted_and_renamed, cancelling_twice, for_a_day);
-
-async fn a_hundred_at_once(backing: Backing) {
-    let stand = Arc::new(Stand::on(backing, &[]).await);
+async fn hundred_concurrent_repeats_have_one_effect(backing: Backing) {
+    let stand = Arc::new(TestServer::on(backing, &[]).await);
     let barrier = Arc::new(Barrier::new(100));
     let mut running = Vec::new();
     for _ in 0..100 {
@@ -30,7 +37,7 @@ async fn a_hundred_at_once(backing: Backing) {
         let answer = task.await.unwrap();
         assert_eq!(answer.status, 200, "{}", answer.text());
         fresh += u32::from(answer.header("idempotent-replayed").is_none());
-        bodies.push(answer.body);
+        bodies.push(answer.body.clone());
     }
     assert_eq!(fresh, 1, "one effect");
     bodies.dedup();
@@ -38,8 +45,8 @@ async fn a_hundred_at_once(backing: Backing) {
     assert_eq!(stand.client().get("/api/v1/events/1").await.json()["event"]["remainingSeats"], 8);
 }
 
-async fn other_content(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn same_key_with_other_content_is_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     assert_eq!(client.reserve_with_key(1, "alice", "k", BUYER).await.status, 200);
     let other = r#"{"userName":"Mallory","phone":"010-1234-5678"}"#;
@@ -50,8 +57,8 @@ async fn other_content(backing: Backing) {
     assert_eq!(client.reserve_with_key(event, "alice", "k", other).await.status, 200, "and to its event");
 }
 
-async fn after_a_refusal(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "1")]).await;
+async fn key_of_a_refused_request_is_free(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "1")]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "first").await.json()["reservationId"].as_str().unwrap().to_owned();
     assert_eq!(client.reserve_with_key(1, "second", "k", BUYER).await.reason(), "sold_out");
@@ -60,8 +67,8 @@ async fn after_a_refusal(backing: Backing) {
     assert_eq!((answer.seat(), answer.header("idempotent-replayed")), (Some(1), None), "decided anew");
 }
 
-async fn quoted_and_renamed(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn key_may_be_quoted_and_use_the_old_header(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let first = client.reserve_with_key(1, "alice", "k", BUYER).await;
     let path = "/api/v1/events/1/seats/reservation/fcfs";
@@ -76,8 +83,8 @@ async fn quoted_and_renamed(backing: Backing) {
     }
 }
 
-async fn cancelling_twice(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn repeated_cancellation_gets_the_same_answer(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let id = client.reserve(1, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
     let headers = [("X-User-Id", "alice"), ("Idempotency-Key", "c")];
@@ -88,8 +95,8 @@ async fn cancelling_twice(backing: Backing) {
     assert_eq!(again.header("idempotent-replayed"), Some("true"));
 }
 
-async fn for_a_day(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn answers_are_repeated_for_a_day(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = stand.event(9, 2).await;
     let mut client = stand.client();
     client.reserve_with_key(event, "alice", "k", BUYER).await;

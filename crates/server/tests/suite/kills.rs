@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::client::BUYER;
-use crate::support::process::{Process, binary};
-use crate::support::{Client, Dice};
+use testing::folder::TestFolder;
+use testing::http::{BUYER, TestClient};
+use testing::process::{ServerProcess, binary};
+use testing::rng::SeededRng;
 
 /// What the buyers remember, over all lives of the server.
 #[derive(Default)]
@@ -22,7 +23,7 @@ struct Remembered {
 /// Buyers that ask until their connection breaks.
 async fn buy(address: std::net::SocketAddr, next: Arc<AtomicU64>) -> Remembered {
     let mut remembered = Remembered::default();
-    let mut client = Client::new(address);
+    let mut client = TestClient::new(address);
     let path = "/api/v1/events/1/seats/reservation/fcfs";
     loop {
         let user = format!("u{}", next.fetch_add(1, Ordering::Relaxed));
@@ -41,7 +42,7 @@ async fn buy(address: std::net::SocketAddr, next: Arc<AtomicU64>) -> Remembered 
     }
 }
 
-async fn all_reservations(process: &Process) -> HashMap<String, (String, u64)> {
+async fn all_reservations(process: &ServerProcess) -> HashMap<String, (String, u64)> {
     let token = format!("Bearer {}", process.admin_token());
     let mut client = process.client();
     let (mut found, mut after) = (HashMap::new(), String::new());
@@ -61,18 +62,18 @@ async fn all_reservations(process: &Process) -> HashMap<String, (String, u64)> {
 
 /// FAULTS B1: kill -9 thirty times under load.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_killed_thirty_times_under_load() {
-    let folder = tempfile::tempdir().unwrap();
+async fn heavy_thirty_kills_lose_no_acknowledged_sale() {
+    let folder = TestFolder::new("server");
     let data = folder.path().join("data");
     let settings = [("FCFS_SEATS", "1000000")];
     let next = Arc::new(AtomicU64::new(0));
-    let mut dice = Dice::new(30);
+    let mut rng = SeededRng::new(30);
     let mut all = Remembered::default();
     for life in 0..30 {
-        let process = Process::start(&data, &settings).await;
+        let process = ServerProcess::start(&data, &settings).await;
         assert!(process.ready_after < Duration::from_secs(3), "life {life}: ready after {:?}", process.ready_after);
         let buyers: Vec<_> = (0..32).map(|_| tokio::spawn(buy(process.address, next.clone()))).collect();
-        tokio::time::sleep(Duration::from_millis(50 + dice.below(700))).await;
+        tokio::time::sleep(Duration::from_millis(50 + rng.below(700))).await;
         process.kill();
         for buyer in buyers {
             let remembered = buyer.await.unwrap();
@@ -81,7 +82,7 @@ async fn heavy_killed_thirty_times_under_load() {
         }
     }
     assert!(all.acknowledged.len() > 3_000 && !all.unknown.is_empty(), "{} acknowledged", all.acknowledged.len());
-    let process = Process::start(&data, &settings).await;
+    let process = ServerProcess::start(&data, &settings).await;
     let found = all_reservations(&process).await;
     for (id, told) in &all.acknowledged {
         assert_eq!(found.get(id), Some(told), "acknowledged {id} and not found so");
@@ -124,13 +125,13 @@ fn failing_flush(folder: &std::path::Path) -> std::path::PathBuf {
 /// FAULTS B5: after the flush that fails nothing is acknowledged, the process ends within a
 /// second, and the next start has everything that was acknowledged.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_flush_ends_the_process() {
-    let folder = tempfile::tempdir().unwrap();
+async fn failed_flush_ends_the_process() {
+    let folder = TestFolder::new("server");
     let library = failing_flush(folder.path());
     for flushes in [20, 31, 44] {
         let data = folder.path().join(format!("data-{flushes}"));
         let settings = [("FCFS_SEATS", "1000")];
-        let mut process = Process::spawn(&data, &settings, |command| {
+        let mut process = ServerProcess::spawn(&data, &settings, |command| {
             command.env("LD_PRELOAD", &library).env("FLUSHES", flushes.to_string())
         })
         .await;
@@ -156,7 +157,7 @@ async fn a_failing_flush_ends_the_process() {
         }
         assert_eq!(process.ended_within(Duration::from_secs(1)).await, Some(74), "{:?}", began.elapsed());
         assert!(!told.is_empty(), "nothing was sold before the failure");
-        let again = Process::start(&data, &settings).await;
+        let again = ServerProcess::start(&data, &settings).await;
         let found = all_reservations(&again).await;
         for id in &told {
             assert!(found.contains_key(id.as_str().unwrap()), "{id} was acknowledged and is gone");
@@ -165,9 +166,9 @@ async fn a_failing_flush_ends_the_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terminated_it_answers_and_ends() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut process = Process::start(&folder.path().join("data"), &[("FCFS_SEATS", "100000")]).await;
+async fn sigterm_answers_accepted_requests_and_ends() {
+    let folder = TestFolder::new("server");
+    let mut process = ServerProcess::start(&folder.path().join("data"), &[("FCFS_SEATS", "100000")]).await;
     let next = Arc::new(AtomicU64::new(0));
     let buyers: Vec<_> = (0..16).map(|_| tokio::spawn(buy(process.address, next.clone()))).collect();
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -181,9 +182,9 @@ async fn terminated_it_answers_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_process_on_the_folder_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let _first = Process::start(folder.path(), &[]).await;
+async fn second_process_on_the_folder_is_refused() {
+    let folder = TestFolder::new("server");
+    let _first = ServerProcess::start(folder.path(), &[]).await;
     let began = Instant::now();
     let second = binary().arg("serve").env("DATA_DIR", folder.path()).env("APP_PORT", "0").output().unwrap();
     assert!(began.elapsed() < Duration::from_secs(1));
@@ -193,7 +194,7 @@ async fn a_second_process_on_the_folder_is_refused() {
 }
 
 #[test]
-fn a_bad_setting_stops_the_start_and_is_named() {
+fn bad_setting_stops_the_start() {
     for (name, value) in [("APP_PORT", "99999"), ("FCFS_SEATS", "many"), ("AUTH_MODE", "none"), ("APP_HOST", "0.0.0.0")]
     {
         let output = binary().arg("serve").env(name, value).output().unwrap();
@@ -209,10 +210,10 @@ fn a_bad_setting_stops_the_start_and_is_named() {
 
 /// 1,000,000 seats, half of them sold: ready within 5 s, and selling as fast as with 1,000.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_million_seats_half_sold() {
-    let folder = tempfile::tempdir().unwrap();
+async fn heavy_million_seats_half_sold() {
+    let folder = TestFolder::new("server");
     let data = folder.path().join("data");
-    Process::start(&data, &[("FCFS_SEATS", "1000000")]).await.kill();
+    ServerProcess::start(&data, &[("FCFS_SEATS", "1000000")]).await.kill();
     let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
     db.execute_batch(
         "BEGIN;
@@ -226,9 +227,9 @@ async fn heavy_a_million_seats_half_sold() {
     )
     .unwrap();
     drop(db);
-    let process = Process::start(&data, &[]).await;
+    let process = ServerProcess::start(&data, &[]).await;
     assert!(process.ready_after < Duration::from_secs(5), "{:?}", process.ready_after);
-    let small = Process::start(&folder.path().join("small"), &[("FCFS_SEATS", "100000")]).await;
+    let small = ServerProcess::start(&folder.path().join("small"), &[("FCFS_SEATS", "100000")]).await;
     let mut ratios = Vec::new();
     for round in 0..5 {
         let thousand = sell_for(&small, round, Duration::from_millis(1_000)).await;
@@ -240,7 +241,7 @@ async fn heavy_a_million_seats_half_sold() {
     assert!(ratios[2] > 0.8, "{ratios:.2?}");
 }
 
-async fn sell_for(process: &Process, round: u64, time: Duration) -> u64 {
+async fn sell_for(process: &ServerProcess, round: u64, time: Duration) -> u64 {
     let sold = Arc::new(AtomicU64::new(0));
     let end = Instant::now() + time;
     let buyers: Vec<_> = (0..32u64)

@@ -4,24 +4,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use testing::backing::Backing;
+use testing::http::BUYER;
+use testing::raw_tcp;
+use testing::rng::SeededRng;
+use testing::server::TestServer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::client::BUYER;
-use crate::support::stand::Backing;
-use crate::support::{Dice, Stand};
-
 /// FAULTS C8: 5,000 POSTs, each closed by the client after 0 to 50 ms.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_five_thousand_hang_up() {
-    five_thousand_hang_up(Stand::embedded(&[]).await).await;
+async fn heavy_five_thousand_clients_hang_up() {
+    five_thousand_hang_up(TestServer::embedded(&[]).await).await;
 }
 
 /// The same on PostgreSQL and Redis: no transaction stays open, no connection is lost.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_five_thousand_hang_up_at_scale() {
-    let stand = five_thousand_hang_up(Stand::on(Backing::Redis, &[]).await).await;
-    let side = stand.ground.database().connect().await;
+async fn heavy_five_thousand_clients_hang_up_on_postgres_and_redis() {
+    let stand = five_thousand_hang_up(TestServer::on(Backing::Redis, &[]).await).await;
+    let side = stand.stores.database().connect().await;
     let sessions = "SELECT count(*), count(*) FILTER (WHERE state LIKE 'idle in transaction%')
                     FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tickettock'";
     let row = side.query_one(sessions, &[]).await.unwrap();
@@ -31,21 +32,19 @@ async fn heavy_five_thousand_hang_up_at_scale() {
 }
 
 /// A connection over which somebody has asked for a seat.
-async fn asking(stand: &Stand, event: u64, user: &str) -> TcpStream {
+async fn asking(stand: &TestServer, event: u64, user: &str) -> TcpStream {
     let request = format!(
         "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: t\r\nX-User-Id: {user}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{BUYER}",
         BUYER.len()
     );
-    let mut stream = TcpStream::connect(stand.address).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    stream
+    raw_tcp::send(stand.address, request.as_bytes()).await
 }
 
 /// Closing one's own side says only that nothing more is sent: whoever still listens is answered.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_closes_only_their_own_side_is_answered() {
-    let stand = Stand::embedded(&[]).await;
+async fn half_closed_connection_gets_its_answer() {
+    let stand = TestServer::embedded(&[]).await;
     let event = stand.event(50, 1).await;
     for i in 0..50 {
         let mut stream = asking(&stand, event, &format!("half-{i}")).await;
@@ -56,14 +55,14 @@ async fn who_closes_only_their_own_side_is_answered() {
     }
 }
 
-async fn five_thousand_hang_up(stand: Stand) -> Arc<Stand> {
+async fn five_thousand_hang_up(stand: TestServer) -> Arc<TestServer> {
     let stand = Arc::new(stand);
     let event = stand.event(5_000, 1).await;
-    let mut dice = Dice::new(8);
+    let mut rng = SeededRng::new(8);
     let mut running = Vec::new();
     for lane in 0..50 {
         let stand = stand.clone();
-        let pauses: Vec<u64> = (0..100).map(|_| dice.below(51)).collect();
+        let pauses: Vec<u64> = (0..100).map(|_| rng.below(51)).collect();
         running.push(tokio::spawn(async move {
             for (i, pause) in pauses.into_iter().enumerate() {
                 let stream = asking(&stand, event, &format!("u{lane}-{i}")).await;

@@ -4,20 +4,20 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-
-use crate::on_every_backing;
-use crate::support::client::Answer;
-use crate::support::stand::{Backing, Stand};
+use testing::backing::Backing;
+use testing::http::TestResponse;
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 on_every_backing!(
-    encodings_and_304,
-    at_most_250_ms_behind,
+    list_has_gzip_and_etag,
+    list_is_at_most_250_ms_old,
     halls_have_names_and_a_layout,
-    halls_that_are_wrong_are_named,
-    heavy_a_million_seats,
+    bad_halls_are_refused,
+    heavy_list_of_a_million_seats,
 );
 
-fn unpacked(answer: &Answer) -> Value {
+fn unpacked(answer: &TestResponse) -> Value {
     assert_eq!(answer.header("content-encoding"), Some("gzip"));
     let mut member = flate2::bufread::GzDecoder::new(&answer.body[..]);
     let mut text = Vec::new();
@@ -26,8 +26,8 @@ fn unpacked(answer: &Answer) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-async fn encodings_and_304(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "2500")]).await;
+async fn list_has_gzip_and_etag(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "2500")]).await;
     let mut client = stand.client();
     client.reserve(1, "a").await;
     for version in ["1.1", "1.0", "2025-08-17"] {
@@ -51,8 +51,8 @@ async fn encodings_and_304(backing: Backing) {
     assert_eq!(head.status, 200);
 }
 
-async fn at_most_250_ms_behind(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "3000")]).await;
+async fn list_is_at_most_250_ms_old(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "3000")]).await;
     let (mut buyer, mut reader) = (stand.client(), stand.client());
     let sold = |list: &Value| list["seats"].as_array().unwrap().iter().filter(|s| s["status"] == true).count();
     for i in 0..8 {
@@ -73,7 +73,7 @@ async fn at_most_250_ms_behind(backing: Backing) {
 }
 
 async fn halls_have_names_and_a_layout(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+    let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let hall = json!({ "sections": [
         { "name": "1층", "rows": [{ "name": "A", "seats": 20 }, { "name": "12", "seats": 2 }] },
@@ -111,8 +111,8 @@ async fn halls_have_names_and_a_layout(backing: Backing) {
     assert_eq!(again, expected, "it is kept");
 }
 
-async fn halls_that_are_wrong_are_named(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn bad_halls_are_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let rows = json!([{ "name": "A", "seats": 1 }, { "name": "B", "seats": 1 }, { "name": "C", "seats": 0 }]);
     let body = json!({ "name": "x", "seats": { "sections": [{ "name": "s", "rows": rows }] } });
     let answer = stand.admin("POST", "events", &body).await;
@@ -122,8 +122,8 @@ async fn halls_that_are_wrong_are_named(backing: Backing) {
 }
 
 /// Made in under two seconds, listed whole, and a sale in another event goes on meanwhile.
-async fn heavy_a_million_seats(backing: Backing) {
-    let stand = Stand::on(backing, &[("FCFS_SEATS", "100000")]).await;
+async fn heavy_list_of_a_million_seats(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "100000")]).await;
     let mut client = stand.client();
     let rows: Vec<Value> = (0..1_000).map(|i| json!({ "name": format!("R{i}-"), "seats": 1_000 })).collect();
     let hall = json!({ "sections": [{ "name": "1F", "rows": rows }] });

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::process::{Process, binary};
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
 
 fn script(arguments: &[&str]) -> (Option<i32>, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -14,9 +15,9 @@ fn script(arguments: &[&str]) -> (Option<i32>, String) {
 
 /// Long enough to sell out, so that refusals are seen too.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_locust_is_answered_as_the_contract_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", "300")]).await;
+async fn heavy_locust_run_passes() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "300")]).await;
     let url = format!("http://{}", process.address);
     let (code, said) = tokio::task::spawn_blocking(move || script(&[&url, "5"])).await.unwrap();
     assert_eq!(code, Some(0), "{said}");
@@ -31,9 +32,9 @@ async fn heavy_locust_is_answered_as_the_contract_says() {
 
 /// A server that answers otherwise fails it: here everybody is told 404.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_locust_notices_what_is_not_in_the_contract() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn heavy_locust_notices_answers_outside_the_contract() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let token = format!("Bearer {}", process.admin_token());
     let gone = process.client().send("DELETE", "/api/v1/admin/events/1", &[("Authorization", &token)], "").await;
     assert_eq!(gone.status, 200, "{}", gone.text());
@@ -44,7 +45,7 @@ async fn heavy_locust_notices_what_is_not_in_the_contract() {
 }
 
 #[test]
-fn locust_stays_on_this_machine() {
+fn locust_refuses_targets_off_loopback() {
     let (code, said) = script(&["http://192.0.2.1:5800", "1"]);
     assert!(code == Some(2) && said.contains("not loopback"), "{said}");
 }

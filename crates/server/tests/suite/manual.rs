@@ -4,9 +4,10 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-
-use crate::support::process::{Process, binary};
-use crate::support::stand::{Backing, Stand};
+use testing::backing::Backing;
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
+use testing::server::TestServer;
 
 fn run(command: &mut Command) -> (bool, String, String) {
     let output = command.output().unwrap();
@@ -26,7 +27,7 @@ fn config_prints_the_committed_manual() {
     let (good, text, complaint) = run(binary().args(["config", "--app-port", "x"]).env("GATEWAY_KEY", "g".repeat(32)));
     assert!(!good && complaint.contains("APP_PORT (flag)"), "{complaint}");
     assert!(text.contains("- value: `x` (flag)") && text.contains("(hidden) (environment)"));
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("server");
     let file = folder.path().join("t.toml");
     std::fs::write(&file, "fcfs_seats = 12\n").unwrap();
     let (_, text, _) = run(binary().args(["config", "--config"]).arg(&file));
@@ -40,8 +41,8 @@ fn openapi_prints_the_committed_document() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_documented_path_answers_and_the_page_is_complete() {
-    let stand = Stand::on(Backing::Embedded, &[]).await;
+async fn every_documented_path_answers() {
+    let stand = TestServer::on(Backing::Embedded, &[]).await;
     let mut client = stand.client();
     let document = client.get("/openapi.json").await;
     assert_eq!(document.header("content-type"), Some("application/json; charset=utf-8"));
@@ -71,9 +72,9 @@ async fn every_documented_path_answers_and_the_page_is_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_through_the_running_server() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn event_commands_use_the_running_server() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let url = format!("http://{}", process.address);
     let event = |arguments: &[&str]| {
         run(binary().arg("event").args(arguments).args(["--url", &url]).env("DATA_DIR", folder.path()))
@@ -106,10 +107,10 @@ async fn events_through_the_running_server() {
 /// schemathesis over `/openapi.json`: no 5xx, no status, type or shape that is not documented.
 /// `FUZZ_SECONDS` says for how long.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_fuzz_by_the_document() {
+async fn heavy_schemathesis_finds_nothing() {
     let seconds = std::env::var("FUZZ_SECONDS").unwrap_or("45".into());
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", "2000"), ("RUST_LOG", "error")]).await;
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "2000"), ("RUST_LOG", "error")]).await;
     let url = format!("http://{}", process.address);
     let mut fuzzer = Command::new(repository("scripts/schemathesis.sh"));
     fuzzer.args([&url, &seconds, &process.admin_token()]);
@@ -141,8 +142,8 @@ fn words(line: &str) -> Vec<String> {
 
 /// Every curl line of docs/holds.md, in order, with dates that lie ahead: it does what the page says.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_about_holds_is_true() {
-    let stand = Stand::on(Backing::Embedded, &[]).await;
+async fn curl_lines_of_the_holds_page_work() {
+    let stand = TestServer::on(Backing::Embedded, &[]).await;
     let page = std::fs::read_to_string(repository("docs/holds.md")).unwrap();
     let page = page.replace("2027-06-24", &crate::holds::day(100)).replace("2027-06-26", &crate::holds::day(102));
     let mut told = Vec::new();

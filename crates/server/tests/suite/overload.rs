@@ -6,17 +6,17 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use stores::conformance::bent::Bent;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use testing::raw_tcp;
+use testing::server::TestServer;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::support::Stand;
-
 /// A ledger that commits only when the test lets it, on events that have had their first number.
-async fn stalled(settings: &[(&str, &str)]) -> (Arc<Stand>, Arc<Semaphore>) {
+async fn stalled(settings: &[(&str, &str)]) -> (Arc<TestServer>, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(1_000));
     let held = gate.clone();
-    let stand = Stand::bent(settings, |good| {
+    let stand = TestServer::bent(settings, |good| {
         Arc::new(Bent::new(good, move |good, batch| {
             let (good, gate) = (good.clone(), held.clone());
             Box::pin(async move {
@@ -34,21 +34,21 @@ async fn stalled(settings: &[(&str, &str)]) -> (Arc<Stand>, Arc<Semaphore>) {
 }
 
 /// Waits until somebody waits for the gate: a batch is with the ledger.
-async fn in_a_batch(stand: &Stand) {
+async fn in_a_batch(stand: &TestServer) {
     waiting(stand, 1).await;
     while stand.app.lanes.deciding() == 0 {
         tokio::task::yield_now().await;
     }
 }
 
-async fn waiting(stand: &Stand, count: usize) {
+async fn waiting(stand: &TestServer, count: usize) {
     while stand.app.lanes.depth() < count {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_queue_refuses_within_milliseconds() {
+async fn full_queue_refuses_within_milliseconds() {
     let (stand, gate) = stalled(&[("QUEUE_DEPTH", "20"), ("FCFS_SEATS", "100")]).await;
     let mut accepted = Vec::new();
     for i in 0..20 {
@@ -73,7 +73,7 @@ async fn a_full_queue_refuses_within_milliseconds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_requests_of_one_user_at_once() {
+async fn second_concurrent_request_of_a_user_is_a_duplicate() {
     let (stand, gate) = stalled(&[]).await;
     let event = stand.event(9, 4).await;
     let first = tokio::spawn({
@@ -93,7 +93,7 @@ async fn two_requests_of_one_user_at_once() {
 
 /// A ledger that stalls for longer than the deadline: the waiting are answered all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stalled_ledger_is_answered_503() {
+async fn requests_behind_a_stalled_ledger_get_503() {
     let (stand, gate) = stalled(&[]).await;
     let first = tokio::spawn({
         let stand = stand.clone();
@@ -117,11 +117,10 @@ async fn a_stalled_ledger_is_answered_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_body_is_not_waited_for() {
-    let stand = Stand::embedded(&[]).await;
-    let mut stream = TcpStream::connect(stand.address).await.unwrap();
+async fn slow_body_gets_408() {
+    let stand = TestServer::embedded(&[]).await;
     let head = "POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: slow\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
-    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut stream = raw_tcp::send(stand.address, head.as_bytes()).await;
     let mut answer = [0; 1024];
     let read = tokio::time::timeout(Duration::from_secs(8), stream.read(&mut answer)).await.unwrap().unwrap();
     let text = String::from_utf8_lossy(&answer[..read]);
@@ -130,7 +129,7 @@ async fn a_slow_body_is_not_waited_for() {
 
 /// FAULTS C13: what was accepted is answered, and `/readyz` says no first.
 #[tokio::test(flavor = "multi_thread")]
-async fn stopping_answers_what_was_accepted() {
+async fn shutdown_answers_accepted_requests() {
     let (stand, gate) = stalled(&[]).await;
     let mut accepted = Vec::new();
     for i in 0..9 {
@@ -156,9 +155,9 @@ async fn stopping_answers_what_was_accepted() {
 
 /// A panic on the path is an answer too, and the next request is served.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_is_answered_500_and_the_lane_lives_on() {
+async fn panic_gets_500_and_the_lane_continues() {
     let first = AtomicBool::new(true);
-    let stand = Stand::bent(&[], |good| {
+    let stand = TestServer::bent(&[], |good| {
         Arc::new(Bent::new(good, move |good, batch| {
             assert!(!first.swap(false, SeqCst), "planted");
             good.commit(batch)

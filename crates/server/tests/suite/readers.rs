@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::support::process::Process;
-use crate::support::{Answer, Client};
+use testing::folder::TestFolder;
+use testing::http::{TestClient, TestResponse};
+use testing::process::ServerProcess;
 
 const SEATS: &str = "100000";
 /// Rounds without and with readers take turns; each kind sells ten thousand in all.
@@ -15,7 +16,7 @@ const BUYERS: u64 = 64;
 const READERS: usize = 4;
 
 /// Sells a round and gives the seconds that it took.
-async fn sell(process: &Process, round: u64) -> f64 {
+async fn sell(process: &ServerProcess, round: u64) -> f64 {
     let next = Arc::new(AtomicU64::new(0));
     let began = Instant::now();
     let mut buyers = Vec::new();
@@ -39,7 +40,7 @@ async fn sell(process: &Process, round: u64) -> f64 {
 }
 
 /// Reads as a browser does: what it has is named, what is new comes compressed.
-async fn read(client: &mut Client, etag: &mut String) -> Answer {
+async fn read(client: &mut TestClient, etag: &mut String) -> TestResponse {
     let headers = [("Accept-Encoding", "gzip"), ("If-None-Match", etag.as_str())];
     let answer = client.send("GET", "/api/v1/seats", &headers, "").await;
     *etag = answer.header("etag").unwrap_or_default().to_owned();
@@ -49,9 +50,9 @@ async fn read(client: &mut Client, etag: &mut String) -> Answer {
 /// In one run, the median over pairs of rounds, so that one disturbance does not decide. The readers never pause; buyers and readers are played by
 /// this process on the same cores, so what they cost is part of what is measured.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_readers_do_not_slow_the_sale() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", SEATS)]).await;
+async fn heavy_list_readers_do_not_slow_sales() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", SEATS)]).await;
     let mut first = String::new();
     read(&mut process.client(), &mut first).await;
     let (mut without, mut with, mut ratios) = (0f64, 0f64, Vec::new());
@@ -97,7 +98,7 @@ async fn heavy_readers_do_not_slow_the_sale() {
 }
 
 /// Resident memory of the process, in MiB.
-fn resident(process: &Process) -> u64 {
+fn resident(process: &ServerProcess) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
@@ -105,9 +106,9 @@ fn resident(process: &Process) -> u64 {
 
 /// A million seats in both writings and both encodings, all of them kept, after changes too.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_lists_of_a_million_fit_in_200_mib() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", "1000000")]).await;
+async fn heavy_lists_of_a_million_seats_fit_in_200_mib() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "1000000")]).await;
     let mut client = process.client();
     let before = resident(&process);
     let mut sizes = Vec::new();

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use stores::conformance::broken::{Bug, broken};
-
-use crate::support::Stand;
-use crate::support::process::{Process, binary};
-use crate::support::stand::{Backing, Ground};
+use stores::conformance::broken::{LedgerBug, broken};
+use testing::backing::{Backing, TestStores};
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
+use testing::server::TestServer;
 
 /// How a rush ended, and what it printed.
 struct Rush {
@@ -48,9 +48,9 @@ async fn verify(data: &Path) -> Rush {
 
 /// 20,000 people, 1,000 seats, double clicks and lost answers; the ledger is looked at all along.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_twenty_thousand_buyers_for_a_thousand_seats() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn heavy_rush_of_20000_for_1000_seats() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let arguments = ["--buyers", "20000", "--seats", "1000", "--rate", "1200"];
     let rush = tokio::spawn(run(command(process.address, &process.admin_token(), &arguments)));
     let (mut looks, mut in_the_middle) = (0, false);
@@ -78,12 +78,12 @@ async fn heavy_twenty_thousand_buyers_for_a_thousand_seats() {
 
 /// The same crowd, at two servers on PostgreSQL and Redis.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_twenty_thousand_buyers_at_two_servers() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let (one, two) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground.clone(), &[]).await);
+async fn heavy_rush_of_20000_at_two_servers() {
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let (one, two) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores.clone(), &[]).await);
     let event = one.event(1_000, 1).await.to_string();
     let buyers = ["--event", &event, "--buyers", "10000", "--rate", "700"];
-    let rush = |stand: &Stand| run(command(stand.address, &stand.app.admin_token, &buyers));
+    let rush = |stand: &TestServer| run(command(stand.address, &stand.app.admin_token, &buyers));
     let (first, second) = tokio::join!(rush(&one), rush(&two));
     let mut sold = 0;
     for rush in [first, second] {
@@ -97,7 +97,7 @@ async fn heavy_twenty_thousand_buyers_at_two_servers() {
     assert_eq!(sold, 1_000);
     // Whoever only looks needs no ADMIN_TOKEN.
     let mut looks = binary();
-    looks.arg("verify").env("DATABASE_URL", &ground.database().url);
+    looks.arg("verify").env("DATABASE_URL", &stores.database().url);
     let settled = run(looks).await;
     assert!(
         settled.code == Some(0) && settled.out.contains("1,000 reservations"),
@@ -109,9 +109,9 @@ async fn heavy_twenty_thousand_buyers_at_two_servers() {
 
 /// Seats come back in the middle of it, and the ledger stays whole.
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelled_seats_are_sold_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn rush_with_cancellations_holds() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let arguments = ["--buyers", "600", "--seats", "100", "--rate", "300", "--cancel", "40"];
     let rush = run(command(process.address, &process.admin_token(), &arguments)).await;
     assert_eq!(rush.code, Some(0), "{}{}", rush.out, rush.complaint);
@@ -125,9 +125,9 @@ async fn cancelled_seats_are_sold_again() {
 /// Arrivals do not wait for answers: a server that stands still for a second shows it, where a
 /// generator that waits would have asked less in the meantime.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_frozen_second_shows_in_p99() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn heavy_suspended_second_shows_in_p99() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let token = process.admin_token();
     let arguments = ["--buyers", "2400", "--seats", "3000", "--rate", "400", "--ramp", "0"];
     let p99 = |rush: &Rush| rush.figures()["latencyMs"]["p99"].as_f64().unwrap();
@@ -147,8 +147,8 @@ async fn heavy_a_frozen_second_shows_in_p99() {
     assert!(frozen > 800.0 && frozen > calm + 500.0, "p99 of a frozen one: {frozen} ms");
 }
 
-async fn against(bug: Bug, arguments: &[&str]) -> Rush {
-    let stand = Stand::bent(&[], |good| broken(bug, good)).await;
+async fn against(bug: LedgerBug, arguments: &[&str]) -> Rush {
+    let stand = TestServer::bent(&[], |good| broken(bug, good)).await;
     let rush = run(command(stand.address, &stand.app.admin_token, arguments)).await;
     assert_eq!(rush.code, Some(3), "{bug:?} went unnoticed: {}{}", rush.out, rush.complaint);
     assert!(rush.complaint.contains("what people were told is not what happened"), "{}", rush.complaint);
@@ -157,32 +157,32 @@ async fn against(bug: Bug, arguments: &[&str]) -> Rush {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_double_sale_is_noticed() {
-    let rush = against(Bug::SellsTwice, &["--buyers", "120", "--seats", "50", "--rate", "400"]).await;
+async fn double_sale_is_noticed() {
+    let rush = against(LedgerBug::SellsTwice, &["--buyers", "120", "--seats", "50", "--rate", "400"]).await;
     assert!(rush.figures()["soldTwice"].as_u64().unwrap() > 0, "{}", rush.out);
 }
 
 /// One at a time, because this fault strikes batches of one.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_acknowledgement_that_was_never_written_is_noticed() {
+async fn lost_acknowledgement_is_noticed() {
     let calm = ["--double-click", "0", "--lost-answers", "0"];
     let arguments = [&["--buyers", "200", "--seats", "500", "--rate", "200"][..], &calm].concat();
-    let rush = against(Bug::AcknowledgesTooEarly, &arguments).await;
+    let rush = against(LedgerBug::AcknowledgesTooEarly, &arguments).await;
     assert!(rush.figures()["lost"].as_u64().unwrap() > 0, "{}", rush.out);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_seat_that_never_comes_back_and_an_order_turned_round_are_noticed() {
+async fn kept_cancellation_and_reversed_order_are_noticed() {
     let arguments = ["--buyers", "200", "--seats", "500", "--rate", "400", "--cancel", "50"];
-    let rush = against(Bug::KeepsCancelledSeats, &arguments).await;
+    let rush = against(LedgerBug::KeepsCancelledSeats, &arguments).await;
     assert!(rush.figures()["unexplained"].as_u64().unwrap() > 0, "{}", rush.out);
     let arguments = ["--buyers", "200", "--seats", "500", "--rate", "400"];
-    let rush = against(Bug::ServesTheLastFirst, &arguments).await;
+    let rush = against(LedgerBug::ServesTheLastFirst, &arguments).await;
     assert!(rush.figures()["orderBroken"].as_u64().unwrap() > 0, "{}", rush.out);
 }
 
 #[test]
-fn a_crowd_stays_on_this_machine() {
+fn rush_refuses_targets_off_loopback() {
     for url in ["http://192.0.2.1:5800", "http://10.0.0.1", "http://[2001:db8::1]:5800", "http://0.0.0.0:5800"] {
         let began = Instant::now();
         let rush = Rush::of(binary().args(["rush", url]).output().unwrap());
@@ -193,7 +193,7 @@ fn a_crowd_stays_on_this_machine() {
 }
 
 #[test]
-fn what_it_is_told_must_make_sense() {
+fn bad_arguments_are_refused() {
     let refused = [
         (&["--rate", "0"][..], "--rate"),
         (&["--cancel", "101"], "--cancel"),
@@ -223,9 +223,9 @@ fn what_it_is_told_must_make_sense() {
 
 /// A soak by time on an event that is there, with the table for people and the page to be mailed.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_table_and_the_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[("FCFS_SEATS", "30")]).await;
+async fn soak_prints_a_table_and_writes_a_page() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "30")]).await;
     let page = folder.path().join("rush.html");
     let mut command = binary();
     command.args(["rush", &format!("http://{}", process.address), "--event", "1", "--duration", "2"]);
@@ -246,9 +246,9 @@ async fn the_table_and_the_page() {
 
 /// Without the admin's token answers are compared with answers only, and it says so.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_token_it_says_what_it_could_not_compare() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn without_the_admin_token_only_answers_are_compared() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let mut command = binary();
     command.args(["rush", &format!("http://{}", process.address), "--event", "1", "--buyers", "20", "--rate", "200"]);
     command.current_dir(folder.path());
@@ -261,9 +261,9 @@ async fn without_the_token_it_says_what_it_could_not_compare() {
 /// Where there is a line, the crowd stands in it: never more inside than allowed, and everybody else
 /// is told by the line.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_stands_in_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]).await;
+async fn rush_waits_in_line() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
     let arguments = ["--buyers", "500", "--seats", "200", "--rate", "500", "--waiting-room", "20"];
     let rush = run(command(process.address, &process.admin_token(), &arguments)).await;
     let figures = rush.figures();

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::process::{Process, binary};
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
 
 /// A ledger with sales and cancellations in it, closed. A server that is told to stop puts all of
 /// it into the main file.
 async fn ledger(folder: &Path) -> PathBuf {
     let data = folder.join("data");
-    let mut process = Process::start(&data, &[("FCFS_SEATS", "400")]).await;
+    let mut process = ServerProcess::start(&data, &[("FCFS_SEATS", "400")]).await;
     let mut client = process.client();
     for i in 0..300 {
         let sold = client.reserve(1, &format!("user-{i}")).await;
@@ -28,7 +29,7 @@ async fn ledger(folder: &Path) -> PathBuf {
 }
 
 /// An event with two places: two came in, one left, a third came in.
-async fn waiting_room(process: &Process) {
+async fn waiting_room(process: &ServerProcess) {
     let token = format!("Bearer {}", process.admin_token());
     let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
     let body = r#"{"name":"Waiting","seats":9,"waitingRoom":{"maxConcurrent":2}}"#;
@@ -130,8 +131,8 @@ const LIES: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_is_found_and_named() {
-    let folder = tempfile::tempdir().unwrap();
+async fn every_violation_is_found_and_named() {
+    let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let (code, said) = verify(&data);
     assert_eq!(code, Some(0), "{said}");
@@ -153,8 +154,8 @@ async fn every_lie_is_found_and_named() {
 
 /// With its guards in place the database itself refuses the same lies.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_guards_refuse_what_verify_would_find() {
-    let folder = tempfile::tempdir().unwrap();
+async fn constraints_refuse_the_same_violations() {
+    let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
     let refused: Vec<&str> =
@@ -167,8 +168,8 @@ async fn the_guards_refuse_what_verify_would_find() {
 /// FAULTS B4: a byte turned over in the closed file. In the head of a page the tree breaks; in the
 /// name of an owner the invariants do.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flipped_byte_is_found() {
-    let folder = tempfile::tempdir().unwrap();
+async fn flipped_byte_is_found() {
+    let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let whole = std::fs::read(data.join("tickettock.db")).unwrap();
     let page_bytes = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
@@ -199,8 +200,8 @@ async fn a_flipped_byte_is_found() {
 /// FAULTS B4: a server that meets damage answers 500 or does not start; what it sells all the same was
 /// free, and what it sold before it does not sell again.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_meets_damage_never_lies() {
-    let folder = tempfile::tempdir().unwrap();
+async fn damaged_file_gets_500_or_no_start() {
+    let folder = TestFolder::new("server");
     let data = ledger(folder.path()).await;
     let whole = std::fs::read(data.join("tickettock.db")).unwrap();
     let db = rusqlite::Connection::open(data.join("tickettock.db")).unwrap();
@@ -218,7 +219,7 @@ async fn a_server_that_meets_damage_never_lies() {
         std::fs::write(copy.join("tickettock.db"), bytes).unwrap();
         let mut command = binary();
         command.arg("serve").env("DATA_DIR", &copy).env("APP_PORT", "0").env("RUST_LOG", "off");
-        let Some(mut process) = Process::attempt(command, &copy) else {
+        let Some(mut process) = ServerProcess::attempt(command, &copy) else {
             not_started += 1;
             continue;
         };
@@ -245,14 +246,14 @@ async fn a_server_that_meets_damage_never_lies() {
 }
 
 #[test]
-fn no_ledger_is_not_a_good_ledger() {
-    let folder = tempfile::tempdir().unwrap();
+fn missing_ledger_is_an_error() {
+    let folder = TestFolder::new("server");
     let (code, said) = verify(folder.path());
     assert!(code == Some(2) && said.contains("there is no ledger"), "{said}");
     std::fs::write(folder.path().join("tickettock.db"), "this is no database").unwrap();
     let (code, said) = verify(folder.path());
     assert!(matches!(code, Some(2 | 3)) && !said.contains("panicked"), "{said}");
-    let empty = tempfile::tempdir().unwrap();
+    let empty = TestFolder::new("server");
     std::fs::write(empty.path().join("tickettock.db"), "").unwrap();
     let (code, said) = verify(empty.path());
     assert!(matches!(code, Some(2 | 3)), "{said}");

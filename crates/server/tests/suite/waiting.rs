@@ -9,13 +9,12 @@ mod killed;
 mod lost;
 
 use serde_json::{Value, json};
-
-use crate::support::client::{Answer, BUYER};
-use crate::support::{Client, Stand};
+use testing::http::{BUYER, TestClient, TestResponse};
+use testing::server::TestServer;
 
 /// One person in front of an event's waiting room.
 pub struct Person {
-    client: Client,
+    client: TestClient,
     event: u64,
     user: String,
     pub ticket: Option<String>,
@@ -23,18 +22,18 @@ pub struct Person {
 }
 
 impl Person {
-    pub fn new(stand: &Stand, event: u64, user: &str) -> Person {
+    pub fn new(stand: &TestServer, event: u64, user: &str) -> Person {
         Person { client: stand.client(), event, user: user.to_owned(), ticket: None, token: None }
     }
 
-    async fn send(&mut self, method: &str, path: &str, more: &[(&str, &str)]) -> Answer {
+    async fn send(&mut self, method: &str, path: &str, more: &[(&str, &str)]) -> TestResponse {
         let mut headers = vec![("X-User-Id", self.user.as_str())];
         headers.extend_from_slice(more);
         self.client.send(method, &format!("/api/v1/events/{}/{path}", self.event), &headers, "").await
     }
 
     /// Joins without a ticket, and keeps the one that is given.
-    pub async fn join(&mut self) -> Answer {
+    pub async fn join(&mut self) -> TestResponse {
         let answer = self.send("POST", "queue", &[]).await;
         if answer.status == 200 {
             self.ticket = answer.json()["ticket"].as_str().map(str::to_owned).or(self.ticket.take());
@@ -42,21 +41,21 @@ impl Person {
         answer
     }
 
-    pub async fn join_with_ticket(&mut self) -> Answer {
+    pub async fn join_with_ticket(&mut self) -> TestResponse {
         let ticket = self.ticket.clone().unwrap();
         self.send("POST", "queue", &[("X-Queue-Ticket", &ticket)]).await
     }
 
-    pub async fn poll(&mut self) -> Answer {
+    pub async fn poll(&mut self) -> TestResponse {
         self.send("GET", "queue", &[]).await
     }
 
-    pub async fn poll_with_ticket(&mut self) -> Answer {
+    pub async fn poll_with_ticket(&mut self) -> TestResponse {
         let ticket = self.ticket.clone().unwrap();
         self.send("GET", "queue", &[("X-Queue-Ticket", &ticket)]).await
     }
 
-    pub async fn enter(&mut self) -> Answer {
+    pub async fn enter(&mut self) -> TestResponse {
         let answer = self.send("POST", "queue/enter", &[]).await;
         if answer.status == 200 {
             self.token = answer.json()["token"].as_str().map(str::to_owned);
@@ -64,17 +63,17 @@ impl Person {
         answer
     }
 
-    pub async fn leave(&mut self) -> Answer {
+    pub async fn leave(&mut self) -> TestResponse {
         self.send("DELETE", "queue", &[]).await
     }
 
     /// Books with whatever token they have.
-    pub async fn book(&mut self) -> Answer {
+    pub async fn book(&mut self) -> TestResponse {
         let token = self.token.clone();
         self.book_with(token.as_deref()).await
     }
 
-    pub async fn book_with(&mut self, token: Option<&str>) -> Answer {
+    pub async fn book_with(&mut self, token: Option<&str>) -> TestResponse {
         let path = format!("/api/v1/events/{}/seats/reservation/fcfs", self.event);
         let mut headers = vec![("X-User-Id", self.user.as_str()), ("Content-Type", "application/json")];
         headers.extend(token.map(|token| ("X-Entry-Token", token)));
@@ -89,17 +88,17 @@ impl Person {
 }
 
 /// An event with a waiting room.
-pub async fn room(stand: &Stand, seats: u64, most: u64) -> u64 {
+pub async fn room(stand: &TestServer, seats: u64, most: u64) -> u64 {
     room_with(stand, seats, json!({ "maxConcurrent": most })).await
 }
 
-pub async fn room_with(stand: &Stand, seats: u64, room: Value) -> u64 {
+pub async fn room_with(stand: &TestServer, seats: u64, room: Value) -> u64 {
     let body = json!({ "name": "Rush", "seats": seats, "waitingRoom": room });
     let answer = stand.admin("POST", "events", &body).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json()["event"]["id"].as_u64().unwrap()
 }
 
-fn refused(answer: &Answer, status: u16, reason: &str) {
+fn refused(answer: &TestResponse, status: u16, reason: &str) {
     assert_eq!((answer.status, answer.reason().as_str()), (status, reason), "{}", answer.text());
 }

@@ -16,7 +16,7 @@ use crate::ledger::{Answered, Batch, Committed, Ledger};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bug {
+pub enum LedgerBug {
     /// Says "sold" to one in twenty and writes nothing: acknowledged before the commit.
     AcknowledgesTooEarly,
     /// Gives the last seat it sold to the next one who is told `sold_out`.
@@ -43,20 +43,20 @@ pub enum Bug {
     BelievesAnyToken,
 }
 
-impl Bug {
-    pub const ALL: [Bug; 12] = [
-        Bug::AcknowledgesTooEarly,
-        Bug::SellsTwice,
-        Bug::ForgetsTheLimit,
-        Bug::ServesTheLastFirst,
-        Bug::LosesHistory,
-        Bug::ForgetsKeys,
-        Bug::KeepsCancelledSeats,
-        Bug::IgnoresTheChoice,
-        Bug::GivesTakenSeats,
-        Bug::LetsTooManyIn,
-        Bug::ForgetsSpentNumbers,
-        Bug::BelievesAnyToken,
+impl LedgerBug {
+    pub const ALL: [LedgerBug; 12] = [
+        LedgerBug::AcknowledgesTooEarly,
+        LedgerBug::SellsTwice,
+        LedgerBug::ForgetsTheLimit,
+        LedgerBug::ServesTheLastFirst,
+        LedgerBug::LosesHistory,
+        LedgerBug::ForgetsKeys,
+        LedgerBug::KeepsCancelledSeats,
+        LedgerBug::IgnoresTheChoice,
+        LedgerBug::GivesTakenSeats,
+        LedgerBug::LetsTooManyIn,
+        LedgerBug::ForgetsSpentNumbers,
+        LedgerBug::BelievesAnyToken,
     ];
 }
 
@@ -67,10 +67,10 @@ struct State {
 }
 
 /// A good ledger with one bug in front of it.
-pub fn broken(bug: Bug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
+pub fn broken(bug: LedgerBug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
     let state = Arc::new(Mutex::new(State::default()));
     let bent = Bent::new(good, move |good, batch| commit(bug, &state, good, batch));
-    Arc::new(if bug == Bug::LosesHistory { bent.hiding(|entry| entry.n == 3) } else { bent })
+    Arc::new(if bug == LedgerBug::LosesHistory { bent.hiding(|entry| entry.n == 3) } else { bent })
 }
 
 fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -78,13 +78,13 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 fn commit(
-    bug: Bug,
+    bug: LedgerBug,
     state: &Arc<Mutex<State>>,
     good: &Arc<dyn Ledger>,
     batch: Batch<Event>,
 ) -> Answered<Committed<Event>> {
     let (good, state, original) = (good.clone(), state.clone(), batch.commands.clone());
-    if bug == Bug::AcknowledgesTooEarly
+    if bug == LedgerBug::AcknowledgesTooEarly
         && let Some(last) = one_in_twenty(&mut locked(&state), &original)
     {
         return Box::pin(async move { acknowledge_unwritten(&*good, batch.subject, last).await });
@@ -92,7 +92,7 @@ fn commit(
     let mut commands: Vec<Command> =
         original.iter().enumerate().map(|(i, c)| bend(bug, &mut locked(&state), c, i)).collect();
     Box::pin(async move {
-        for command in commands.iter_mut().filter(|c| bug == Bug::BelievesAnyToken && c.entry.is_some()) {
+        for command in commands.iter_mut().filter(|c| bug == LedgerBug::BelievesAnyToken && c.entry.is_some()) {
             if let Some(user) = command.actor.user()
                 && let Some(entry) = good.entry_of(batch.subject, user.clone()).await?
             {
@@ -115,26 +115,26 @@ fn one_in_twenty(state: &mut State, commands: &[Command]) -> Option<Reserved> {
 }
 
 /// What the bug makes of a command.
-fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
+fn bend(bug: LedgerBug, state: &mut State, command: &Command, i: usize) -> Command {
     let mut command = command.clone();
     match (bug, &command.action) {
-        (Bug::ForgetsTheLimit, action) if action.wants_a_seat() => {
+        (LedgerBug::ForgetsTheLimit, action) if action.wants_a_seat() => {
             state.asked += 1;
             command.actor = Actor::User(User::stored(&format!("somebody-{}", state.asked)));
         }
-        (Bug::ServesTheLastFirst, action) if action.wants_a_seat() => {
+        (LedgerBug::ServesTheLastFirst, action) if action.wants_a_seat() => {
             command.number = command.number.map(|n| Number(u64::MAX / 4 - n.0));
         }
-        (Bug::IgnoresTheChoice, EventAction::ReserveSeat { buyer, .. }) => {
+        (LedgerBug::IgnoresTheChoice, EventAction::ReserveSeat { buyer, .. }) => {
             command.action = EventAction::Reserve(buyer.clone())
         }
-        (Bug::ForgetsSpentNumbers, EventAction::Enter { number: Some(number), token }) => {
+        (LedgerBug::ForgetsSpentNumbers, EventAction::Enter { number: Some(number), token }) => {
             let number = Some(Number(number.0 + 1_000_000 * state.asked));
             state.asked += 1;
             command.action = EventAction::Enter { number, token: *token };
         }
-        (Bug::ForgetsKeys, _) => command.key = None,
-        (Bug::KeepsCancelledSeats, EventAction::Cancel { .. }) => {
+        (LedgerBug::ForgetsKeys, _) => command.key = None,
+        (LedgerBug::KeepsCancelledSeats, EventAction::Cancel { .. }) => {
             command.action = EventAction::Cancel { n: u64::MAX / 4 + i as u64 };
         }
         _ => {}
@@ -143,23 +143,23 @@ fn bend(bug: Bug, state: &mut State, command: &Command, i: usize) -> Command {
 }
 
 /// What the bug makes of an answer.
-fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answer {
+fn twist(bug: LedgerBug, state: &mut State, command: &Command, answer: Answer) -> Answer {
     if let Outcome::Done(Done::Reserved(reserved)) = &answer.outcome {
         state.last_sold = Some(reserved.clone());
     }
     match (bug, &command.action, &answer.outcome) {
-        (Bug::SellsTwice, _, Outcome::Refused(Refusal::SoldOut)) => match state.last_sold.clone() {
+        (LedgerBug::SellsTwice, _, Outcome::Refused(Refusal::SoldOut)) => match state.last_sold.clone() {
             Some(reserved) => Outcome::Done(Done::Reserved(reserved)).into(),
             None => answer,
         },
-        (Bug::GivesTakenSeats, EventAction::ReserveSeat { seat, .. }, Outcome::Refused(Refusal::SeatTaken)) => {
+        (LedgerBug::GivesTakenSeats, EventAction::ReserveSeat { seat, .. }, Outcome::Refused(Refusal::SeatTaken)) => {
             match state.last_sold.clone() {
                 Some(last) => Outcome::Done(Done::Reserved(Reserved { seat: *seat, ..last })).into(),
                 None => answer,
             }
         }
         (
-            Bug::LetsTooManyIn,
+            LedgerBug::LetsTooManyIn,
             EventAction::Enter { number: Some(number), token },
             Outcome::Refused(Refusal::NotReady { .. }),
         ) => {
@@ -168,7 +168,7 @@ fn twist(bug: Bug, state: &mut State, command: &Command, answer: Answer) -> Answ
             let entry = Entry { number: *number, user, token: *token, n: 0, begins, ends, cap: ends };
             Outcome::Done(Done::Entered(Box::new(entry))).into()
         }
-        (Bug::KeepsCancelledSeats, EventAction::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
+        (LedgerBug::KeepsCancelledSeats, EventAction::Cancel { .. }, _) => Outcome::Done(Done::Cancelled).into(),
         _ => answer,
     }
 }

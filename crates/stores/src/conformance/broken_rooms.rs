@@ -19,7 +19,7 @@ use crate::ledger::{Batch, Committed};
 
 /// How it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bug {
+pub enum RoomBug {
     /// A counter per night with one end for all: every new hold keeps the dead ones alive.
     CounterWithTtl,
     /// Confirming looks at no state: whoever asks again is told yes again.
@@ -34,14 +34,14 @@ pub enum Bug {
     ForgetsKeys,
 }
 
-impl Bug {
-    pub const ALL: [Bug; 6] = [
-        Bug::CounterWithTtl,
-        Bug::ConfirmsWithoutState,
-        Bug::ConfirmsTheExpired,
-        Bug::HoldsTwice,
-        Bug::KeepsWhatIsGivenBack,
-        Bug::ForgetsKeys,
+impl RoomBug {
+    pub const ALL: [RoomBug; 6] = [
+        RoomBug::CounterWithTtl,
+        RoomBug::ConfirmsWithoutState,
+        RoomBug::ConfirmsTheExpired,
+        RoomBug::HoldsTwice,
+        RoomBug::KeepsWhatIsGivenBack,
+        RoomBug::ForgetsKeys,
     ];
 }
 
@@ -54,11 +54,11 @@ struct State {
 }
 
 /// A good ledger with one bug in front of it.
-pub fn broken(bug: Bug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
+pub fn broken(bug: RoomBug, good: Arc<dyn Ledger>) -> Arc<dyn Ledger> {
     let state = Arc::new(Mutex::new(State::default()));
     let (seen, clock) = (state.clone(), good.clone());
     let bent = Bent::of_rooms(good, move |good, batch| commit(bug, &state, good, batch));
-    if bug != Bug::CounterWithTtl {
+    if bug != RoomBug::CounterWithTtl {
         return Arc::new(bent);
     }
     Arc::new(bent.showing(move |shown| counted(&locked(&seen), shown, clock.now())))
@@ -77,7 +77,7 @@ fn counted(state: &State, mut shown: Availability, now: Moment) -> Availability 
 }
 
 fn commit(
-    bug: Bug,
+    bug: RoomBug,
     state: &Arc<Mutex<State>>,
     good: &Arc<dyn Ledger>,
     batch: Batch<RoomType>,
@@ -97,11 +97,11 @@ fn commit(
 }
 
 /// What the bug makes of a command.
-fn bend(bug: Bug, command: &RoomCommand) -> RoomCommand {
+fn bend(bug: RoomBug, command: &RoomCommand) -> RoomCommand {
     let mut command = command.clone();
     match (bug, &command.action) {
-        (Bug::ForgetsKeys, _) => command.key = None,
-        (Bug::KeepsWhatIsGivenBack, RoomAction::OnHold { ask: Ask::Cancel, .. }) => {
+        (RoomBug::ForgetsKeys, _) => command.key = None,
+        (RoomBug::KeepsWhatIsGivenBack, RoomAction::OnHold { ask: Ask::Cancel, .. }) => {
             command.action = RoomAction::OnHold { n: u64::MAX / 4, ask: Ask::Cancel };
         }
         _ => {}
@@ -110,7 +110,7 @@ fn bend(bug: Bug, command: &RoomCommand) -> RoomCommand {
 }
 
 /// What the bug makes of an answer.
-fn twist(bug: Bug, state: &mut State, room_type: RoomTypeId, command: &RoomCommand, answer: Answer) -> Answer {
+fn twist(bug: RoomBug, state: &mut State, room_type: RoomTypeId, command: &RoomCommand, answer: Answer) -> Answer {
     if let Outcome::Done(Done::Held { hold, fresh: true, .. }) = &answer.outcome {
         state.holds.insert((room_type, hold.id.n), (**hold).clone());
         state.last = Some((**hold).clone());
@@ -130,20 +130,20 @@ fn twist(bug: Bug, state: &mut State, room_type: RoomTypeId, command: &RoomComma
     };
     match (bug, &command.action, &answer.outcome) {
         (
-            Bug::ConfirmsWithoutState,
+            RoomBug::ConfirmsWithoutState,
             RoomAction::OnHold { n, ask: Ask::Confirm },
             Outcome::Refused(Refusal::HoldProcessed { .. }),
         )
         | (
-            Bug::ConfirmsTheExpired,
+            RoomBug::ConfirmsTheExpired,
             RoomAction::OnHold { n, ask: Ask::Confirm },
             Outcome::Refused(Refusal::HoldExpired),
         ) => again(n).unwrap_or(answer),
-        (Bug::HoldsTwice, _, Outcome::Refused(Refusal::NotAvailable { .. })) => match state.last.clone() {
+        (RoomBug::HoldsTwice, _, Outcome::Refused(Refusal::NotAvailable { .. })) => match state.last.clone() {
             Some(hold) => Outcome::Done(Done::Held { now: hold.at, hold: Box::new(hold), fresh: true }).into(),
             None => answer,
         },
-        (Bug::KeepsWhatIsGivenBack, RoomAction::OnHold { ask: Ask::Cancel, .. }, _) => {
+        (RoomBug::KeepsWhatIsGivenBack, RoomAction::OnHold { ask: Ask::Cancel, .. }, _) => {
             Outcome::Done(Done::Released).into()
         }
         _ => answer,

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use rules::arrive::{Arrival, Budget};
@@ -12,9 +11,10 @@ use rules::ids::{Address, EventId, RequestName, User};
 use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
 use stores::door::{Door, Release, Remaining};
+use testing::clock::FixtureClock;
 use testing::redis::{Cluster, OwnRedis};
-
-use crate::hand::{Dice, HandClock};
+use testing::rng::SeededRng;
+use testing::stands::redis_door;
 
 const COMMANDS: usize = 20_000;
 
@@ -38,7 +38,7 @@ enum Step {
 }
 
 struct Stream {
-    dice: Dice,
+    rng: SeededRng,
     names: u128,
     running: Vec<(EventId, Release)>,
     generation: u64,
@@ -47,41 +47,41 @@ struct Stream {
 
 impl Stream {
     fn event(&mut self) -> EventId {
-        EventId(1 + self.dice.below(3) as i64)
+        EventId(1 + self.rng.below(3) as i64)
     }
 
     fn arrival(&mut self, event: EventId) -> Arrival {
         // Now and then a call is made again under the same name.
-        if self.dice.below(5) > 0 {
+        if self.rng.below(5) > 0 {
             self.names += 1;
         }
-        let user = match self.dice.below(8) {
+        let user = match self.rng.below(8) {
             0 => None,
-            _ => Some(User::stored(&format!("user {}", self.dice.below(40)))),
+            _ => Some(User::stored(&format!("user {}", self.rng.below(40)))),
         };
-        let address = match self.dice.below(4) {
-            0 => Address::V6([0x20, 1, 0xd, 0xb8, 0, 0, 0, self.dice.below(3) as u8]),
-            _ => Address::V4([10, 0, 0, self.dice.below(6) as u8]),
+        let address = match self.rng.below(4) {
+            0 => Address::V6([0x20, 1, 0xd, 0xb8, 0, 0, 0, self.rng.below(3) as u8]),
+            _ => Address::V4([10, 0, 0, self.rng.below(6) as u8]),
         };
         let name = RequestName(self.names);
         if let Some(user) = &user {
             self.running.push((event, Release { user: user.clone(), name }));
         }
-        Arrival { name, user, address, keyed: self.dice.below(6) == 0 }
+        Arrival { name, user, address, keyed: self.rng.below(6) == 0 }
     }
 
     fn next(&mut self) -> Step {
         let event = self.event();
-        match self.dice.below(100) {
+        match self.rng.below(100) {
             0..=54 => {
-                let count = 1 + self.dice.below(4);
+                let count = 1 + self.rng.below(4);
                 Step::Arrive(event, (0..count).map(|_| self.arrival(event)).collect())
             }
             55..=79 => {
                 let mut ended = Vec::new();
-                for _ in 0..self.dice.below(4) {
+                for _ in 0..self.rng.below(4) {
                     if !self.running.is_empty() {
-                        let at = self.dice.below(self.running.len() as u64) as usize;
+                        let at = self.rng.below(self.running.len() as u64) as usize;
                         ended.push(self.running.swap_remove(at).1);
                     }
                 }
@@ -89,18 +89,18 @@ impl Stream {
             }
             80..=88 => {
                 self.n += 1;
-                let n = self.n.saturating_sub(self.dice.below(3));
-                let (free, held) = (self.dice.below(9) as u32, self.dice.below(3) as u32);
+                let n = self.n.saturating_sub(self.rng.below(3));
+                let (free, held) = (self.rng.below(9) as u32, self.rng.below(3) as u32);
                 Step::Settle(
                     event,
-                    Remaining { n, free, held, first_end: None, state: State::ALL[self.dice.below(4) as usize] },
+                    Remaining { n, free, held, first_end: None, state: State::ALL[self.rng.below(4) as usize] },
                 )
             }
             89..=95 => Step::Left(event),
             96..=97 => Step::Hour,
             _ => {
                 self.generation += 1;
-                Step::Open(event, self.generation.saturating_sub(self.dice.below(3)))
+                Step::Open(event, self.generation.saturating_sub(self.rng.below(3)))
             }
         }
     }
@@ -119,9 +119,9 @@ async fn perform(door: &dyn Door, step: Step) -> String {
 
 /// How many answers were compared, and of how many kinds; or the first that differs.
 async fn agree(other: &RedisDoor, budget: Budget, seed: u64, commands: usize) -> Result<(usize, usize), String> {
-    let clock = Arc::new(HandClock(AtomicI64::new(1_800_000_000_000)));
+    let clock = Arc::new(FixtureClock::default());
     let local = LocalDoor::new(clock.clone(), budget);
-    let mut stream = Stream { dice: Dice(seed | 1), names: 0, running: Vec::new(), generation: 0, n: 0 };
+    let mut stream = Stream { rng: SeededRng::new(seed), names: 0, running: Vec::new(), generation: 0, n: 0 };
     let (mut hours, mut asked) = (0, 0);
     let mut kinds = std::collections::HashSet::new();
     let mut settled: HashMap<EventId, Instant> = HashMap::new();
@@ -133,7 +133,7 @@ async fn agree(other: &RedisDoor, budget: Budget, seed: u64, commands: usize) ->
         };
         if matches!(step, Step::Hour) {
             hours += 1;
-            clock.0.fetch_add(STEP_MS, Ordering::SeqCst);
+            clock.advance_ms(STEP_MS);
             other.move_clock(hours * STEP_MS);
         }
         if let Step::Settle(event, _) = &step {
@@ -154,32 +154,32 @@ async fn agree(other: &RedisDoor, budget: Budget, seed: u64, commands: usize) ->
 const BUDGET: Budget = Budget { limit: 25, window_ms: 1_800_000 };
 
 async fn agreement(url: &str, cluster: bool, seed: u64) {
-    let door = crate::redis::door(url, cluster, "ours", BUDGET);
+    let door = redis_door(url, cluster, "ours", BUDGET);
     let (asked, kinds) = agree(&door, BUDGET, seed, COMMANDS).await.unwrap_or_else(|words| panic!("{words}"));
     assert!(asked >= COMMANDS && kinds >= 5, "{asked} commands, {kinds} kinds of answers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_thousand_commands_are_answered_alike() {
+async fn doors_answer_20000_random_commands_alike() {
     let redis = OwnRedis::start();
     agreement(&redis.url(), false, 20_261_115).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_and_by_a_cluster_too() {
+async fn heavy_doors_answer_alike_on_a_cluster() {
     let cluster = Cluster::take();
     agreement(&cluster.url, true, 4).await;
 }
 
 /// The comparison itself: a door with another budget, and one that forgets, are noticed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_door_that_differs_is_noticed() {
+async fn comparison_notices_a_different_door() {
     let redis = OwnRedis::start();
-    let lenient = crate::redis::door(&redis.url(), false, "ours", Budget { limit: 26, ..BUDGET });
+    let lenient = redis_door(&redis.url(), false, "ours", Budget { limit: 26, ..BUDGET });
     let words = agree(&lenient, BUDGET, 5, COMMANDS).await.expect_err("another budget");
     assert!(words.contains("AddressSpent"), "{words}");
     redis.ask::<()>(&["FLUSHALL"]);
-    let forgetful = crate::redis::door(&redis.url(), false, "ours", BUDGET);
+    let forgetful = redis_door(&redis.url(), false, "ours", BUDGET);
     let (flushing, comparing) = tokio::join!(
         async {
             for _ in 0..50 {

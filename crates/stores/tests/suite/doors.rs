@@ -14,8 +14,7 @@ use stores::door::{Door, DoorFault, Heard, Release, Remaining};
 use stores::ledger::LineBegun;
 use testing::database::Database;
 use testing::redis::OwnRedis;
-
-use crate::postgres::prepared;
+use testing::stands::{prepared, redis_door};
 
 #[derive(Clone, Copy, Debug)]
 enum Bug {
@@ -131,7 +130,7 @@ async fn every_broken_door_is_noticed() {
         Bug::MarksKeys,
     ] {
         redis.ask::<()>(&["FLUSHALL"]);
-        let good = Arc::new(crate::redis::door(&redis.url(), false, "ours", Budget::default()));
+        let good = Arc::new(redis_door(&redis.url(), false, "ours", Budget::default()));
         let moved = good.clone();
         let door = Broken { bug, good, given: Arc::default(), last: Arc::default() };
         let advance = Arc::new(move |ms| moved.move_clock(ms));

@@ -10,6 +10,7 @@ use rules::outcome::{Done, Outcome, Refusal};
 use stores::conformance::Stand;
 use stores::conformance::hotel::{Hotel, client_key, expect_held, nights};
 use testing::database::Database;
+use testing::stands::{SqliteStand, postgres_stand};
 use tokio::sync::Barrier;
 
 const HOLDS: u64 = 250;
@@ -99,16 +100,16 @@ async fn ten_thousand(stand: &Stand, ttl_ms: i64, wait: fn(&Stand, u64)) {
 
 /// By a clock that stands still: a millisecond before the end, at it, behind it.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_edges_on_sqlite() {
-    let kept = crate::sqlite::fresh();
+async fn heavy_ten_thousand_hold_ends_on_sqlite() {
+    let kept = SqliteStand::fresh();
     ten_thousand(&kept.stand, 600_000, |stand, round| (stand.advance)(599_999 + (round % 3) as i64)).await;
 }
 
 /// By the database's own clock: fired when the holds are about to end, or have just ended.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_edges_on_postgres() {
+async fn heavy_ten_thousand_hold_ends_on_postgres() {
     let database = Database::fresh().await;
-    let stand = crate::postgres::stand_on(&database).await;
+    let stand = postgres_stand(&database).await;
     ten_thousand(&stand, 250, |_, round| {
         std::thread::sleep(std::time::Duration::from_millis(round % 8 * 40));
     })
@@ -118,10 +119,10 @@ async fn heavy_ten_thousand_edges_on_postgres() {
 /// The same with a ledger that confirms what has ended: it is caught.
 #[tokio::test(flavor = "multi_thread")]
 #[should_panic(expected = "two winners")]
-async fn a_ledger_that_confirms_whatever_became_of_a_hold_is_caught() {
-    use stores::conformance::broken_rooms::{Bug, broken};
-    let kept = crate::sqlite::fresh();
-    let bad = kept.stand.with_ledger(broken(Bug::ConfirmsWithoutState, kept.stand.ledger.clone()));
+async fn planted_confirmation_of_an_ended_hold_is_caught() {
+    use stores::conformance::broken_rooms::{RoomBug, broken};
+    let kept = SqliteStand::fresh();
+    let bad = kept.stand.with_ledger(broken(RoomBug::ConfirmsWithoutState, kept.stand.ledger.clone()));
     let mut wins = HashMap::new();
     let hotel = Hotel::open(&bad, 20_000).await.unwrap();
     let edge = Edge { hotel, wait: |stand, _| (stand.advance)(599_999) };
@@ -133,8 +134,8 @@ async fn a_ledger_that_confirms_whatever_became_of_a_hold_is_caught() {
 /// D1: ten thousand holds that end a millisecond after each other, and nobody who sweeps: at every
 /// moment exactly those that last are held. None is let go early, none is a ghost.
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_holds_end_exactly_when_they_should() {
-    let kept = crate::sqlite::fresh();
+async fn ten_thousand_holds_end_at_their_exact_moment() {
+    let kept = SqliteStand::fresh();
     let stand = &kept.stand;
     let mut hotel = Hotel::open(stand, 20_000).await.unwrap();
     hotel.terms.holds.ttl_ms = 2_000;

@@ -2,7 +2,6 @@
 //! one in Redis, every answer compared, with time moved.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use rules::arrive::Budget;
 use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
@@ -14,9 +13,10 @@ use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
 use stores::door::{Door, Heard, Remaining};
 use stores::ledger::LineBegun;
+use testing::clock::FixtureClock;
 use testing::redis::{Cluster, OwnRedis};
-
-use crate::hand::{Dice, HandClock};
+use testing::rng::SeededRng;
+use testing::stands::redis_door;
 
 const COMMANDS: usize = 6_000;
 const EVENT: EventId = EventId(1);
@@ -44,7 +44,7 @@ enum Step {
 }
 
 struct Stream {
-    dice: Dice,
+    rng: SeededRng,
     n: u64,
     generation: u64,
     entries: Vec<Entry>,
@@ -54,50 +54,50 @@ struct Stream {
 impl Stream {
     /// Somebody, and numbers that only they have tickets for.
     fn user(&mut self) -> (User, u64) {
-        let who = self.dice.below(14);
+        let who = self.rng.below(14);
         (User::stored(&format!("user {who}")), 1_000 + 10 * who)
     }
 
     fn next(&mut self, now: Moment) -> Step {
-        match self.dice.below(100) {
+        match self.rng.below(100) {
             0..=69 => {
-                let what = match self.dice.below(10) {
+                let what = match self.rng.below(10) {
                     0..=3 => What::Join,
                     4..=6 => What::Poll,
                     7..=8 => What::Enter,
                     _ => What::Leave,
                 };
                 let (user, theirs) = self.user();
-                let proven = (self.dice.below(12) == 0).then(|| Number(theirs + self.dice.below(10)));
+                let proven = (self.rng.below(12) == 0).then(|| Number(theirs + self.rng.below(10)));
                 Step::Ask(Asking { user, what, proven: proven.filter(|_| what != What::Leave) })
             }
             70..=77 => Step::Serving,
             78..=83 => {
                 self.supply =
-                    (self.dice.below(3) as u32, self.dice.below(2) as u32, State::ALL[self.dice.below(4) as usize]);
-                if self.dice.below(3) > 0 {
+                    (self.rng.below(3) as u32, self.rng.below(2) as u32, State::ALL[self.rng.below(4) as usize]);
+                if self.rng.below(3) > 0 {
                     self.supply = (5, 0, State::Open);
                 }
                 Step::Serving
             }
             84..=93 if !self.entries.is_empty() => {
-                let at = self.dice.below(self.entries.len() as u64) as usize;
+                let at = self.rng.below(self.entries.len() as u64) as usize;
                 let Entry { user, n, .. } = self.entries[at].clone();
-                match self.dice.below(3) {
-                    0 => Step::Moved(Moved::Out { user, n: n + self.dice.below(3) }),
+                match self.rng.below(3) {
+                    0 => Step::Moved(Moved::Out { user, n: n + self.rng.below(3) }),
                     1 => Step::Moved(Moved::Renewed { user, n, ends: now.plus_ms(ROOM.token_ttl_ms) }),
                     _ => Step::Moved(Moved::In(self.entries[at].clone())),
                 }
             }
             94..=95 => {
-                self.generation += self.dice.below(2);
+                self.generation += self.rng.below(2);
                 let known = self.entries.len().saturating_sub(3);
                 let inside = self.entries[known..].iter().filter(|e| e.ends > now).cloned().collect();
                 Step::Begin {
                     generation: self.generation,
                     inside,
                     n: self.n.saturating_sub(1),
-                    used: self.dice.below(2) == 0,
+                    used: self.rng.below(2) == 0,
                 }
             }
             _ => Step::Later,
@@ -154,10 +154,10 @@ async fn perform(door: &dyn Door, room: WaitingRoom, step: &Step, at: Moment) ->
 /// How many answers were compared, and of how many kinds; or the first that differs.
 async fn agree(other: &RedisDoor, room: WaitingRoom, seed: u64, commands: usize) -> Result<(usize, usize), String> {
     let start = 1_800_000_000_000;
-    let clock = Arc::new(HandClock(AtomicI64::new(start)));
+    let clock = Arc::new(FixtureClock::at(Moment(start)));
     let local = LocalDoor::new(clock.clone(), Budget::default());
     let mut stream =
-        Stream { dice: Dice(seed | 1), n: 1, generation: 0, entries: Vec::new(), supply: (5, 0, State::Open) };
+        Stream { rng: SeededRng::new(seed), n: 1, generation: 0, entries: Vec::new(), supply: (5, 0, State::Open) };
     let first = Step::Begin { generation: 0, inside: Vec::new(), n: 1, used: false };
     let mut waiting = vec![first];
     let mut kinds = std::collections::HashSet::new();
@@ -165,7 +165,7 @@ async fn agree(other: &RedisDoor, room: WaitingRoom, seed: u64, commands: usize)
         let now = clock.now();
         let step = waiting.pop().unwrap_or_else(|| stream.next(now));
         if matches!(step, Step::Later) {
-            clock.0.fetch_add(STEP_MS, Ordering::SeqCst);
+            clock.advance_ms(STEP_MS);
             other.move_clock(clock.now().0 - start);
         }
         // What is left is told for a second of real time on one side: it is said anew each time.
@@ -194,13 +194,13 @@ fn number_of(said: &str) -> Option<Number> {
 }
 
 async fn agreement(url: &str, cluster: bool, seed: u64) {
-    let door = crate::redis::door(url, cluster, "ours", Budget::default());
+    let door = redis_door(url, cluster, "ours", Budget::default());
     let (asked, kinds) = agree(&door, ROOM, seed, COMMANDS).await.unwrap_or_else(|words| panic!("{words}"));
     assert!(asked == COMMANDS && kinds >= 9, "{asked} commands, {kinds} kinds of answers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_are_answered_alike() {
+async fn lines_answer_random_commands_alike() {
     for seed in [7, 20_261_115] {
         let redis = OwnRedis::start();
         agreement(&redis.url(), false, seed).await;
@@ -208,17 +208,17 @@ async fn lines_are_answered_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_and_on_a_cluster_too() {
+async fn heavy_lines_answer_alike_on_a_cluster() {
     let cluster = Cluster::take();
     agreement(&cluster.url, true, 4).await;
 }
 
 /// The comparison itself: a line that passes over later, and one with a place more, are noticed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_that_differs_is_noticed() {
+async fn comparison_notices_a_different_line() {
     for room in [WaitingRoom { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM }, WaitingRoom { max_concurrent: 5, ..ROOM }] {
         let redis = OwnRedis::start();
-        let door = crate::redis::door(&redis.url(), false, "ours", Budget::default());
+        let door = redis_door(&redis.url(), false, "ours", Budget::default());
         let words = agree(&door, room, 5, COMMANDS).await.expect_err("another line");
         println!("{words}");
     }

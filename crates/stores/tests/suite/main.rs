@@ -3,7 +3,6 @@
 mod agreement;
 mod doors;
 mod edges;
-mod hand;
 mod line_agreement;
 mod old_formats;
 mod planted;

@@ -1,7 +1,6 @@
 //! Ledgers that an earlier version left behind still open, with everything that was in them.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 
 use rules::arrive::Budget;
 use rules::command::{Command, EventAction};
@@ -14,9 +13,8 @@ use stores::conformance::hotel::{Hotel, expect_confirmed};
 use stores::conformance::{Stand, expect_refusal, expect_sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in, verify};
+use testing::clock::FixtureClock;
 use testing::database::{self, Database};
-
-use crate::hand::HandClock;
 
 /// Five seats: two sold, one given back, of which the next was sold; two never touched.
 const ROWS: &str = "
@@ -45,7 +43,7 @@ async fn goes_on(stand: &Stand) {
 
 fn surroundings() -> Surroundings<impl FnOnce(Moment) -> Arc<dyn Clock>> {
     Surroundings {
-        clock: |newest: Moment| Arc::new(HandClock(AtomicI64::new(newest.0.max(1_000_000)))) as Arc<dyn Clock>,
+        clock: |newest: Moment| Arc::new(FixtureClock::at(Moment(newest.0.max(1_000_000)))) as Arc<dyn Clock>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,
     }
@@ -66,7 +64,7 @@ const MIGRATIONS: &str = "CREATE TABLE refinery_schema_history
     (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255));";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_of_the_first_version_opens() {
+async fn sqlite_file_of_version_1_opens() {
     let (fresh, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
     let list = as_of(1, &rusqlite::Connection::open(database_in(fresh.path())).unwrap());
@@ -79,7 +77,7 @@ async fn a_file_of_the_first_version_opens() {
     }
     drop(db);
     let ledger = Arc::new(SqliteLedger::open(old.path(), surroundings()).unwrap());
-    let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
+    let door = Arc::new(LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default()));
     goes_on(&Stand::new(ledger, door, Arc::new(|_| {}))).await;
     let (looked, findings) = verify(old.path()).unwrap();
     assert_eq!(looked.reservations, 4);
@@ -95,7 +93,7 @@ const V4_SQLITE: [&str; 4] = [
 
 /// The fourth version made every row of seats and holds that there is; the fifth copies them.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_with_holds_opens() {
+async fn sqlite_file_of_version_4_opens_with_its_holds() {
     let (fresh, old) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(SqliteLedger::open(fresh.path(), surroundings()).unwrap());
     let made = rusqlite::Connection::open(database_in(fresh.path())).unwrap();
@@ -143,7 +141,7 @@ async fn a_file_with_holds_opens() {
         before,
         "nothing was lost on the way"
     );
-    let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
+    let door = Arc::new(LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default()));
     let stand = Stand::new(ledger, door, Arc::new(|_| {}));
     stand.ledger.raise_generation(EventId(1)).await.unwrap();
     expect_refusal(&stand.one(EventId(1), stand.choose("dave", 3)).await.unwrap(), &Refusal::SeatTaken).unwrap();
@@ -178,7 +176,7 @@ async fn database_as_of(version: i32) -> Database {
 async fn opened(old: &Database) -> Stand {
     let ledger = database::ledger(&old.url, Default::default());
     ledger.prepare().await.unwrap();
-    let door = Arc::new(LocalDoor::new(Arc::new(HandClock::default()), Budget::default()));
+    let door = Arc::new(LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default()));
     Stand::new(Arc::new(ledger), door, Arc::new(|_| {}))
 }
 
@@ -188,7 +186,7 @@ async fn sound(database: &Database) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_the_first_version_opens() {
+async fn postgres_database_of_version_1_opens() {
     let old = database_as_of(1).await;
     for part in [ROWS, TAKEN, HALL] {
         old.connect().await.batch_execute(part).await.unwrap();
@@ -218,7 +216,7 @@ const HOLDS: &str = "
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_the_fourth_version_opens_with_its_holds() {
+async fn postgres_database_of_version_4_opens_with_its_holds() {
     let old = database_as_of(4).await;
     let db = old.connect().await;
     // Seats that came back are counted since the second version.

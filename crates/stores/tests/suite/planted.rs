@@ -11,14 +11,15 @@ use stores::conformance::{Stand, Verdict, audit, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::postgres::Bug;
 use stores::ledger::{Batch, LedgerFault};
+use testing::clock::FixtureClock;
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
+use testing::stands::prepared;
 
 use crate::complaints;
-use crate::postgres::{MovedClock, prepared};
 
 pub async fn stand(url: &str, bug: Bug) -> Stand {
-    let door = LocalDoor::new(Arc::new(MovedClock::default()), Budget::default());
+    let door = LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default());
     Stand::new(Arc::new(prepared(url, bug).await), Arc::new(door), Arc::new(|_| {}))
 }
 
@@ -39,9 +40,8 @@ async fn reserve(stand: &Stand, event: EventId, user: &str) -> Option<Reserved> 
 /// what stands.
 async fn over_a_cut_wire(bug: Bug, forwarded_after: Option<Duration>) -> Verdict {
     let database = Database::fresh().await;
-    let port: u16 = database.url.split(':').nth(2).and_then(|r| r.split('/').next()).unwrap().parse().unwrap();
-    let wire = Proxy::to(port).await;
-    let through = database.url.replace(&port.to_string(), &wire.port().to_string());
+    let wire = Proxy::to(database.port()).await;
+    let through = database.url_through(wire.port());
     let (cut, good) = (stand(&through, bug).await, stand(&database.url, Bug::None).await);
     let event = cut.event(100, 1).await?.id;
     wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
@@ -60,14 +60,14 @@ async fn over_a_cut_wire(bug: Bug, forwarded_after: Option<Duration>) -> Verdict
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_before_the_commit_is_caught() {
+async fn planted_answer_before_commit_is_caught() {
     over_a_cut_wire(Bug::None, None).await.expect("without the bug it passes");
     let words = over_a_cut_wire(Bug::AnswerBeforeCommit, None).await.expect_err("acknowledged and lost");
     println!("{words}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_back_without_the_lock_is_caught() {
+async fn planted_read_back_without_the_lock_is_caught() {
     let late = Some(Duration::from_millis(250));
     over_a_cut_wire(Bug::None, late).await.expect("without the bug it passes");
     let words = over_a_cut_wire(Bug::ReadBackWithoutLock, late).await.expect_err("committed and told otherwise");
@@ -75,7 +75,7 @@ async fn a_read_back_without_the_lock_is_caught() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_in_the_locking_statement_is_caught() {
+async fn planted_count_in_the_locking_statement_is_caught() {
     let database = Database::fresh().await;
     let bad = stand(&database.url, Bug::CountInLock).await;
     let noticed = complaints(&bad).await;

@@ -1,71 +1,29 @@
 //! PostgreSQL with the door in the process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use rules::arrive::Budget;
 use rules::ids::Seat;
 use rules::outcome::Refusal;
-use rules::time::{Clock, Moment};
-use stores::conformance::broken::{Bug, broken};
-use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
-use stores::door::local::LocalDoor;
-use stores::ledger::postgres::{NotPrepared, PostgresLedger};
+use stores::conformance::broken::{LedgerBug, broken};
+use stores::conformance::{CHAPTERS, expect_sale, refusal, sale};
+use stores::ledger::postgres::NotPrepared;
 use stores::ledger::{Ledger, LedgerFault};
 use testing::database::{self, Database};
+use testing::stands::{PostgresStand, postgres_stand, prepared};
 
 use crate::{complaints, first_complaint};
 
-/// Moved together with the database's time.
-#[derive(Default)]
-pub struct MovedClock(AtomicI64);
-
-impl Clock for MovedClock {
-    fn now(&self) -> Moment {
-        Moment(1_800_000_000_000 + self.0.load(Ordering::SeqCst))
-    }
-}
-
-pub async fn prepared(url: &str, bug: stores::ledger::postgres::Bug) -> PostgresLedger {
-    let ledger = database::ledger(url, bug);
-    ledger.prepare().await.unwrap();
-    ledger
-}
-
-pub struct Kept {
-    pub stand: Stand,
-    pub database: Database,
-}
-
-async fn fresh() -> Kept {
-    let database = Database::fresh().await;
-    let stand = stand_on(&database).await;
-    Kept { stand, database }
-}
-
-pub async fn stand_on(database: &Database) -> Stand {
-    let ledger = Arc::new(prepared(&database.url, Default::default()).await);
-    let clock = Arc::new(MovedClock::default());
-    let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
-    let moved = ledger.clone();
-    let advance = Arc::new(move |ms| {
-        let total = clock.0.fetch_add(ms, Ordering::SeqCst) + ms;
-        moved.move_clock(total);
-    });
-    Stand::new(ledger, door, advance)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn passes_every_chapter() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     assert_eq!(complaints(&kept.stand).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_ledger_is_noticed() {
-    for bug in Bug::ALL {
-        let kept = fresh().await;
+    for bug in LedgerBug::ALL {
+        let kept = PostgresStand::fresh().await;
         let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
         let noticed = first_complaint(&bad).await;
         let words = noticed.unwrap_or_else(|| panic!("{bug:?} went unnoticed by {} chapters", CHAPTERS.len()));
@@ -75,8 +33,8 @@ async fn every_broken_ledger_is_noticed() {
 
 /// 22021 for a name that PostgreSQL cannot store, 23000 from a trigger: both fail alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_poisonous_requests_of_500_fail_alone() {
-    let kept = fresh().await;
+async fn two_refused_requests_of_500_fail_alone() {
+    let kept = PostgresStand::fresh().await;
     let event = kept.stand.event(600, 1).await.unwrap().id;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON taken FOR EACH ROW WHEN (NEW.owner = 'poison')
                   EXECUTE FUNCTION refuse('poison')";
@@ -105,7 +63,7 @@ const HELD: &str = "INSERT INTO taken (event, seat, hall_seats, kind, owner, uni
 
 /// The constraints alone forbid it, whatever the code above them does.
 #[tokio::test(flavor = "multi_thread")]
-async fn constraints_have_the_last_word() {
+async fn constraints_refuse_violations() {
     let database = Database::fresh().await;
     let db = database.connect().await;
     let event = "INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, n)
@@ -184,7 +142,7 @@ async fn eight_servers_prepare_an_empty_database_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_format_is_refused_with_a_clear_line() {
+async fn newer_format_is_refused() {
     let database = Database::fresh().await;
     let future = "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
                   VALUES (999, 'of_the_future', '2030-01-01T00:00:00Z', '1')";
@@ -195,7 +153,7 @@ async fn a_newer_format_is_refused_with_a_clear_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_reached_may_come_later_and_what_refuses_us_will_not() {
+async fn unreachable_database_is_retried_and_refusal_is_final() {
     let nobody = format!("postgres://postgres@127.0.0.1:{}/x?sslmode=disable", testing::free_port());
     let ledger = database::ledger(&nobody, Default::default());
     assert!(matches!(ledger.prepare().await, Err(NotPrepared::Unreachable(_))));
@@ -209,7 +167,7 @@ async fn what_cannot_be_reached_may_come_later_and_what_refuses_us_will_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_server_with_a_door_of_its_own_is_told_why() {
+async fn second_server_with_a_local_door_is_refused() {
     let database = Database::fresh().await;
     let (first, second) =
         (prepared(&database.url, Default::default()).await, prepared(&database.url, Default::default()).await);
@@ -222,7 +180,7 @@ async fn a_second_server_with_a_door_of_its_own_is_told_why() {
 /// that it is locked; whoever can only be refused is refused at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_take_no_lock() {
-    let kept = fresh().await;
+    let kept = PostgresStand::fresh().await;
     let (full, half) = (kept.stand.event(2, 1).await.unwrap().id, kept.stand.event(2, 1).await.unwrap().id);
     for user in ["a", "b"] {
         expect_sale(&kept.stand.one(full, kept.stand.reserve(user)).await.unwrap()).unwrap();
@@ -247,7 +205,7 @@ async fn refusals_take_no_lock() {
     assert!(began.elapsed() >= Duration::from_millis(900), "it did not wait for the lock");
     other.batch_execute("ROLLBACK").await.unwrap();
     // Seen by another server: a seat came back, and the hint of this one is old.
-    let elsewhere = stand_on(&kept.database).await;
+    let elsewhere = postgres_stand(&kept.database).await;
     let mine = kept.stand.ledger.reservations_in(full, None, 10).await.unwrap();
     elsewhere.one(full, elsewhere.cancel("a", mine[0].sale.n)).await.unwrap();
     let again = expect_sale(&kept.stand.one(full, kept.stand.reserve("e")).await.unwrap()).unwrap();
@@ -256,9 +214,9 @@ async fn refusals_take_no_lock() {
 
 /// What another server did to the seats is seen, although this one believes them to be in order.
 #[tokio::test(flavor = "multi_thread")]
-async fn seats_taken_out_of_order_elsewhere_are_seen() {
-    let kept = fresh().await;
-    let elsewhere = stand_on(&kept.database).await;
+async fn seats_taken_by_another_server_are_seen() {
+    let kept = PostgresStand::fresh().await;
+    let elsewhere = postgres_stand(&kept.database).await;
     let event = kept.stand.event(6, 1).await.unwrap().id;
     let reserve = async |user| expect_sale(&kept.stand.one(event, kept.stand.reserve(user)).await.unwrap()).unwrap();
     assert_eq!(reserve("a").await.seat, Seat(1));
@@ -278,8 +236,8 @@ async fn seats_taken_out_of_order_elsewhere_are_seen() {
 /// Sales note themselves, the rest of a batch is noted beside them: every number once, and one row of each
 /// batch names it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mixed_batch_is_noted_once() {
-    let kept = fresh().await;
+async fn mixed_batch_writes_each_history_number_once() {
+    let kept = PostgresStand::fresh().await;
     let stand = &kept.stand;
     let event = stand.event(5, 1).await.unwrap().id;
     let first = expect_sale(&stand.one(event, stand.reserve("a")).await.unwrap()).unwrap();
@@ -309,8 +267,8 @@ fn history_row(row: &tokio_postgres::Row) -> String {
 
 /// A waiter that leaves neither stops its batch nor leaves a transaction open.
 #[tokio::test(flavor = "multi_thread")]
-async fn dropped_waiters_leave_nothing_open() {
-    let kept = fresh().await;
+async fn dropped_waiters_leave_no_open_transaction() {
+    let kept = PostgresStand::fresh().await;
     let event = kept.stand.event(300, 1).await.unwrap().id;
     for i in 0..300 {
         let commands = Arc::new(vec![kept.stand.reserve(&format!("u{i}"))]);

@@ -1,53 +1,29 @@
 //! PostgreSQL with Redis, single and as a Cluster of three nodes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
 use rules::ids::{Address, EventId, RequestName, User};
-use stores::conformance::Stand;
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
 use stores::door::{Door, DoorFault, Release, Remaining};
 use stores::ledger::Ledger;
 use testing::database::Database;
 use testing::redis::{Cluster, OwnRedis, TestRedis};
+use testing::stands::{prepared, redis_door, redis_stand};
 
 use crate::complaints;
-use crate::postgres::prepared;
-
-/// More patient than a server's: what is compared here is answers, however busy the machine is.
-pub fn door(url: &str, cluster: bool, ledger: &str, budget: Budget) -> RedisDoor {
-    let id = std::sync::OnceLock::from(ledger.to_owned());
-    let step = std::time::Duration::from_secs(5);
-    RedisDoor::new(RedisConfig { url: url.to_owned(), cluster, budget, ledger: Arc::new(id), step }).unwrap()
-}
-
-async fn stand(url: &str, cluster: bool) -> Stand {
-    let database = Database::fresh().await;
-    let ledger = Arc::new(prepared(&database.url, Default::default()).await);
-    let place =
-        RedisConfig { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id(), step: STEP };
-    let door = Arc::new(RedisDoor::new(place).unwrap());
-    let (moved_ledger, moved_door, total) = (ledger.clone(), door.clone(), AtomicI64::new(0));
-    let advance = Arc::new(move |ms| {
-        let total = total.fetch_add(ms, Ordering::SeqCst) + ms;
-        moved_ledger.move_clock(total);
-        moved_door.move_clock(total);
-    });
-    Stand::new(ledger, door, advance)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn passes_every_chapter() {
     let redis = TestRedis::start();
-    assert_eq!(complaints(&stand(&redis.url(), false).await).await, Vec::<String>::new());
+    assert_eq!(complaints(&redis_stand(&redis.url(), false).await).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn passes_every_chapter_on_a_cluster() {
     let cluster = Cluster::take();
-    assert_eq!(complaints(&stand(&cluster.url, true).await).await, Vec::<String>::new());
+    assert_eq!(complaints(&redis_stand(&cluster.url, true).await).await, Vec::<String>::new());
 }
 
 const EVENT: EventId = EventId(1);
@@ -67,9 +43,9 @@ async fn number(door: &RedisDoor, user: &str) -> Option<u64> {
 /// Wiped, restarted empty, restarted from an old file, promoted in place of another, or written by
 /// another ledger: no number is given until the generation was raised, and none ever goes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_happens_to_redis_no_number_comes_twice() {
+async fn no_number_repeats_after_redis_loses_data() {
     let mut redis = OwnRedis::start_with(&["--dbfilename", "dump.rdb"]);
-    let door = door(&redis.url(), false, "ours", Budget::default());
+    let door = redis_door(&redis.url(), false, "ours", Budget::default());
     assert_eq!(number(&door, "a").await, None, "an empty Redis gives no number");
     door.open(EVENT, 0).await.unwrap();
     assert_eq!(number(&door, "b").await, Some(1));
@@ -94,14 +70,14 @@ async fn whatever_happens_to_redis_no_number_comes_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_promoted_replica_gives_no_number() {
+async fn promoted_replica_gives_no_number() {
     let primary = OwnRedis::start();
     let replica = OwnRedis::start_with(&["--replicaof", "127.0.0.1", &primary.port.to_string()]);
-    let before = door(&primary.url(), false, "ours", Budget::default());
+    let before = redis_door(&primary.url(), false, "ours", Budget::default());
     before.open(EVENT, 0).await.unwrap();
     assert_eq!(number(&before, "a").await, Some(1));
     while replica.ask::<Option<String>>(&["GET", "fcfs:seq:{e:1}"]).as_deref() != Some("1") {}
-    let after = door(&replica.url(), false, "ours", Budget::default());
+    let after = redis_door(&replica.url(), false, "ours", Budget::default());
     let DoorFault::Unreachable(why) = after.ready().await.unwrap_err() else { panic!() };
     assert!(why.contains("replica"), "{why}");
     assert_eq!(number(&before, "b").await, Some(2));
@@ -114,10 +90,12 @@ async fn a_promoted_replica_gives_no_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_door_of_another_ledger_is_not_ours() {
+async fn door_of_another_ledger_gives_no_number() {
     let redis = OwnRedis::start();
-    let (ours, theirs) =
-        (door(&redis.url(), false, "ours", Budget::default()), door(&redis.url(), false, "theirs", Budget::default()));
+    let (ours, theirs) = (
+        redis_door(&redis.url(), false, "ours", Budget::default()),
+        redis_door(&redis.url(), false, "theirs", Budget::default()),
+    );
     theirs.open(EVENT, 5).await.unwrap();
     assert_eq!(number(&ours, "a").await, None);
     ours.open(EVENT, 0).await.unwrap();
@@ -126,9 +104,9 @@ async fn the_door_of_another_ledger_is_not_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_left_is_never_older_than_what_was_said() {
+async fn remaining_never_goes_back_in_time() {
     let redis = OwnRedis::start();
-    let door = door(&redis.url(), false, "ours", Budget::default());
+    let door = redis_door(&redis.url(), false, "ours", Budget::default());
     let left = |n, free| Remaining { n, free, held: 0, first_end: None, state: State::Open };
     assert_eq!(door.left(EVENT).await.unwrap(), None);
     door.settle(EVENT, Some(left(7, 2)), vec![]).await.unwrap();
@@ -145,9 +123,9 @@ async fn what_is_left_is_never_older_than_what_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_told_to_whoever_watches() {
+async fn watchers_are_told_of_changes() {
     let redis = OwnRedis::start();
-    let door = door(&redis.url(), false, "ours", Budget::default());
+    let door = redis_door(&redis.url(), false, "ours", Budget::default());
     let client = redis::Client::open(format!("{}?protocol=resp3", redis.url())).unwrap();
     let (heard, mut hears) = tokio::sync::mpsc::unbounded_channel();
     let config = redis::AsyncConnectionConfig::new().set_push_sender(heard);
@@ -169,9 +147,9 @@ async fn changes_are_told_to_whoever_watches() {
 
 /// 128 requests a call, and more than that in several.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_at_once_get_a_thousand_numbers() {
+async fn thousand_concurrent_arrivals_get_distinct_numbers() {
     let redis = OwnRedis::start();
-    let door = door(&redis.url(), false, "ours", Budget::default());
+    let door = redis_door(&redis.url(), false, "ours", Budget::default());
     door.open(EVENT, 0).await.unwrap();
     let arrivals: Vec<Arrival> = (0..1_000).map(|i| from(&format!("u{i}"), i + 1)).collect();
     let arrived = door.arrive(EVENT, arrivals.clone()).await.unwrap();
@@ -185,10 +163,10 @@ async fn a_thousand_at_once_get_a_thousand_numbers() {
 
 /// FAULTS C4.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_throws_keys_away_is_refused_and_a_full_one_says_so() {
+async fn evicting_redis_is_refused_and_full_redis_is_reported() {
     let redis = OwnRedis::start();
     redis.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
-    let bad = door(&redis.url(), false, "ours", Budget::default());
+    let bad = redis_door(&redis.url(), false, "ours", Budget::default());
     for fault in [bad.ready().await.unwrap_err(), bad.arrive(EVENT, vec![from("a", 1)]).await.unwrap_err()] {
         assert!(matches!(&fault, DoorFault::Unreachable(why) if why.contains("allkeys-lru")), "{fault}");
     }
@@ -210,16 +188,16 @@ async fn a_redis_that_throws_keys_away_is_refused_and_a_full_one_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_password_is_needed_and_used() {
+async fn password_is_used() {
     let redis = OwnRedis::start_with(&[]);
     redis.ask::<()>(&["CONFIG", "SET", "requirepass", "secret"]);
     let (without, with) = (redis.url(), format!("redis://:secret@127.0.0.1:{}", redis.port));
-    assert!(door(&without, false, "ours", Budget::default()).ready().await.is_err());
-    door(&with, false, "ours", Budget::default()).ready().await.unwrap();
+    assert!(redis_door(&without, false, "ours", Budget::default()).ready().await.is_err());
+    redis_door(&with, false, "ours", Budget::default()).ready().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ledger_that_is_not_known_yet_gets_no_number() {
+async fn unknown_ledger_gets_no_number() {
     let redis = OwnRedis::start();
     let place =
         RedisConfig { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default(), step: STEP };
@@ -230,7 +208,7 @@ async fn a_ledger_that_is_not_known_yet_gets_no_number() {
 
 /// Both found Redis wiped, and both raised the generation.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_that_open_at_once_agree_on_the_higher_generation() {
+async fn concurrent_opens_keep_the_higher_generation() {
     let redis = OwnRedis::start();
     let database = Database::fresh().await;
     let (one, two) =
@@ -245,8 +223,10 @@ async fn two_servers_that_open_at_once_agree_on_the_higher_generation() {
     };
     let event = one.create_event(new, None).await.unwrap().id;
     let id = one.id().get().cloned().unwrap();
-    let (first, second) =
-        (door(&redis.url(), false, &id, Budget::default()), door(&redis.url(), false, &id, Budget::default()));
+    let (first, second) = (
+        redis_door(&redis.url(), false, &id, Budget::default()),
+        redis_door(&redis.url(), false, &id, Budget::default()),
+    );
     let mut last = 0;
     for _ in 0..10 {
         redis.ask::<()>(&["FLUSHALL"]);

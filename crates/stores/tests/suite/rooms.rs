@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use rules::history::Happened;
 use rules::holds::Ask;
 use rules::outcome::{Done, Outcome, Refusal};
-use stores::conformance::broken_rooms::{Bug, broken};
+use stores::conformance::broken_rooms::{RoomBug, broken};
 use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
 use stores::ledger::LedgerFault;
 use stores::ledger::postgres::Bug as Planted;
+use testing::clock::{FixtureClock, START};
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
-
-use crate::postgres::stand_on;
+use testing::stands::{SqliteStand, postgres_stand};
 
 const ROOMS: &[(&str, Chapter)] = &[
     ("stays", |s| Box::pin(stays::chapter(s))),
@@ -32,7 +32,7 @@ async fn complaints(stand: &Stand) -> Vec<String> {
 }
 
 async fn each_bug_is_noticed(good: &Stand) {
-    for bug in Bug::ALL {
+    for bug in RoomBug::ALL {
         let noticed = complaints(&good.with_ledger(broken(bug, good.ledger.clone()))).await;
         assert!(!noticed.is_empty(), "{bug:?} went unnoticed");
         println!("{bug:?}: {}", noticed[0]);
@@ -41,19 +41,19 @@ async fn each_bug_is_noticed(good: &Stand) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_room_ledger_is_noticed_on_sqlite() {
-    let kept = crate::sqlite::fresh();
+    let kept = SqliteStand::fresh();
     each_bug_is_noticed(&kept.stand).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_broken_room_ledger_is_noticed_on_postgres() {
     let database = Database::fresh().await;
-    each_bug_is_noticed(&stand_on(&database).await).await;
+    each_bug_is_noticed(&postgres_stand(&database).await).await;
 }
 
 /// Nights that are counted before the lock was had: 2 holds for 1 room, if the row did not refuse.
 #[tokio::test(flavor = "multi_thread")]
-async fn nights_counted_before_the_lock_are_caught() {
+async fn planted_count_of_nights_before_the_lock_is_caught() {
     let database = Database::fresh().await;
     let bad = crate::planted::stand(&database.url, Planted::NightsBeforeLock).await;
     let noticed = calendar::chapter(&bad).await.expect_err("counted in the snapshot from before the wait");
@@ -81,7 +81,7 @@ async fn confirmed_behind_its_end(planted: Planted) -> Verdict {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_confirmed_behind_its_end_however_long_it_waited() {
+async fn waiting_for_the_lock_confirms_no_expired_hold() {
     confirmed_behind_its_end(Planted::None).await.unwrap();
     let words = confirmed_behind_its_end(Planted::OldNow).await.expect_err("confirmed behind its end");
     println!("{words}");
@@ -89,9 +89,9 @@ async fn nothing_is_confirmed_behind_its_end_however_long_it_waited() {
 
 /// The lock is waited for at most a second.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
+async fn lock_timeout_is_a_fault_after_a_second() {
     let database = Database::fresh().await;
-    let stand = stand_on(&database).await;
+    let stand = postgres_stand(&database).await;
     let hotel = Hotel::open(&stand, 1).await.unwrap();
     let other = database.connect().await;
     other.batch_execute("BEGIN; SELECT FROM room_type FOR UPDATE").await.unwrap();
@@ -105,13 +105,13 @@ async fn a_lock_that_cannot_be_had_is_a_fault_after_a_second() {
 
 /// A request that passes every check and that the database refuses all the same fails alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_poisonous_hold_of_200_fails_alone() {
+async fn one_refused_hold_of_200_fails_alone() {
     let database = Database::fresh().await;
-    let on_postgres = stand_on(&database).await;
+    let on_postgres = postgres_stand(&database).await;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON hold FOR EACH ROW WHEN (NEW.owner = 'u77')
                   EXECUTE FUNCTION refuse('poison')";
     database.connect().await.batch_execute(poison).await.unwrap();
-    let kept = crate::sqlite::fresh();
+    let kept = SqliteStand::fresh();
     let side = rusqlite::Connection::open(kept.database()).unwrap();
     side.execute_batch(
         "CREATE TRIGGER poison BEFORE INSERT ON hold WHEN NEW.owner = 'u77'
@@ -175,15 +175,15 @@ async fn sold(stand: &Stand) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn constraints_of_nights_and_holds_have_the_last_word() {
+async fn constraints_of_nights_and_holds_refuse_violations() {
     let database = Database::fresh().await;
-    sold(&stand_on(&database).await).await;
+    sold(&postgres_stand(&database).await).await;
     let db = database.connect().await;
     for (what, statement) in FORBIDDEN {
         let refused = db.batch_execute(statement).await.expect_err(what);
         assert!(refused.code().unwrap().code().starts_with("23"), "{what}: {refused:?}");
     }
-    let kept = crate::sqlite::fresh();
+    let kept = SqliteStand::fresh();
     sold(&kept.stand).await;
     let db = rusqlite::Connection::open(kept.database()).unwrap();
     for (what, statement) in FORBIDDEN {
@@ -198,12 +198,11 @@ async fn constraints_of_nights_and_holds_have_the_last_word() {
 /// The wire is cut at every third COMMIT, before it arrives or after it was forwarded: what was told
 /// is so, and nothing stands that was not.
 #[tokio::test(flavor = "multi_thread")]
-async fn holds_over_a_wire_that_is_cut_at_commit() {
+async fn holds_survive_connections_cut_at_commit() {
     for forwarded_after in [None, Some(Duration::from_millis(60))] {
         let database = Database::fresh().await;
-        let port: u16 = database.url.split(':').nth(2).and_then(|r| r.split('/').next()).unwrap().parse().unwrap();
-        let wire = Proxy::to(port).await;
-        let through = database.url.replace(&port.to_string(), &wire.port().to_string());
+        let wire = Proxy::to(database.port()).await;
+        let through = database.url_through(wire.port());
         let cut = crate::planted::stand(&through, Planted::None).await;
         let hotel = Hotel::open(&cut, 100).await.unwrap();
         wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
@@ -248,18 +247,9 @@ pub async fn insist(hotel: &Hotel, command: rules::stays::RoomCommand) -> rules:
     }
 }
 
-/// Shows whatever it was given; only how fast it runs may matter, and it does not run.
-struct Skewed(i64);
-
-impl rules::time::Clock for Skewed {
-    fn now(&self) -> rules::time::Moment {
-        rules::time::Moment(self.0)
-    }
-}
-
 /// D4: two servers whose own clocks differ by ten seconds. Holds end by the database's clock alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_with_skewed_clocks_agree_about_the_end() {
+async fn servers_with_skewed_clocks_agree_when_holds_end() {
     let database = Database::fresh().await;
     let mut stands = Vec::new();
     for skew_ms in [-5_000, 5_000] {
@@ -267,12 +257,13 @@ async fn servers_with_skewed_clocks_agree_about_the_end() {
             url: database.url.clone(),
             pool: 4,
             key_ttl_ms: 86_400_000,
-            clock: std::sync::Arc::new(Skewed(1_800_000_000_000 + skew_ms)),
+            clock: std::sync::Arc::new(FixtureClock::at(START.plus_ms(skew_ms))),
             planted: Planted::None,
         };
         let ledger = stores::ledger::postgres::PostgresLedger::new(&place).unwrap();
         ledger.prepare().await.unwrap();
-        let door = stores::door::local::LocalDoor::new(std::sync::Arc::new(Skewed(0)), Default::default());
+        let door =
+            stores::door::local::LocalDoor::new(std::sync::Arc::new(FixtureClock::default()), Default::default());
         stands.push(Stand::new(std::sync::Arc::new(ledger), std::sync::Arc::new(door), std::sync::Arc::new(|_| {})));
     }
     let mut slow = Hotel::open(&stands[0], 2).await.unwrap();

@@ -12,8 +12,8 @@ use stores::ledger::LedgerFault;
 use stores::ledger::postgres::Bug as Planted;
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
+use testing::stands::postgres_stand;
 
-use crate::postgres::stand_on;
 use crate::rooms::insist;
 
 async fn hotels(stand: &Stand, count: usize) -> Vec<Hotel> {
@@ -34,7 +34,7 @@ async fn audit(hotels: &[Hotel]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_room_types_share_a_transaction() {
     let database = Database::fresh().await;
-    let hotels = hotels(&stand_on(&database).await, 60).await;
+    let hotels = hotels(&postgres_stand(&database).await, 60).await;
     let wanted = hotels.iter().map(|hotel| async move {
         let two = ["alice", "bob"].map(|user| hotel.wants(user, nights(0, 2), &client_key(user.len() as u64)));
         hotel.batch(two.into()).await.unwrap()
@@ -62,9 +62,9 @@ async fn many_room_types_share_a_transaction() {
 
 /// Whose row somebody else has waits for it alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_type_that_is_locked_holds_up_no_other() {
+async fn locked_room_type_delays_no_other() {
     let database = Database::fresh().await;
-    let hotels = hotels(&stand_on(&database).await, 20).await;
+    let hotels = hotels(&postgres_stand(&database).await, 20).await;
     let other = database.connect().await;
     let lock = format!("BEGIN; SELECT FROM room_type WHERE id = {} FOR UPDATE", hotels[7].id);
     other.batch_execute(&lock).await.unwrap();
@@ -89,9 +89,9 @@ async fn a_room_type_that_is_locked_holds_up_no_other() {
 
 /// What the database refuses to one room type is refused to no other.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisonous_hold_fails_alone_among_room_types() {
+async fn refused_hold_fails_alone_among_room_types() {
     let database = Database::fresh().await;
-    let hotels = hotels(&stand_on(&database).await, 20).await;
+    let hotels = hotels(&postgres_stand(&database).await, 20).await;
     let poison = "CREATE TRIGGER poison BEFORE INSERT ON hold FOR EACH ROW WHEN (NEW.owner = 'u7')
                   EXECUTE FUNCTION refuse('poison')";
     database.connect().await.batch_execute(poison).await.unwrap();
@@ -107,12 +107,11 @@ async fn a_poisonous_hold_fails_alone_among_room_types() {
 /// The wire is cut at every third COMMIT, before it arrives or after it was forwarded: one look at one
 /// room type tells what became of all of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn room_types_over_a_wire_that_is_cut_at_commit() {
+async fn shared_transactions_survive_connections_cut_at_commit() {
     for forwarded_after in [None, Some(Duration::from_millis(60))] {
         let database = Database::fresh().await;
-        let port: u16 = database.url.split(':').nth(2).and_then(|r| r.split('/').next()).unwrap().parse().unwrap();
-        let wire = Proxy::to(port).await;
-        let through = database.url.replace(&port.to_string(), &wire.port().to_string());
+        let wire = Proxy::to(database.port()).await;
+        let through = database.url_through(wire.port());
         let hotels = hotels(&crate::planted::stand(&through, Planted::None).await, 12).await;
         wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
         let mut told: Vec<Vec<HotelReply>> = hotels.iter().map(|_| Vec::new()).collect();

@@ -2,7 +2,6 @@
 //! without `NX`. The chapter on the waiting room must notice each of them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rules::arrive::{Arrival, Arrived, Budget};
@@ -16,8 +15,7 @@ use stores::door::local::LocalDoor;
 use stores::door::{Door, DoorFault, Heard, Release, Remaining};
 use stores::ledger::LineBegun;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings};
-
-use crate::hand::HandClock;
+use testing::clock::FixtureClock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
@@ -162,7 +160,7 @@ impl Door for Shared {
 }
 
 fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
-    let clock = Arc::new(HandClock(AtomicI64::new(1_800_000_000_000)));
+    let clock = Arc::new(FixtureClock::default());
     let (given, moved) = (clock.clone(), clock.clone());
     let surroundings = Surroundings {
         clock: move |_| given as Arc<dyn Clock>,
@@ -178,13 +176,13 @@ fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
         }
     };
     let advance = Arc::new(move |ms| {
-        moved.0.fetch_add(ms, Ordering::SeqCst);
+        moved.advance_ms(ms);
     });
     Stand::new(ledger, door, advance)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_flaw_is_noticed() {
+async fn every_flaw_of_seed_003_is_noticed() {
     for flaw in [
         Flaw::CountsTokens,
         Flaw::CountsReturnsTwice,

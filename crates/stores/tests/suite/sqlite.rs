@@ -2,65 +2,30 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use rules::arrive::Budget;
 use rules::ids::Seat;
 use rules::outcome::Refusal;
-use rules::time::{Clock, Moment};
-use stores::conformance::broken::{Bug, broken};
+use rules::time::Clock;
+use stores::conformance::broken::{LedgerBug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
+use testing::clock::FixtureClock;
+use testing::stands::{SqliteStand, open_sqlite};
 
-use crate::hand::HandClock;
 use crate::{complaints, first_complaint};
-
-fn open(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
-    let clock = clock.clone();
-    let surroundings = Surroundings {
-        clock: move |newest: Moment| {
-            clock.0.fetch_max(newest.0.max(1_800_000_000_000), Ordering::SeqCst);
-            clock as Arc<dyn Clock>
-        },
-        on_fatal: Box::new(|why| panic!("the disk failed: {why}")),
-        key_ttl_ms: 86_400_000,
-    };
-    SqliteLedger::open(folder, surroundings).expect("a fresh folder opens")
-}
-
-pub struct Kept {
-    pub stand: Stand,
-    folder: tempfile::TempDir,
-}
-
-impl Kept {
-    pub fn database(&self) -> std::path::PathBuf {
-        database_in(&self.folder.path().join("data"))
-    }
-}
-
-pub fn fresh() -> Kept {
-    let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(HandClock::default());
-    let ledger = Arc::new(open(&folder.path().join("data"), &clock));
-    let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
-    let advance = Arc::new(move |ms| {
-        clock.0.fetch_add(ms, Ordering::SeqCst);
-    });
-    Kept { stand: Stand::new(ledger, door, advance), folder }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn passes_every_chapter() {
-    let kept = fresh();
+    let kept = SqliteStand::fresh();
     assert_eq!(complaints(&kept.stand).await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_planted_bug_is_noticed() {
-    for bug in Bug::ALL {
-        let kept = fresh();
+async fn every_broken_ledger_is_noticed() {
+    for bug in LedgerBug::ALL {
+        let kept = SqliteStand::fresh();
         let bad = kept.stand.with_ledger(broken(bug, kept.stand.ledger.clone()));
         let noticed = first_complaint(&bad).await;
         let words = noticed.unwrap_or_else(|| panic!("{bug:?} went unnoticed by {} chapters", CHAPTERS.len()));
@@ -70,10 +35,10 @@ async fn every_planted_bug_is_noticed() {
 
 /// A request that passes every check and that the database refuses all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_poisonous_request_of_500_fails_alone() {
-    let kept = fresh();
+async fn one_refused_request_of_500_fails_alone() {
+    let kept = SqliteStand::fresh();
     let event = kept.stand.event(600, 1).await.unwrap().id;
-    let side = rusqlite::Connection::open(database_in(&kept.folder.path().join("data"))).unwrap();
+    let side = rusqlite::Connection::open(kept.database()).unwrap();
     side.execute_batch(
         "CREATE TRIGGER poison BEFORE INSERT ON taken WHEN NEW.owner = 'poison'
          BEGIN SELECT RAISE(ABORT, 'poison'); END",
@@ -94,10 +59,10 @@ async fn one_poisonous_request_of_500_fails_alone() {
 
 /// The constraints alone forbid it, whatever the code above them does.
 #[test]
-fn constraints_have_the_last_word() {
+fn constraints_refuse_violations() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(HandClock::default());
-    drop(open(folder.path(), &clock));
+    let clock = Arc::new(FixtureClock::default());
+    drop(open_sqlite(folder.path(), &clock));
     let db = rusqlite::Connection::open(database_in(folder.path())).unwrap();
     let event = "INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, n)
                  VALUES (1, 'x', 3, 2, 'open', 0, 0, 1)";
@@ -161,10 +126,10 @@ fn constraints_have_the_last_word() {
 }
 
 #[test]
-fn a_second_process_is_refused_at_once_and_readers_are_not() {
+fn second_process_is_refused_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(HandClock::default());
-    let first = open(folder.path(), &clock);
+    let clock = Arc::new(FixtureClock::default());
+    let first = open_sqlite(folder.path(), &clock);
     let surroundings =
         Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
     let Err(refused) = SqliteLedger::open(folder.path(), surroundings) else { panic!("two writers on one folder") };
@@ -177,14 +142,14 @@ fn a_second_process_is_refused_at_once_and_readers_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everything_is_there_after_opening_again() {
+async fn everything_is_there_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(HandClock::default());
+    let clock = Arc::new(FixtureClock::default());
     let stand = |ledger: SqliteLedger| {
         let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
         Stand::new(Arc::new(ledger), door, Arc::new(|_| {}))
     };
-    let first = stand(open(folder.path(), &clock));
+    let first = stand(open_sqlite(folder.path(), &clock));
     let event = first.event(9, 1).await.unwrap().id;
     let reserved = expect_sale(&first.one(event, first.reserve("alice")).await.unwrap()).unwrap();
     assert_eq!(first.ledger.raise_generation(event).await.unwrap(), 0);
@@ -199,15 +164,15 @@ async fn everything_is_there_after_opening_again() {
 /// A log that is only folded while somebody sells must still begin anew, or it grows with the sale:
 /// 470 MB after the large batches here, 285 MB after the small ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_the_log_begins_anew_while_it_sells() {
+async fn heavy_wal_restarts_during_a_sale() {
     for (sold, size) in [(160_000, 500), (32_000, 4)] {
-        let kept = fresh();
+        let kept = SqliteStand::fresh();
         sell(&kept.stand, sold, size).await;
         let mut log = kept.database().into_os_string();
         log.push("-wal");
         let most = std::fs::metadata(&log).unwrap().len();
         assert!(most < 250_000_000, "{most} bytes of log for {sold} sales, {size} at a time");
-        let (looked, findings) = stores::ledger::sqlite::verify(&kept.folder.path().join("data")).unwrap();
+        let (looked, findings) = stores::ledger::sqlite::verify(&kept.data()).unwrap();
         assert_eq!(looked.reservations, sold as u64);
         assert!(findings.iter().all(|finding| finding.broken.is_empty()), "{findings:?}");
     }
@@ -234,7 +199,7 @@ async fn sell(stand: &Stand, sold: usize, size: usize) {
 }
 
 /// The writer lets go of the folder a moment after the ledger was dropped.
-fn reopen(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
+fn reopen(folder: &Path, clock: &Arc<FixtureClock>) -> SqliteLedger {
     for _ in 0..200 {
         let clock = clock.clone();
         let surroundings = Surroundings {
@@ -252,10 +217,10 @@ fn reopen(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
 }
 
 #[test]
-fn a_newer_format_is_refused_with_a_clear_line() {
+fn newer_format_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Arc::new(HandClock::default());
-    drop(open(folder.path(), &clock));
+    let clock = Arc::new(FixtureClock::default());
+    drop(open_sqlite(folder.path(), &clock));
     let db = rusqlite::Connection::open(database_in(folder.path())).unwrap();
     db.execute(
         "INSERT INTO refinery_schema_history (version, name, applied_on, checksum)

@@ -7,11 +7,10 @@ use stores::conformance::expect_sale;
 use stores::conformance::queue::Hallway;
 use stores::ledger::postgres::verify;
 use testing::database::Database;
-
-use crate::postgres::stand_on;
+use testing::stands::postgres_stand;
 
 async fn sold(database: &Database) {
-    let stand = stand_on(database).await;
+    let stand = postgres_stand(database).await;
     let event = stand.event(50, 1).await.unwrap().id;
     for user in 0..20 {
         let answer = stand.one(event, stand.reserve(&format!("user-{user}"))).await.unwrap();
@@ -56,7 +55,7 @@ const LIES: &[(&str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_is_found() {
+async fn every_violation_is_found() {
     for (lie, invariant) in LIES {
         let database = Database::fresh().await;
         sold(&database).await;
@@ -73,7 +72,7 @@ async fn every_lie_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_without_a_ledger_is_not_a_good_one() {
+async fn database_without_a_ledger_is_an_error() {
     let bare = Database::bare().await;
     let refused = verify(&bare.url).await.unwrap_err();
     assert!(refused.contains("no ledger"), "{refused}");

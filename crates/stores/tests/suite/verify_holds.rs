@@ -8,8 +8,7 @@ use stores::conformance::hotel::{Hotel, client_key, expect_held, nights};
 use stores::ledger::{postgres, sqlite};
 use stores::verify::Finding;
 use testing::database::Database;
-
-use crate::postgres::stand_on;
+use testing::stands::{SqliteStand, postgres_stand};
 
 /// Holds in every state, stays that stand and one that was cancelled, seats on hold and paid.
 async fn kept(stand: &Stand) {
@@ -96,8 +95,8 @@ fn broken(findings: &[Finding]) -> Vec<&'static str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_about_holds_is_found_in_sqlite() {
-    let ground = crate::sqlite::fresh();
+async fn every_violation_of_holds_is_found_in_sqlite() {
+    let ground = SqliteStand::fresh();
     kept(&ground.stand).await;
     let database = ground.database();
     let folder = database.parent().unwrap();
@@ -134,9 +133,9 @@ const UNGUARDED: &str = "
     DROP INDEX hold_owner; DROP INDEX hold_key; DROP INDEX stay_hold";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_lie_about_holds_is_found_in_postgres() {
+async fn every_violation_of_holds_is_found_in_postgres() {
     let database = Database::fresh().await;
-    kept(&stand_on(&database).await).await;
+    kept(&postgres_stand(&database).await).await;
     let (_, findings) = postgres::verify(&database.url).await.unwrap();
     assert_eq!(broken(&findings), Vec::<&str>::new(), "{findings:?}");
     let client = database.connect().await;

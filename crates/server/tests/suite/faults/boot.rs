@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use testing::database::Database;
+use testing::folder::TestFolder;
 use testing::postgres::OwnPostgres;
+use testing::process::{ServerProcess, binary};
 use testing::redis::OwnRedis;
-
-use crate::support::process::{Process, binary};
 
 const TOKEN: (&str, &str) = ("ADMIN_TOKEN", "the-token-of-the-tests");
 
-async fn ready_within(process: &Process, most: Duration) {
+async fn ready_within(process: &ServerProcess, most: Duration) {
     let began = Instant::now();
     while process.client().get("/readyz").await.status != 200 {
         assert!(began.elapsed() < most, "not ready: {}", process.client().get("/readyz").await.text());
@@ -20,8 +20,8 @@ async fn ready_within(process: &Process, most: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_boot_order() {
-    let folder = tempfile::tempdir().unwrap();
+async fn heavy_services_start_in_any_order() {
+    let folder = TestFolder::new("server");
     for (postgres_away, redis_away) in [(false, true), (true, false), (true, true)] {
         let (mut postgres, mut redis) = (OwnPostgres::start().await, OwnRedis::start());
         if postgres_away {
@@ -32,7 +32,7 @@ async fn heavy_boot_order() {
         }
         let (database_url, redis_url) = (postgres.url(), redis.url());
         let settings = [("DATABASE_URL", database_url.as_str()), ("REDIS_URL", redis_url.as_str()), TOKEN];
-        let process = Process::begin(folder.path(), &settings, |command| command);
+        let process = ServerProcess::begin(folder.path(), &settings, |command| command);
         assert_eq!(process.client().get("/livez").await.status, 200);
         let ready = process.client().get("/readyz").await;
         assert_eq!(ready.status, 503);
@@ -54,7 +54,7 @@ async fn heavy_boot_order() {
 
 /// Starts the binary and gives what it says when it ends by itself.
 fn refused(settings: &[(&str, &str)]) -> String {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("server");
     let mut command = binary();
     command.arg("serve").env("DATA_DIR", folder.path()).env("APP_PORT", "0").envs(settings.iter().copied());
     let output = command.output().unwrap();
@@ -63,11 +63,11 @@ fn refused(settings: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_go_together_stops_and_says_why() {
+async fn conflicting_store_settings_stop_the_start() {
     let database = Database::fresh().await;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("server");
     let settings = [("DATABASE_URL", database.url.as_str()), TOKEN];
-    let first = Process::start(folder.path(), &settings).await;
+    let first = ServerProcess::start(folder.path(), &settings).await;
     let words = refused(&settings);
     assert!(words.contains("another tickettock") && words.contains("REDIS_URL"), "{words}");
     assert_eq!(first.client().reserve(1, "a").await.seat(), Some(1), "the first one goes on");

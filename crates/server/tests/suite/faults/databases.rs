@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use testing::backing::TestStores;
 use testing::database::Database;
+use testing::http::TestClient;
 use testing::postgres::OwnPostgres;
 use testing::proxy::{Cut, Proxy};
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::history::{Bought, Load, core_ok, count, sold, unknown};
-use crate::support::Stand;
-use crate::support::stand::Ground;
 
 /// C5: killed and restarted under load, twenty times, by kill -9 and by an immediate stop in turn.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_postgres_killed_twenty_times() {
     let (mut postgres, redis) = (OwnPostgres::start().await, OwnRedis::start());
-    let stand = Stand::at(Arc::new(Ground::at(&postgres.url(), &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&postgres.url(), &redis.url())), &[]).await;
     let event = stand.event(1_000_000, 1).await;
     let load = Load::start(&[stand.address], event, 16, 1_000_000);
     let mut longest = Duration::ZERO;
@@ -48,13 +49,13 @@ fn no_hang(all: &[Bought]) {
 
 /// C6: the connection is cut at COMMIT, which arrives at once, late, or never.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_the_outcome_of_commit_is_not_known() {
+async fn heavy_unknown_commit_outcome_is_resolved() {
     for forwarded_after in [Some(Duration::ZERO), Some(Duration::from_millis(300)), None] {
         let (database, redis) = (Database::fresh().await, OwnRedis::start());
         let port = database.url.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
         let wire = Proxy::to(port).await;
         let through = database.url.replace(&port.to_string(), &wire.port().to_string());
-        let stand = Stand::at(Arc::new(Ground::at(&through, &redis.url())), &[]).await;
+        let stand = TestServer::at(Arc::new(TestStores::at(&through, &redis.url())), &[]).await;
         let event = stand.event(100_000, 1).await;
         wire.cut(Some(Cut { word: b"COMMIT\0", every: 20, forwarded_after }));
         let load = Load::start(&[stand.address], event, 6, 1_200);
@@ -89,9 +90,9 @@ async fn failing(database: &Database, event: u64, state: &str, times: i64) {
 /// C7: states that pass are tried again, at most five times; the effect happens once; and when they
 /// do not pass the answer is 503 or 409, never 500.
 #[tokio::test(flavor = "multi_thread")]
-async fn passing_states_are_tried_again() {
+async fn transient_sql_states_are_retried() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let stand = Stand::at(Arc::new(Ground::at(&database.url, &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let side = database.connect().await;
     for state in ["40001", "40P01", "55P03", "57014", "53300", "57P01"] {
         let event = stand.event(9, 1).await;
@@ -115,19 +116,19 @@ async fn passing_states_are_tried_again() {
 
 /// C7: a real deadlock, and backends that are terminated under load.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_deadlock_and_terminated_backends() {
+async fn heavy_deadlocks_and_terminated_backends_are_retried() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let side = database.connect().await;
     let quick = format!("ALTER DATABASE {} SET deadlock_timeout = '50ms'", database.name);
     side.batch_execute(&quick).await.unwrap();
-    let stand = Stand::at(Arc::new(Ground::at(&database.url, &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let event = stand.event(50_000, 1).await;
     let mine = stand.client().reserve(event, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
     // The other side holds the seat and wants the event; the cancellation holds the event and wants the seat.
     let other = database.connect().await;
     other.batch_execute("BEGIN; SET LOCAL deadlock_timeout = '10s'; SELECT FROM taken FOR UPDATE").await.unwrap();
     let address = stand.address;
-    let cancelling = tokio::spawn(async move { crate::support::Client::new(address).cancel("alice", &mine).await });
+    let cancelling = tokio::spawn(async move { TestClient::new(address).cancel("alice", &mine).await });
     tokio::time::sleep(Duration::from_millis(100)).await;
     let wanted = tokio::spawn(async move {
         let got = other.batch_execute("SELECT FROM event FOR UPDATE").await;

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use testing::backing::TestStores;
 use testing::database::Database;
 use testing::proxy::{Proxy, WireFault};
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::history::{Load, core_ok, count, numbers_rise, sold, unknown};
-use crate::support::Stand;
-use crate::support::stand::Ground;
 
-async fn stand(database: &Database, redis: &str) -> Stand {
-    Stand::at(Arc::new(Ground::at(&database.url, redis)), &[]).await
+async fn stand(database: &Database, redis: &str) -> TestServer {
+    TestServer::at(Arc::new(TestStores::at(&database.url, redis)), &[]).await
 }
 
 /// Readiness, waited for at most so long.
-async fn ready_within(stand: &Stand, most: Duration) -> Duration {
+async fn ready_within(stand: &TestServer, most: Duration) -> Duration {
     let began = Instant::now();
     while stand.client().get("/readyz").await.status != 200 {
         assert!(began.elapsed() < most, "not ready after {most:?}: {}", stand.client().get("/readyz").await.text());
@@ -28,7 +28,7 @@ async fn ready_within(stand: &Stand, most: Duration) -> Duration {
 /// Flushed ten times during one sale: exactly the stock is sold, nothing acknowledged is lost, no
 /// number comes twice or goes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_redis_flushed_ten_times_during_one_sale() {
+async fn heavy_redis_flushed_ten_times_during_a_sale() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let stand = stand(&database, &redis.url()).await;
     let event = stand.event(500, 1).await;
@@ -49,7 +49,7 @@ async fn heavy_redis_flushed_ten_times_during_one_sale() {
 
 /// C1 and C2: killed and started empty, then killed and started from an old file.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_redis_restarts_empty_and_from_an_old_file() {
+async fn heavy_redis_restarts_empty_and_from_an_old_dump() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start_with(&["--dbfilename", "dump.rdb"]));
     let stand = stand(&database, &redis.url()).await;
     let event = stand.event(20_000, 1).await;
@@ -76,7 +76,7 @@ async fn heavy_redis_restarts_empty_and_from_an_old_file() {
 
 /// C2: the replica's link is cut, the primary dies, the replica is promoted with old numbers.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_failover_that_loses_numbers() {
+async fn heavy_failover_losing_numbers_repeats_none() {
     let (database, mut primary) = (Database::fresh().await, OwnRedis::start());
     let link = Proxy::to(primary.port).await;
     let replica = OwnRedis::start_with(&["--replicaof", "127.0.0.1", &link.port().to_string()]);
@@ -112,7 +112,7 @@ async fn heavy_a_failover_that_loses_numbers() {
 
 /// C3: reset, silent, slow. 503 with its reason within a second, and back within two.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_redis_away_is_said_within_a_second() {
+async fn heavy_unreachable_redis_gets_503_within_a_second() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let wire = Proxy::to(redis.port).await;
     let stand = stand(&database, &format!("redis://127.0.0.1:{}", wire.port())).await;
@@ -177,7 +177,7 @@ async fn heavy_redis_away_is_said_within_a_second() {
 
 /// C4: a policy that throws keys away, and no memory left.
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_out_of_memory_or_evicting() {
+async fn redis_out_of_memory_or_evicting_gets_503() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let wire = Proxy::to(redis.port).await;
     let stand = stand(&database, &format!("redis://127.0.0.1:{}", wire.port())).await;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use client::ClientError;
 use rules::history::Happened;
 use rules::ids::EventId;
 use stores::ensure;
 use stores::ledger::Ledger;
 use testing::database;
+use testing::http::{BUYER, TestClient, TestResponse};
 use tokio::task::JoinHandle;
-
-use crate::support::client::{Answer, BUYER, Client};
 
 /// How one buyer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ async fn buy(addresses: &[SocketAddr], client: usize, event: u64, user: String) 
     };
     let mut turn = client;
     while began.elapsed() < PATIENCE {
-        let mut wire = Client::new(addresses[turn % addresses.len()]);
+        let mut wire = TestClient::new(addresses[turn % addresses.len()]);
         let asked = Instant::now();
         match tokio::time::timeout(HANGS, ask(&mut wire, event, &user)).await {
             Ok(Ok(answer)) => {
@@ -139,14 +139,14 @@ async fn buy(addresses: &[SocketAddr], client: usize, event: u64, user: String) 
     bought
 }
 
-async fn ask(client: &mut Client, event: u64, user: &str) -> std::io::Result<Answer> {
+async fn ask(client: &mut TestClient, event: u64, user: &str) -> Result<TestResponse, ClientError> {
     let key = format!("key-{user}");
     let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
     let headers = [("X-User-Id", user), ("Content-Type", "application/json"), ("Idempotency-Key", &key)];
     client.try_send("POST", &path, &headers, BUYER).await
 }
 
-fn definite(answer: &Answer) -> Option<End> {
+fn definite(answer: &TestResponse) -> Option<End> {
     let body = answer.json();
     match (answer.status, answer.reason().as_str()) {
         (200, _) => Some(End::Sold {

@@ -9,13 +9,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use testing::backing::{Backing, TestStores};
 use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::http::TestClient;
+use testing::process::{ServerProcess, binary};
 use testing::redis::OwnRedis;
+use testing::rng::SeededRng;
+use testing::server::TestServer;
 
 use crate::holds::{available, day, give_back, hold, hold_id, nights, on_hold, room_type, seats};
-use crate::support::process::{Process, binary};
-use crate::support::stand::{Backing, Ground, Stand};
-use crate::support::{Client, Dice};
 
 /// Every command that Redis is sent from now on.
 fn watch(redis: &OwnRedis) -> Arc<Mutex<Vec<String>>> {
@@ -35,11 +38,11 @@ fn watch(redis: &OwnRedis) -> Arc<Mutex<Vec<String>>> {
 /// Redis is wiped while a thousand holds are live: all are still held, all can be confirmed; and in
 /// all that time nobody looked through its keys.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_redis_is_wiped_with_a_thousand_live_holds() {
+async fn heavy_wiped_redis_keeps_a_thousand_live_holds() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Arc::new(Ground::at(&database.url, &redis.url()));
+    let stores = Arc::new(TestStores::at(&database.url, &redis.url()));
     let seen = watch(&redis);
-    let stand = Stand::at(ground, &[]).await;
+    let stand = TestServer::at(stores, &[]).await;
     let room = room_type(&stand, 1_000).await;
     let mut client = stand.client();
     let mut ids = Vec::new();
@@ -83,7 +86,7 @@ type Book = HashMap<String, (String, Told)>;
 
 /// Holds, confirms and gives back until the connection breaks; then what it was doing is not known.
 async fn pay(address: SocketAddr, room: u64, next: Arc<AtomicU64>) -> (Book, Option<String>) {
-    let (mut client, mut book) = (Client::new(address), Book::new());
+    let (mut client, mut book) = (TestClient::new(address), Book::new());
     loop {
         let n = next.fetch_add(1, Ordering::Relaxed);
         let user = format!("u{n}");
@@ -109,20 +112,20 @@ async fn pay(address: SocketAddr, room: u64, next: Arc<AtomicU64>) -> (Book, Opt
 
 /// Killed again and again while it holds, confirms and gives back: what was told is so.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_killed_while_holding() {
-    let folder = tempfile::tempdir().unwrap();
+async fn heavy_kills_lose_no_acknowledged_hold() {
+    let folder = TestFolder::new("server");
     let data = folder.path().join("data");
     let next = Arc::new(AtomicU64::new(0));
     let (mut book, mut open) = (Book::new(), Vec::new());
-    let mut dice = Dice::new(8);
+    let mut rng = SeededRng::new(8);
     let mut room = 0;
     for life in 0..8 {
-        let process = Process::start(&data, &[]).await;
+        let process = ServerProcess::start(&data, &[]).await;
         if life == 0 {
             room = made(&process, &process.admin_token(), 100_000).await;
         }
         let clients: Vec<_> = (0..16).map(|_| tokio::spawn(pay(process.address, room, next.clone()))).collect();
-        tokio::time::sleep(Duration::from_millis(100 + dice.below(300))).await;
+        tokio::time::sleep(Duration::from_millis(100 + rng.below(300))).await;
         process.kill();
         for client in clients {
             let (told, unknown) = client.await.unwrap();
@@ -130,7 +133,7 @@ async fn heavy_killed_while_holding() {
             open.extend(unknown);
         }
     }
-    let process = Process::start(&data, &[]).await;
+    let process = ServerProcess::start(&data, &[]).await;
     let mut client = process.client();
     assert!(book.len() > 500 && !open.is_empty(), "{} holds, {} unknown", book.len(), open.len());
     for (id, (user, told)) in &book {
@@ -148,7 +151,7 @@ async fn heavy_killed_while_holding() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-pub async fn made(process: &Process, token: &str, rooms: u64) -> u64 {
+pub async fn made(process: &ServerProcess, token: &str, rooms: u64) -> u64 {
     let token = format!("Bearer {token}");
     let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
     let body = json!({ "name": "Double", "totalQuantity": rooms }).to_string();
@@ -160,14 +163,14 @@ pub async fn made(process: &Process, token: &str, rooms: u64) -> u64 {
 /// C11: a server sleeps longer than a hold, with a confirmation in its hands. The room is sold to
 /// somebody else meanwhile; when it wakes up, what it has to say does not fit any more.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_server_sleeps_longer_than_a_hold() {
+async fn heavy_suspended_server_cannot_confirm_an_expired_hold() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Ground::at(&database.url, &redis.url());
-    let folder = tempfile::tempdir().unwrap();
-    let mut settings = ground.settings();
+    let stores = TestStores::at(&database.url, &redis.url());
+    let folder = TestFolder::new("server");
+    let mut settings = stores.settings();
     settings.push(("HOLD_TTL", "2"));
     let (sleeper, other) =
-        (Process::start(folder.path(), &settings).await, Process::start(folder.path(), &settings).await);
+        (ServerProcess::start(folder.path(), &settings).await, ServerProcess::start(folder.path(), &settings).await);
     let token = settings.iter().find(|(name, _)| *name == "ADMIN_TOKEN").unwrap().1.to_owned();
     let mut awake = other.client();
     for nap in 0..4u64 {
@@ -176,7 +179,7 @@ async fn heavy_a_server_sleeps_longer_than_a_hold() {
         let id = hold_id(&held);
         let (address, mine) = (sleeper.address, id.clone());
         let confirming = tokio::spawn(async move {
-            let mut client = Client::new(address);
+            let mut client = TestClient::new(address);
             let path = format!("/v1/holds/{mine}/confirm");
             client.try_send("POST", &path, &[("X-User-Id", "alice")], "").await.map(|answer| answer.status)
         });
@@ -204,12 +207,12 @@ async fn heavy_a_server_sleeps_longer_than_a_hold() {
 
 /// Somebody else has the lock: about holds the answer comes within a second, and says what it was.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_cannot_be_had_is_told_within_a_second() {
-    let stand = Stand::on(Backing::Postgres, &[]).await;
+async fn hold_requests_that_time_out_on_the_lock_get_contention() {
+    let stand = TestServer::on(Backing::Postgres, &[]).await;
     let (room, event) = (room_type(&stand, 5).await, stand.event(9, 2).await);
     let mut client = stand.client();
     let id = hold_id(&hold(&mut client, "alice", &nights(room, 5, 1, 1)).await);
-    let other = stand.ground.database().connect().await;
+    let other = stand.stores.database().connect().await;
     other.batch_execute("BEGIN; SELECT FROM room_type FOR UPDATE; SELECT FROM event FOR UPDATE").await.unwrap();
     let began = Instant::now();
     let (mut one, mut two, mut three) = (stand.client(), stand.client(), stand.client());
@@ -231,9 +234,9 @@ async fn a_lock_that_cannot_be_had_is_told_within_a_second() {
 
 /// A2: one seat and a thousand who want it; then carts in random order, all or nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_one_seat_and_a_thousand_wanters() {
+async fn heavy_one_seat_is_held_once_for_a_thousand_users() {
     for backing in [Backing::Embedded, Backing::Redis] {
-        let stand = Arc::new(Stand::on(backing, &[]).await);
+        let stand = Arc::new(TestServer::on(backing, &[]).await);
         let event = stand.event(1, 1).await;
         let mut running = Vec::new();
         for task in 0..20u64 {
@@ -261,10 +264,10 @@ async fn heavy_one_seat_and_a_thousand_wanters() {
 /// A7: every hold is sent ten times under its key, some with another body: one hold each, the same
 /// answer every time, and the altered ones are told.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_storm_of_repeated_holds() {
+async fn heavy_repeated_holds_get_the_same_answer() {
     const KEYS: u64 = 300;
     for backing in [Backing::Embedded, Backing::Redis] {
-        let stand = Arc::new(Stand::on(backing, &[("HOLDS_PER_USER", "1000")]).await);
+        let stand = Arc::new(TestServer::on(backing, &[("HOLDS_PER_USER", "1000")]).await);
         let room = room_type(&stand, 1_000).await;
         let mut running = Vec::new();
         for task in 0..10u64 {
@@ -313,9 +316,9 @@ async fn heavy_a_storm_of_repeated_holds() {
 
 /// What one server gives back, another one sells at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_given_back_is_free_behind_every_server() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let (one, two) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground, &[]).await);
+async fn cancelled_hold_is_free_on_every_server() {
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let (one, two) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores, &[]).await);
     let (room, event) = (room_type(&one, 1).await, one.event(2, 2).await);
     let (mut here, mut there) = (one.client(), two.client());
     for round in 0..5u64 {

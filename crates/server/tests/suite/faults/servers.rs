@@ -4,13 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use testing::backing::{Backing, TestStores};
 use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::http::TestClient;
+use testing::process::ServerProcess;
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::history::{Bought, End, Load, core_ok, numbers_rise, sold, unknown};
-use crate::support::process::Process;
-use crate::support::stand::{Backing, Ground};
-use crate::support::{Client, Stand};
 
 /// Nobody who asks after another was told `sold_out` gets a seat.
 pub fn nobody_after_sold_out(all: &[Bought]) {
@@ -23,15 +25,15 @@ pub fn nobody_after_sold_out(all: &[Bought]) {
 
 /// 10,000 users for 500 seats at so many servers.
 async fn crowd(servers: usize) {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
     let mut stands = Vec::new();
     for _ in 0..servers {
-        stands.push(Stand::at(ground.clone(), &[("DB_POOL", "4")]).await);
+        stands.push(TestServer::at(stores.clone(), &[("DB_POOL", "4")]).await);
     }
     let addresses: Vec<_> = stands.iter().map(|stand| stand.address).collect();
     let event = stands[0].event(500, 1).await;
     let all = Load::start(&addresses, event, 64, 10_000).finish().await;
-    assert_eq!(core_ok(&ground.database().url, event, &all).await, Ok(500));
+    assert_eq!(core_ok(&stores.database().url, event, &all).await, Ok(500));
     assert_eq!((sold(&all), unknown(&all), all.len()), (500, 0, 10_000));
     numbers_rise(&all).unwrap();
     nobody_after_sold_out(&all);
@@ -43,7 +45,7 @@ async fn crowd(servers: usize) {
         unreachable!()
     };
     let owner = all.iter().find(|b| matches!(&b.end, End::Sold { seat: s, .. } if s == seat)).unwrap();
-    let mut clients: Vec<Client> = stands.iter().map(Stand::client).collect();
+    let mut clients: Vec<TestClient> = stands.iter().map(TestServer::client).collect();
     let (mut id, mut user) = (reservation.clone(), owner.user.clone());
     for turn in 0..servers * 3 {
         let cancelled = clients[turn % servers].cancel(&user, &id).await;
@@ -56,24 +58,24 @@ async fn crowd(servers: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_two_servers_ten_thousand_for_five_hundred() {
+async fn heavy_two_servers_sell_500_seats_to_10000_buyers() {
     crowd(2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_three_servers_ten_thousand_for_five_hundred() {
+async fn heavy_three_servers_sell_500_seats_to_10000_buyers() {
     crowd(3).await;
 }
 
 /// A2: one seat, a thousand who want it, at two servers.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_one_seat_a_thousand_wanters() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let (one, two) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground.clone(), &[]).await);
+async fn heavy_one_seat_is_sold_once_by_two_servers() {
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let (one, two) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores.clone(), &[]).await);
     for _ in 0..5 {
         let event = one.event(1, 1).await;
         let all = Load::start(&[one.address, two.address], event, 100, 1_000).finish().await;
-        assert_eq!(core_ok(&ground.database().url, event, &all).await, Ok(1));
+        assert_eq!(core_ok(&stores.database().url, event, &all).await, Ok(1));
         assert_eq!((sold(&all), unknown(&all)), (1, 0));
         nobody_after_sold_out(&all);
     }
@@ -82,8 +84,8 @@ async fn heavy_one_seat_a_thousand_wanters() {
 /// Two ports for processes that share a database and a Redis, each started as often as a test likes.
 struct Pair {
     database: Database,
-    ground: Ground,
-    folder: tempfile::TempDir,
+    stores: TestStores,
+    folder: TestFolder,
     ports: [String; 2],
     _redis: OwnRedis,
 }
@@ -92,24 +94,24 @@ impl Pair {
     async fn new() -> Pair {
         let (database, redis) = (Database::fresh().await, OwnRedis::start());
         Pair {
-            ground: Ground::at(&database.url, &redis.url()),
+            stores: TestStores::at(&database.url, &redis.url()),
             database,
-            folder: tempfile::tempdir().unwrap(),
+            folder: TestFolder::new("server"),
             ports: [testing::free_port().to_string(), testing::free_port().to_string()],
             _redis: redis,
         }
     }
 
-    async fn start(&self, port: usize) -> Process {
-        let mut settings = self.ground.settings();
+    async fn start(&self, port: usize) -> ServerProcess {
+        let mut settings = self.stores.settings();
         settings.push(("FCFS_SEATS", "100000"));
-        Process::spawn(self.folder.path(), &settings, |command| command.env("APP_PORT", &self.ports[port])).await
+        ServerProcess::spawn(self.folder.path(), &settings, |command| command.env("APP_PORT", &self.ports[port])).await
     }
 }
 
 /// C13: rolling restarts under load. What was accepted is answered; each ends within ten seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_rolling_restarts() {
+async fn heavy_rolling_restarts_answer_accepted_requests() {
     let pair = Pair::new().await;
     let mut servers = vec![pair.start(0).await, pair.start(1).await];
     let addresses = [servers[0].address, servers[1].address];
@@ -138,7 +140,7 @@ async fn heavy_rolling_restarts() {
 
 /// B1 at scale: one of two servers is killed again and again.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_servers_killed_fifteen_times() {
+async fn heavy_killed_servers_lose_no_acknowledged_sale() {
     let pair = Pair::new().await;
     let mut servers = vec![pair.start(0).await, pair.start(1).await];
     let addresses = [servers[0].address, servers[1].address];
@@ -157,9 +159,9 @@ async fn heavy_servers_killed_fifteen_times() {
 
 /// A million seats cost nothing to make, and selling from them is as quick.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_million_seats_half_sold_on_postgres() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let stand = Stand::at(ground.clone(), &[]).await;
+async fn heavy_million_seats_half_sold_on_postgres() {
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let stand = TestServer::at(stores.clone(), &[]).await;
     let began = Instant::now();
     let event = stand.event(1_000_000, 1).await;
     assert!(began.elapsed() < Duration::from_secs(1), "making a million seats took {:?}", began.elapsed());
@@ -170,9 +172,9 @@ async fn heavy_a_million_seats_half_sold_on_postgres() {
          SELECT {event}, s + 1, 'reserved', s, 'x' || s, 0 FROM generate_series(1, 500000) s;
          UPDATE event SET sold = 500000, \"cursor\" = 500000, n = 500001 WHERE id = {event}"
     );
-    ground.database().connect().await.batch_execute(&fill).await.unwrap();
+    stores.database().connect().await.batch_execute(&fill).await.unwrap();
     let began = Instant::now();
-    let again = Stand::at(ground.clone(), &[]).await;
+    let again = TestServer::at(stores.clone(), &[]).await;
     assert_eq!(again.client().get("/readyz").await.status, 200);
     assert!(began.elapsed() < Duration::from_secs(5), "ready after {:?}", began.elapsed());
     let all = Load::start(&[stand.address, again.address], event, 32, 2_000).finish().await;

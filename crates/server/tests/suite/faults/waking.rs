@@ -2,22 +2,23 @@
 
 use std::time::Duration;
 
+use testing::backing::TestStores;
 use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::process::ServerProcess;
 use testing::redis::OwnRedis;
 
 use super::history::{Load, core_ok, numbers_rise, sold, unknown};
-use crate::support::process::Process;
-use crate::support::stand::Ground;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_stale_server_wakes_up() {
+async fn heavy_suspended_server_sells_nothing_twice() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Ground::at(&database.url, &redis.url());
-    let folder = tempfile::tempdir().unwrap();
-    let mut settings = ground.settings();
+    let stores = TestStores::at(&database.url, &redis.url());
+    let folder = TestFolder::new("server");
+    let mut settings = stores.settings();
     settings.push(("FCFS_SEATS", "100000"));
     let (sleeper, other) =
-        (Process::start(folder.path(), &settings).await, Process::start(folder.path(), &settings).await);
+        (ServerProcess::start(folder.path(), &settings).await, ServerProcess::start(folder.path(), &settings).await);
     let side = database.connect().await;
     let load = Load::start(&[sleeper.address, other.address], 1, 12, 100_000);
     load.after(100, Duration::from_secs(10)).await;

@@ -5,20 +5,21 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
 
 use super::holds::made;
 use crate::holds::{available, hold, hold_id, nights, on_hold};
-use crate::support::process::{Process, binary};
 
 const TTL: Duration = Duration::from_secs(4);
 
 struct Machine {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
 }
 
 impl Machine {
     fn new() -> Machine {
-        let machine = Machine { folder: tempfile::tempdir().unwrap() };
+        let machine = Machine { folder: TestFolder::new("server") };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/faults/wall_clock.c");
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-o"]).arg(machine.path("wall_clock.so")).arg(source).arg("-ldl");
@@ -37,10 +38,10 @@ impl Machine {
         std::fs::rename(new, self.path("off")).unwrap();
     }
 
-    async fn start(&self) -> Process {
+    async fn start(&self) -> ServerProcess {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path("log")).unwrap();
         let ttl = TTL.as_secs().to_string();
-        Process::spawn(&self.path("data"), &[("HOLD_TTL", ttl.as_str())], |command| {
+        ServerProcess::spawn(&self.path("data"), &[("HOLD_TTL", ttl.as_str())], |command| {
             let shifted = command.env("LD_PRELOAD", self.path("wall_clock.so")).env("WALL_CLOCK_OFF", self.path("off"));
             shifted.stderr(log)
         })
@@ -52,12 +53,12 @@ impl Machine {
     }
 }
 
-async fn held(process: &Process, room: u64) -> Value {
+async fn held(process: &ServerProcess, room: u64) -> Value {
     available(&mut process.client(), room, 5, 1).await.json()["nights"][0]["held"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_the_wall_clock_is_set() {
+async fn heavy_setting_the_wall_clock_moves_no_hold() {
     let machine = Machine::new();
     let mut process = machine.start().await;
     let token = process.admin_token();

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use testing::backing::{Backing, TestStores};
+use testing::gateway::TestGateway;
+use testing::http::{TestClient, TestResponse};
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::gate::{self, Gate};
-use crate::support::stand::{Backing, Ground, Stand};
-use crate::support::{Answer, Client};
 
 const BUDGET: [(&str, &str); 2] = [("FCFS_IP_LIMIT", "1000"), ("FCFS_IP_WINDOW", "3600")];
 
@@ -19,7 +20,7 @@ fn spent(edge: &Edge, event: u64) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_number_and_one_budget_each() {
+async fn each_request_takes_one_number_and_one_budget_unit() {
     let edge = Edge::with(2, &BUDGET, &[]).await;
     edge.warm().await;
     let event = edge.event(20, 1).await;
@@ -42,7 +43,7 @@ async fn one_number_and_one_budget_each() {
 
 /// Whoever comes while Redis is asked goes with the next call; nobody is refused because there are many.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crowd_shares_its_calls() {
+async fn concurrent_arrivals_share_redis_calls() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let event = edge.event(400, 1).await;
@@ -69,7 +70,7 @@ async fn a_crowd_shares_its_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_already_asking_is_told_at_the_edge() {
+async fn request_in_flight_is_a_duplicate_at_the_gateway() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -88,7 +89,7 @@ async fn who_is_already_asking_is_told_at_the_edge() {
 
 /// What a server refuses before its queue is not marked for five seconds.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_goes_with_every_refusal() {
+async fn mark_is_released_with_every_refusal() {
     let edge = Edge::new(&[("DEFAULT_REGION", "US")]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -114,7 +115,7 @@ async fn a_mark_goes_with_every_refusal() {
 
 /// Where only the server can know who asks, it asks the door itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn whom_the_gateway_cannot_know_it_passes_on() {
+async fn unknown_users_are_passed_to_the_server() {
     let edge = Edge::new(&[("FCFS_ANONYMOUS", "1"), ("FCFS_IP_LIMIT", "1000")]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -134,11 +135,11 @@ async fn whom_the_gateway_cannot_know_it_passes_on() {
 
 /// Redis loses its scripts, then everything: numbers go on, and never back.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_forgets() {
+async fn numbers_rise_after_redis_loses_scripts_and_keys() {
     let edge = Edge::new(&[("FCFS_SEATS", "100")]).await;
     let mut client = edge.client();
     let mut last = 0;
-    let mut rises = |answer: Answer| {
+    let mut rises = |answer: TestResponse| {
         let number = answer.sequence().unwrap_or_else(|| panic!("{}", answer.text()));
         assert!(number > last, "{number} after {last}");
         last = number;
@@ -156,7 +157,7 @@ async fn a_redis_that_forgets() {
 
 /// Another ledger's door gives no numbers, whatever its counter says.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_ledgers_door() {
+async fn door_of_another_ledger_gives_no_number() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -167,14 +168,14 @@ async fn another_ledgers_door() {
 
 /// MOVED is followed, and remembered: events of every node.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster() {
-    let ground = std::sync::Arc::new(Ground::new(Backing::Cluster).await);
-    let key = [("GATEWAY_KEY", gate::KEY), ("FCFS_IP_LIMIT", "1000")];
-    let stand = Stand::at(ground.clone(), &key).await;
+async fn cluster_redirects_are_followed() {
+    let stores = std::sync::Arc::new(TestStores::new(Backing::Cluster).await);
+    let key = [("GATEWAY_KEY", testing::gateway::KEY), ("FCFS_IP_LIMIT", "1000")];
+    let stand = TestServer::at(stores.clone(), &key).await;
     let mut settings: Vec<(String, String)> =
-        ground.settings().iter().chain(&key).map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        stores.settings().iter().chain(&key).map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     settings.push(("GATEWAY_TRUST_USER_HEADER".into(), "1".into()));
-    let gate = Gate::start(&[stand.server], &settings);
+    let gate = TestGateway::start(&[stand.server], &settings);
     let mut client = gate.client();
     for _ in 0..8 {
         let event = stand.event(5, 1).await;
@@ -183,13 +184,13 @@ async fn a_cluster() {
             assert_eq!((answer.seat(), answer.sequence()), (Some(number), Some(number)), "{}", answer.text());
         }
     }
-    let text = Client::new(stand.server).get("/metrics").await.text();
+    let text = TestClient::new(stand.server).get("/metrics").await.text();
     assert!(text.contains("outcome=\"reserved\"} 32"), "{text}");
 }
 
 /// A cluster that is not whole says so, and so do we.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_is_down() {
+async fn cluster_down_gets_503() {
     let edge = Edge::new(&[]).await;
     let down = OwnRedis::start_with(&["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]);
     let url = down.url();
@@ -214,11 +215,12 @@ async fn a_cluster_that_is_down() {
 
 /// Numbers from the gateway are places in the queue: lower ones are served first.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_believes_the_key_alone() {
+async fn server_trusts_numbers_only_with_the_gateway_key() {
     let edge = Edge::new(&[]).await;
     let mut direct = edge.direct();
     let name = "0123456789abcdef0123456789abcdef";
-    let (key, seq, request) = (("X-Gateway-Key", gate::KEY), ("X-Fcfs-Seq", "77"), ("X-Gateway-Request", name));
+    let (key, seq, request) =
+        (("X-Gateway-Key", testing::gateway::KEY), ("X-Fcfs-Seq", "77"), ("X-Gateway-Request", name));
     let mut user = 0;
     let mut ask = async |more: &[(&str, &str)]| {
         user += 1;

@@ -4,20 +4,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use testing::backing::TestStores;
 use testing::database::Database;
+use testing::gateway::{GatewayBug, TestGateway};
+use testing::http::TestClient;
 use testing::redis::OwnRedis;
-
-use crate::support::gate::{self, Gate, Planted};
-use crate::support::stand::Ground;
-use crate::support::{Client, Stand};
+use testing::server::TestServer;
 
 pub const FCFS: &str = "/api/v1/seats/reservation/fcfs";
 pub const JSON: (&str, &str) = ("Content-Type", "application/json");
-pub const BODY: &str = crate::support::client::BUYER;
+pub const BODY: &str = testing::http::BUYER;
 
 pub struct Edge {
-    pub gate: Gate,
-    pub servers: Vec<Stand>,
+    pub gate: TestGateway,
+    pub servers: Vec<TestServer>,
     pub redis: OwnRedis,
     pub database: Database,
     /// How often it was looked how many requests came.
@@ -26,7 +26,7 @@ pub struct Edge {
 
 /// What all of them are told, unless a test tells them otherwise.
 const USUAL: [(&str, &str); 4] = [
-    ("GATEWAY_KEY", gate::KEY),
+    ("GATEWAY_KEY", testing::gateway::KEY),
     ("GATEWAY_TRUST_USER_HEADER", "1"),
     ("GATEWAY_USER_RATE", "0"),
     ("GATEWAY_ADDRESS_RATE", "0"),
@@ -37,33 +37,33 @@ impl Edge {
         Edge::with(1, given, &[]).await
     }
 
-    pub async fn with(servers: usize, given: &[(&str, &str)], planted: &[Planted<'_>]) -> Edge {
+    pub async fn with(servers: usize, given: &[(&str, &str)], planted: &[GatewayBug<'_>]) -> Edge {
         let (database, redis) = (Database::fresh().await, OwnRedis::start());
-        let ground = Arc::new(Ground::at(&database.url, &redis.url()));
+        let stores = Arc::new(TestStores::at(&database.url, &redis.url()));
         let settings: Vec<(&str, &str)> = given.iter().chain(&USUAL).copied().collect();
         let mut stands = Vec::new();
         for _ in 0..servers {
-            stands.push(Stand::at(ground.clone(), &settings).await);
+            stands.push(TestServer::at(stores.clone(), &settings).await);
         }
         let addresses: Vec<SocketAddr> = stands.iter().map(|stand| stand.server).collect();
-        let gate = Gate::planted(&addresses, &owned(&settings, &redis.url()), planted);
+        let gate = TestGateway::planted(&addresses, &owned(&settings, &redis.url()), planted);
         Edge { gate, servers: stands, redis, database, looked: AtomicU64::new(0) }
     }
 
     /// Another gateway in front of the same servers.
-    pub fn another(&self, given: &[(&str, &str)]) -> Gate {
+    pub fn another(&self, given: &[(&str, &str)]) -> TestGateway {
         let settings: Vec<(&str, &str)> = given.iter().chain(&USUAL).copied().collect();
         let addresses: Vec<SocketAddr> = self.servers.iter().map(|stand| stand.server).collect();
-        Gate::start(&addresses, &owned(&settings, &self.redis.url()))
+        TestGateway::start(&addresses, &owned(&settings, &self.redis.url()))
     }
 
-    pub fn client(&self) -> Client {
+    pub fn client(&self) -> TestClient {
         self.gate.client()
     }
 
     /// To the first server, past the gateway.
-    pub fn direct(&self) -> Client {
-        Client::new(self.servers[0].server)
+    pub fn direct(&self) -> TestClient {
+        TestClient::new(self.servers[0].server)
     }
 
     pub async fn event(&self, seats: u64, max_per_user: u64) -> u64 {
@@ -87,7 +87,7 @@ impl Edge {
         let mut all = 0;
         let looked = self.looked.fetch_add(1, SeqCst) + 1;
         for stand in &self.servers {
-            let text = Client::new(stand.server).get("/metrics").await.text();
+            let text = TestClient::new(stand.server).get("/metrics").await.text();
             let line = text.lines().find_map(|line| line.strip_prefix("tickettock_requests_total "));
             // Without those that look.
             all += line.unwrap().parse::<u64>().unwrap() - looked;

@@ -3,23 +3,25 @@
 
 use std::time::{Duration, Instant};
 
+use testing::backing::TestStores;
 use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::gateway::TestGateway;
+use testing::http::{TestClient, TestResponse};
+use testing::process::ServerProcess;
+use testing::raw_tcp;
 use testing::redis::OwnRedis;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use super::edge::{BODY, Edge, FCFS};
 use crate::faults::history::{Load, core_ok, numbers_rise, sold, unknown};
 use crate::faults::servers::nobody_after_sold_out;
-use crate::support::gate::{self, Gate};
-use crate::support::process::Process;
-use crate::support::stand::Ground;
-use crate::support::{Answer, Client};
 
 /// C10: reloaded twenty times under load, nobody loses an answer to what was done; a worker killed,
 /// nobody buys twice.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_reloads_and_a_killed_worker() {
+async fn heavy_reloads_and_killed_workers_lose_no_answer() {
     let edge = Edge::with(2, &[("FCFS_SEATS", "100000")], &[]).await;
     edge.warm().await;
     let addresses: Vec<_> = edge.servers.iter().map(|stand| stand.server).collect();
@@ -57,7 +59,7 @@ async fn heavy_reloads_and_a_killed_worker() {
 
 /// 5,000 for 500 seats at two servers, through two gateways: each seat once, in the order of numbers.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_crowd_through_two_gateways() {
+async fn heavy_two_gateways_sell_each_seat_once() {
     let edge = Edge::with(2, &[], &[]).await;
     let other = edge.another(&[]);
     edge.warm().await;
@@ -72,7 +74,7 @@ async fn heavy_a_crowd_through_two_gateways() {
 }
 
 /// Asks until the answer is as expected; how long that took.
-async fn until(client: &Gate, what: &str, mut fits: impl FnMut(&Answer) -> bool) -> Duration {
+async fn until(client: &TestGateway, what: &str, mut fits: impl FnMut(&TestResponse) -> bool) -> Duration {
     let began = Instant::now();
     for i in 0..400 {
         let answer = client.client().reserve(1, &format!("{what}{i}")).await;
@@ -87,15 +89,15 @@ async fn until(client: &Gate, what: &str, mut fits: impl FnMut(&Answer) -> bool)
 
 /// Redis stopped, servers stopped, both back: the right answers within a second, and the same nginx.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_everything_behind_it_goes_and_comes_back() {
+async fn heavy_gateway_survives_outage_of_redis_and_servers() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Ground::at(&database.url, &redis.url());
-    let folder = tempfile::tempdir().unwrap();
+    let stores = TestStores::at(&database.url, &redis.url());
+    let folder = TestFolder::new("server");
     let ports = [testing::free_port().to_string(), testing::free_port().to_string()];
     let start = async |port: &str| {
-        let mut settings = ground.settings();
-        settings.extend([("FCFS_SEATS", "100000"), ("GATEWAY_KEY", gate::KEY)]);
-        Process::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
+        let mut settings = stores.settings();
+        settings.extend([("FCFS_SEATS", "100000"), ("GATEWAY_KEY", testing::gateway::KEY)]);
+        ServerProcess::spawn(folder.path(), &settings, |command| command.env("APP_PORT", port)).await
     };
     let servers = [start(&ports[0]).await, start(&ports[1]).await];
     let settings = [
@@ -104,13 +106,13 @@ async fn heavy_everything_behind_it_goes_and_comes_back() {
         ("GATEWAY_ADDRESS_RATE", "0".to_owned()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
-    let gate = Gate::start(&servers.each_ref().map(|server| server.address), &settings);
+    let gate = TestGateway::start(&servers.each_ref().map(|server| server.address), &settings);
     let workers = gate.nginx().workers();
     let second = Duration::from_secs(1);
     assert!(until(&gate, "before", |answer| answer.status == 200).await < second);
 
     redis.kill();
-    let unavailable = |answer: &Answer| {
+    let unavailable = |answer: &TestResponse| {
         (answer.status, answer.reason().as_str()) == (503, "service_unavailable")
             && answer.header("retry-after") == Some("1")
     };
@@ -147,7 +149,7 @@ async fn heavy_everything_behind_it_goes_and_comes_back() {
 /// C3 at the edge: Redis hangs. Whoever asks is told within a second, also who waits behind others; and when it
 /// answers again, so does the gateway.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_redis_that_hangs() {
+async fn heavy_hanging_redis_gets_503_within_a_second() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.status, 200);
@@ -172,7 +174,7 @@ async fn heavy_a_redis_that_hangs() {
 
 /// When no server was reached, the mark goes, so that the buyer may ask again at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_goes_when_nobody_was_reached() {
+async fn mark_is_released_when_no_server_is_reachable() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
@@ -187,7 +189,7 @@ async fn a_mark_goes_when_nobody_was_reached() {
 
 /// Nor does it stay when something answered that knows nothing of marks.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_goes_when_nobody_took_it_over() {
+async fn mark_is_released_when_no_server_took_it_over() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
@@ -208,7 +210,7 @@ async fn a_mark_goes_when_nobody_took_it_over() {
 
 /// Script trouble, a Redis that is full or of the wrong kind: 503 with its reason, and no sale.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_cannot_be_used() {
+async fn unusable_redis_gets_503() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.status, 200);
@@ -234,7 +236,7 @@ async fn a_redis_that_cannot_be_used() {
 
 /// Live changes pass as they come, not when a buffer is full.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_is_not_held_back() {
+async fn streams_are_not_buffered() {
     let edge = Edge::new(&[]).await;
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     edge.gate.turn_to(&[source.local_addr().unwrap()]);
@@ -249,8 +251,8 @@ async fn a_stream_is_not_held_back() {
         heard.recv().await.unwrap();
         stream.write_all(b"9\r\ndata: 2\n\n\r\n0\r\n\r\n").await.unwrap();
     });
-    let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
-    stream.write_all(b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: t\r\n\r\n").await.unwrap();
+    let asked = b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: t\r\n\r\n";
+    let mut stream = raw_tcp::send(edge.gate.address(), asked).await;
     let mut text = String::new();
     let mut part = [0; 4096];
     while !text.contains("data: 2") {
@@ -266,7 +268,7 @@ async fn a_stream_is_not_held_back() {
 
 /// Where no connection was had nothing was sent: the next server is asked, with the same number.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_not_reached_was_not_asked() {
+async fn unreachable_server_is_skipped_with_the_same_number() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
@@ -284,7 +286,7 @@ async fn who_was_not_reached_was_not_asked() {
 
 /// A server that breaks off in the middle is not asked a second time.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_something_is_sent_once() {
+async fn writes_are_never_sent_twice() {
     let edge = Edge::new(&[]).await;
     let source = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let breaks_off = source.local_addr().unwrap();
@@ -306,6 +308,6 @@ async fn what_changes_something_is_sent_once() {
         assert_eq!(came.recv().await.unwrap(), format!("{method} {path} HTTP/1.1"));
         assert!(came.try_recv().is_err(), "{method} was sent again");
     }
-    assert_eq!(Client::new(edge.gate.address()).get("/api/v1/seats").await.status, 503);
+    assert_eq!(TestClient::new(edge.gate.address()).get("/api/v1/seats").await.status, 503);
     assert!(came.recv().await.is_some() && came.recv().await.is_some(), "reading is tried at the next one");
 }

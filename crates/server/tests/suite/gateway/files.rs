@@ -5,14 +5,18 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
+use testing::folder::TestFolder;
+use testing::http::TestClient;
+use testing::process::binary;
 
 use super::edge::{BODY, FCFS};
-use crate::support::Client;
-use crate::support::gate::KEY;
-use crate::support::process::binary;
 
 fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
-    let needed = [("GATEWAY_KEY", KEY), ("GATEWAY_UPSTREAMS", "127.0.0.1:5800"), ("REDIS_URL", "redis://127.0.0.1:1")];
+    let needed = [
+        ("GATEWAY_KEY", testing::gateway::KEY),
+        ("GATEWAY_UPSTREAMS", "127.0.0.1:5800"),
+        ("REDIS_URL", "redis://127.0.0.1:1"),
+    ];
     let mut command = binary();
     command.arg("gateway").arg(folder).envs(needed).envs(settings.iter().copied());
     let output = command.output().unwrap();
@@ -22,8 +26,8 @@ fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, S
 
 /// A bad value stops it, names the setting, and writes nothing.
 #[test]
-fn a_bad_setting_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+fn bad_setting_is_named_and_nothing_written() {
+    let folder = TestFolder::new("server");
     let files = folder.path().join("files");
     for (name, value) in [
         ("GATEWAY_PORT", "80a"),
@@ -42,11 +46,11 @@ fn a_bad_setting_is_named() {
 
 /// nginx itself says that they are sound, with every setting that changes them.
 #[test]
-fn nginx_takes_the_files() {
+fn nginx_accepts_the_files() {
     let proxies = ("TRUSTED_PROXIES", "10.0.0.0/8,2001:db8::/32,127.0.0.1");
     let six = ("GATEWAY_HOST", "::1");
     for settings in [&[][..], &[proxies, ("GATEWAY_WRAP", "1"), ("GATEWAY_WORKERS", "3")], &[six]] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = TestFolder::new("server");
         let (code, said, complaint) = write(folder.path(), settings);
         assert_eq!(code, Some(0), "{complaint}");
         assert!(said.contains("nginx -c "), "{said}");
@@ -86,7 +90,7 @@ async fn make_gateway_starts_and_stops() {
         let _ = Command::new("kill").args(["-TERM", &pid]).status();
         panic!("it did not start: {text:?}");
     };
-    let mut client = Client::new(([127, 0, 0, 1], gateway).into());
+    let mut client = TestClient::new(([127, 0, 0, 1], gateway).into());
     let answer = client.post_as("alice", FCFS, BODY).await;
     let wrapped = client.post_as("bob", &format!("{FCFS}?wrap=1"), BODY).await;
     let stopped = Command::new("kill").args(["-TERM", &pid]).status().unwrap();

@@ -3,28 +3,13 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testing::raw_tcp::{self, statuses};
 
 use super::edge::{BODY, Edge, FCFS};
 
 /// All that comes back before the other side closes, or falls silent.
 async fn everything(edge: &Edge, bytes: &[u8]) -> String {
-    let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
-    let _ = stream.write_all(bytes).await;
-    let mut answer = Vec::new();
-    let mut part = [0; 4096];
-    while let Ok(Ok(read)) = tokio::time::timeout(Duration::from_millis(800), stream.read(&mut part)).await {
-        if read == 0 {
-            break;
-        }
-        answer.extend_from_slice(&part[..read]);
-    }
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
-fn statuses(answer: &str) -> Vec<u16> {
-    answer.split("HTTP/1.1 ").skip(1).filter_map(|part| part.get(..3)?.parse().ok()).collect()
+    raw_tcp::exchange(edge.gate.address(), bytes, Duration::from_millis(800)).await
 }
 
 fn post(headers: &str, body: &str) -> String {
@@ -35,7 +20,7 @@ fn post(headers: &str, body: &str) -> String {
 const HIDDEN: &str = "GET /api/v1/seats/1 HTTP/1.1\r\nHost: t\r\nX-Smuggled: 1\r\n\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_sides_count_the_same_requests() {
+async fn no_request_is_smuggled() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let chunked = format!("0\r\n\r\n{HIDDEN}");
@@ -112,7 +97,7 @@ async fn both_sides_count_the_same_requests() {
 
 /// Two whole requests in one packet are two, for both.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_requests_at_once_are_two() {
+async fn pipelined_requests_are_counted() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let before = edge.reached().await;
@@ -128,7 +113,7 @@ async fn two_requests_at_once_are_two() {
 
 /// Bodies that are JSON only just, or not at all.
 #[tokio::test(flavor = "multi_thread")]
-async fn odd_json() {
+async fn invalid_json_is_refused() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let deep = format!("{{\"x\":{}{}}}", "[".repeat(7_000), "]".repeat(7_000));

@@ -3,13 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use testing::gateway::GatewayBug;
+use testing::http::{TestClient, TestResponse};
+use testing::raw_tcp;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::Client;
-use crate::support::client::Answer;
-use crate::support::gate::Planted;
 
 /// Longer than what a gateway knows is looked at again.
 const KNOWN: Duration = Duration::from_millis(150);
@@ -24,7 +22,7 @@ async fn sold_out(edge: &Edge, event: u64) {
 
 /// 10,000 after a sell-out: about none reach the servers.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_after_a_sell_out() {
+async fn heavy_sold_out_requests_do_not_reach_the_servers() {
     let edge = Edge::with(2, &[], &[]).await;
     edge.warm().await;
     let event = edge.event(3, 1).await;
@@ -34,7 +32,7 @@ async fn heavy_ten_thousand_after_a_sell_out() {
     // What was left is no longer said by anybody: the crowd comes after a pause.
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     let (before, numbers, began) = (edge.reached().await, edge.numbers(event), Instant::now());
-    let ask = |client: usize, mut wire: Client| async move {
+    let ask = |client: usize, mut wire: TestClient| async move {
         for i in 0..200 {
             let answer = wire.reserve(event, &format!("u{client}-{i}")).await;
             assert_eq!((answer.status, answer.reason().as_str()), (409, "sold_out"), "{}", answer.text());
@@ -54,7 +52,7 @@ async fn heavy_ten_thousand_after_a_sell_out() {
 }
 
 /// The buyer of the last seat lost the answer and asks again, with and without a key.
-async fn the_last_buyer_again(planted: &[Planted<'_>]) -> Result<(), Answer> {
+async fn the_last_buyer_again(planted: &[GatewayBug<'_>]) -> Result<(), TestResponse> {
     let edge = Edge::with(1, &[], planted).await;
     edge.warm().await;
     for with_key in [true, false] {
@@ -67,9 +65,7 @@ async fn the_last_buyer_again(planted: &[Planted<'_>]) -> Result<(), Answer> {
             "POST {path} HTTP/1.1\r\nHost: t\r\nX-User-Id: alice\r\n{key}Content-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{BODY}"
         );
-        let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
-        stream.write_all(text.as_bytes()).await.unwrap();
-        drop(stream);
+        drop(raw_tcp::send(edge.gate.address(), text.as_bytes()).await);
         sold(&edge, event).await;
         sold_out(&edge, event).await;
         for _ in 0..3 {
@@ -98,20 +94,20 @@ async fn sold(edge: &Edge, event: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_buyer_of_the_last_seat_is_told_so() {
+async fn buyer_of_the_last_seat_gets_it_again() {
     let told = the_last_buyer_again(&[]).await;
     assert!(told.is_ok(), "{:?}", told.map_err(|answer| answer.text()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_remembers_nobody_is_caught() {
+async fn planted_forgotten_buyer_is_caught() {
     let forgets = [("lua/remembered.lua", "return dictionary:get(event .. \" \" .. who) ~= nil", "return false")];
     let told = the_last_buyer_again(&forgets).await.expect_err("the test sees nothing");
     assert_eq!(told.reason(), "sold_out");
 }
 
 /// A cancelled seat is sold again at once through the same gateway, cancelled by its owner or by the admin.
-async fn cancelled_and_sold_again(planted: &[Planted<'_>]) -> Result<(), Answer> {
+async fn cancelled_and_sold_again(planted: &[GatewayBug<'_>]) -> Result<(), TestResponse> {
     let edge = Edge::with(2, &[], planted).await;
     edge.warm().await;
     let event = edge.event(1, 1).await;
@@ -139,13 +135,13 @@ async fn cancelled_and_sold_again(planted: &[Planted<'_>]) -> Result<(), Answer>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_seat_is_sold_again_at_once() {
+async fn cancelled_seat_is_sold_again_at_once() {
     let told = cancelled_and_sold_again(&[]).await;
     assert!(told.is_ok(), "{:?}", told.map_err(|answer| answer.text()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_goes_on_with_its_hint_is_caught() {
+async fn planted_stale_hint_is_caught() {
     let deaf = [("lua/gateway.lua", "if freed then hint.mute(freed) end", "")];
     let told = cancelled_and_sold_again(&deaf).await.expect_err("the test sees nothing");
     assert_eq!(told.reason(), "sold_out");
@@ -153,7 +149,7 @@ async fn a_gateway_that_goes_on_with_its_hint_is_caught() {
 
 /// Behind another gateway it is sold within 250 ms.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_behind_another_gateway_within_a_quarter_of_a_second() {
+async fn heavy_cancelled_seat_is_sold_by_another_gateway_within_250_ms() {
     let edge = Edge::new(&[("FCFS_SEATS", "1")]).await;
     let other = edge.another(&[]);
     let mut client = edge.client();
@@ -175,7 +171,7 @@ async fn heavy_behind_another_gateway_within_a_quarter_of_a_second() {
 
 /// A sale opens on time, whatever was known a moment before.
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_sale_opens_on_time() {
+async fn heavy_sale_opens_on_time() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let stand = &edge.servers[0];
@@ -203,7 +199,7 @@ async fn heavy_a_sale_opens_on_time() {
 
 /// What an operator does through the gateway is known at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_is_obeyed_at_once() {
+async fn admin_changes_take_effect_at_once() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let token = format!("Bearer {}", edge.servers[0].app.admin_token);
@@ -224,7 +220,7 @@ async fn an_operator_is_obeyed_at_once() {
 
 /// Whoever sends a key is never answered from a hint: an answer may be waiting for it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_goes_through() {
+async fn requests_with_a_key_are_not_answered_from_a_hint() {
     let edge = Edge::new(&[("FCFS_SEATS", "1")]).await;
     edge.direct().reserve_with_key(1, "alice", "k", BODY).await;
     sold_out(&edge, 1).await;

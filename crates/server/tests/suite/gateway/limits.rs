@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use testing::gateway::GatewayBug;
+use testing::raw_tcp;
+use tokio::io::AsyncReadExt;
 
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::gate::Planted;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn token_buckets_per_user_and_address() {
@@ -45,20 +45,18 @@ async fn token_buckets_per_user_and_address() {
 }
 
 /// A hundred clients send headers and no body: they take nothing.
-async fn headers_and_no_body(planted: &[Planted<'_>]) -> Result<(), String> {
+async fn headers_and_no_body(planted: &[GatewayBug<'_>]) -> Result<(), String> {
     let edge = Edge::with(1, &[], planted).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.sequence(), Some(1));
     let before = edge.reached().await;
     let mut held = Vec::new();
     for i in 0..100 {
-        let mut stream = TcpStream::connect(edge.gate.address()).await.unwrap();
         let text = format!(
             "POST {FCFS} HTTP/1.1\r\nHost: t\r\nX-User-Id: slow{i}\r\nContent-Type: application/json\r\n\
              Content-Length: 60\r\n\r\n{{\"user"
         );
-        stream.write_all(text.as_bytes()).await.unwrap();
-        held.push(stream);
+        held.push(raw_tcp::send(edge.gate.address(), text.as_bytes()).await);
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
     let second = edge.client().reserve(1, "second").await;
@@ -74,12 +72,12 @@ async fn headers_and_no_body(planted: &[Planted<'_>]) -> Result<(), String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_no_body_takes_nothing() {
+async fn unfinished_bodies_take_no_number() {
     assert_eq!(headers_and_no_body(&[]).await, Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_counts_before_it_reads_is_caught() {
+async fn planted_arrival_before_the_body_is_caught() {
     let hasty = [(
         "lua/gateway.lua",
         "ngx.req.read_body()",
@@ -89,7 +87,7 @@ async fn a_gateway_that_counts_before_it_reads_is_caught() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrapped_for_debugging() {
+async fn debug_wrapping_shows_status_and_body() {
     let edge = Edge::new(&[("GATEWAY_WRAP", "1"), ("FCFS_SEATS", "1")]).await;
     edge.warm().await;
     let mut client = edge.client();
@@ -122,7 +120,7 @@ async fn wrapped_for_debugging() {
 
 /// Ids of traces go through, and come back.
 #[tokio::test(flavor = "multi_thread")]
-async fn traces() {
+async fn trace_ids_pass_the_gateway() {
     let edge = Edge::new(&[]).await;
     let mut client = edge.client();
     for path in ["/api/v1/seats/99", "/nothing"] {

@@ -1,28 +1,30 @@
 //! Nothing spoofed: FAULTS G1, G2 and G3. What only a gateway may say is taken away from what comes
 //! in, in every spelling; the address is the socket's, or what a trusted proxy says.
 
+use testing::gateway::{GatewayBug, TestGateway};
+use testing::http::{TestClient, TestResponse};
+use testing::raw_tcp;
+
 use super::edge::{BODY, Edge, FCFS, JSON};
-use crate::support::gate::{self, Gate, Planted};
-use crate::support::{Answer, Client};
 
 const NAME: &str = "0123456789abcdef0123456789abcdef";
 
 /// A client with a number, a name, an address and even the key of its own.
-async fn own_words(planted: &[Planted<'_>]) -> Result<(), String> {
+async fn own_words(planted: &[GatewayBug<'_>]) -> Result<(), String> {
     let limit = [("FCFS_IP_LIMIT", "1000"), ("FCFS_IP_WINDOW", "3600"), ("FCFS_SEATS", "100")];
     let edge = Edge::with(1, &limit, planted).await;
     edge.warm().await;
-    let key = ("X-Gateway-Key", gate::KEY);
+    let key = ("X-Gateway-Key", testing::gateway::KEY);
     let claims: [&[(&str, &str)]; 9] = [
         &[("X-Fcfs-Seq", "777"), ("X-Gateway-Request", NAME)],
         &[key, ("X-Fcfs-Seq", "777"), ("X-Gateway-Request", NAME)],
         &[key, key, ("x-fcfs-seq", "777"), ("X-FCFS-SEQ", "778"), ("x-gateway-request", NAME)],
-        &[("X_Gateway_Key", gate::KEY), ("X_Fcfs_Seq", "777"), ("X_Gateway_Request", NAME)],
-        &[("X-Gateway_Key", gate::KEY), ("X-Fcfs_Seq", "777"), ("X_Gateway-Request", NAME)],
+        &[("X_Gateway_Key", testing::gateway::KEY), ("X_Fcfs_Seq", "777"), ("X_Gateway_Request", NAME)],
+        &[("X-Gateway_Key", testing::gateway::KEY), ("X-Fcfs_Seq", "777"), ("X_Gateway-Request", NAME)],
         &[key, ("X-Gateway-Address", "9.9.9.9")],
         &[("X-Forwarded-For", "9.9.9.9"), ("X-Real-IP", "9.9.9.9"), ("Forwarded", "for=9.9.9.9")],
         &[("X-Fcfs-Ledger", "x"), ("X-Fcfs-Anything", "x"), ("X-Forwarded-Proto", "https"), ("X-Gateway-X", "y")],
-        &[("X.Fcfs.Seq", "777"), ("X.Gateway.Key", gate::KEY)],
+        &[("X.Fcfs.Seq", "777"), ("X.Gateway.Key", testing::gateway::KEY)],
     ];
     // With a number of the gateway's own, and in the old dialect, where it passes on without one.
     for (i, claim) in claims.iter().enumerate() {
@@ -31,7 +33,7 @@ async fn own_words(planted: &[Planted<'_>]) -> Result<(), String> {
             let (user, idempotency) = (format!("u{i}{keyed}"), [("Idempotency-Key", "a\\b")]);
             let mut headers = vec![("X-User-Id", user.as_str()), JSON];
             headers.extend(claim.iter().copied().chain(idempotency.into_iter().filter(|_| keyed)));
-            let answer = edge.client().send("POST", FCFS, &headers, BODY).await;
+            let answer = raw_tcp::request(edge.gate.address(), "POST", FCFS, &headers, BODY).await;
             let number = answer.sequence();
             if number != Some(before + 1) {
                 return Err(format!("{claim:?}: {}", answer.text()));
@@ -46,12 +48,12 @@ async fn own_words(planted: &[Planted<'_>]) -> Result<(), String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_with_its_own_number_or_key_gains_nothing() {
+async fn client_numbers_and_gateway_keys_are_removed() {
     assert_eq!(own_words(&[]).await, Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_passes_spoofed_words_on_is_caught() {
+async fn planted_forwarding_of_spoofed_headers_is_caught() {
     let believing = [
         ("lua/gateway.lua", "if spoofed(header) then ngx.req.clear_header(header) end", ""),
         ("nginx.conf", "proxy_set_header X-Fcfs-Seq $gw_number;", ""),
@@ -63,15 +65,15 @@ async fn a_gateway_that_passes_spoofed_words_on_is_caught() {
 
 /// G1: the user header is the gateway's to believe.
 #[tokio::test(flavor = "multi_thread")]
-async fn identity_headers() {
+async fn user_header_is_trusted_only_when_set() {
     let edge = Edge::new(&[("GATEWAY_TRUST_USER_HEADER", "0")]).await;
     let mut client = edge.client();
     for name in ["X-User-Id", "x-user-id"] {
-        let told = client.send("POST", FCFS, &[(name, "alice"), JSON], BODY).await;
+        let told = raw_tcp::request(edge.gate.address(), "POST", FCFS, &[(name, "alice"), JSON], BODY).await;
         assert_eq!((told.status, told.reason().as_str()), (401, "unauthorized"), "{}", told.text());
     }
     for name in ["X_User_Id", "x_user_id", "X-User_Id", "X.User.Id"] {
-        let told = client.send("POST", FCFS, &[(name, "alice"), JSON], BODY).await;
+        let told = raw_tcp::request(edge.gate.address(), "POST", FCFS, &[(name, "alice"), JSON], BODY).await;
         assert_eq!((told.status, told.reason().as_str()), (400, "missing_user"), "{name}: {}", told.text());
     }
     let mine = client.get_as("alice", "/api/v1/reservations").await;
@@ -87,13 +89,13 @@ async fn identity_headers() {
     let headers = [("X-User-Id", "alice"), ("X-Forwarded-For", "10.0.0.1"), JSON];
     assert_eq!(other.client().send("POST", FCFS, &headers, BODY).await.status, 401);
     let twice = [("X-User-Id", "a"), ("x-user-id", "b"), JSON];
-    let told = trusting.client().send("POST", FCFS, &twice, BODY).await;
+    let told = raw_tcp::request(trusting.address(), "POST", FCFS, &twice, BODY).await;
     assert_eq!((told.status, told.json()["field"].as_str()), (400, Some("X-User-Id")));
 }
 
 /// A user header that looks like a proxy's is still the user's.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_header_of_another_name() {
+async fn user_header_may_have_a_proxy_like_name() {
     let name = ("FCFS_USER_HEADER", "X-Forwarded-User");
     let edge = Edge::new(&[name]).await;
     edge.warm_as("X-Forwarded-User").await;
@@ -110,12 +112,12 @@ async fn a_user_header_of_another_name() {
 
 /// G2: whose budget is spent.
 #[tokio::test(flavor = "multi_thread")]
-async fn addresses() {
+async fn budget_is_spent_by_the_trusted_address() {
     let limit = [("FCFS_IP_LIMIT", "1"), ("FCFS_IP_WINDOW", "3600"), ("FCFS_SEATS", "100")];
     let edge = Edge::new(&limit).await;
     edge.warm().await;
     let mut users = 0;
-    let mut ask = async |client: &mut Client, forwarded: &[&str]| -> Answer {
+    let mut ask = async |client: &mut TestClient, forwarded: &[&str]| -> TestResponse {
         users += 1;
         let user = format!("u{users}");
         let mut headers = vec![("X-User-Id", user.as_str()), JSON];
@@ -163,7 +165,7 @@ async fn addresses() {
 }
 
 /// G3: a header that hides behind a hundred others.
-async fn a_hundred_headers(gate: &Gate) -> Result<(), String> {
+async fn a_hundred_headers(gate: &TestGateway) -> Result<(), String> {
     let names: Vec<String> = (0..120).map(|i| format!("X-Filler-{i}")).collect();
     for hidden in [("X-Fcfs-Seq", "777"), ("X-User-Id", "alice")] {
         // A hundred in all, with Host and Content-Length; then one more, and many more.
@@ -171,7 +173,7 @@ async fn a_hundred_headers(gate: &Gate) -> Result<(), String> {
             let mut headers = vec![("X-User-Id", "u"), JSON];
             headers.extend(names[..fillers].iter().map(|name| (name.as_str(), "x")));
             headers.extend([("X-Gateway-Request", NAME), hidden]);
-            let told = gate.client().send("POST", FCFS, &headers, BODY).await;
+            let told = raw_tcp::request(gate.address(), "POST", FCFS, &headers, BODY).await;
             if told.body.is_empty() {
                 return Err("a server that refuses without a word".into());
             }
@@ -183,7 +185,7 @@ async fn a_hundred_headers(gate: &Gate) -> Result<(), String> {
         }
         let mut headers: Vec<_> = names.iter().map(|name| (name.as_str(), "x")).collect();
         headers.push(hidden);
-        let told = gate.client().send("GET", "/api/v1/seats", &headers, "").await;
+        let told = raw_tcp::request(gate.address(), "GET", "/api/v1/seats", &headers, "").await;
         if (told.status, told.reason().as_str()) != (400, "validation") {
             return Err(told.text());
         }
@@ -192,7 +194,7 @@ async fn a_hundred_headers(gate: &Gate) -> Result<(), String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_headers_than_lua_sees() {
+async fn spoofed_headers_beyond_the_lua_limit_are_removed() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     assert_eq!(a_hundred_headers(&edge.gate).await, Ok(()));

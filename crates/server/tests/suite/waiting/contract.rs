@@ -1,24 +1,25 @@
 //! Shapes and states as the contract writes them.
 
 use serde_json::{Value, json};
+use testing::backing::Backing;
+use testing::http::{BUYER, TestResponse};
+use testing::on_every_backing;
+use testing::server::TestServer;
 
 use super::{Person, refused, room, room_with};
-use crate::on_every_backing;
-use crate::support::client::BUYER;
-use crate::support::stand::{Backing, Stand};
 
 on_every_backing!(
-    the_line_as_the_contract_writes_it,
-    silence_and_lapsed_turns,
-    entries_are_renewed_up_to_their_cap,
-    before_the_opening_in_a_pause_and_closed,
-    the_queue_knows_the_stock,
-    events_show_their_rooms,
-    holding_needs_an_entry_too,
+    line_follows_the_contract,
+    silent_users_and_lapsed_turns_are_passed_over,
+    entries_are_renewed_up_to_their_maximum_age,
+    line_before_opening_in_a_pause_and_closed,
+    line_reports_sold_out,
+    events_show_their_waiting_room,
+    holds_need_an_entry,
 );
 
-async fn the_line_as_the_contract_writes_it(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn line_follows_the_contract(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 9, 1).await;
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
     refused(&alice.poll().await, 404, "not_queued");
@@ -92,8 +93,8 @@ async fn the_line_as_the_contract_writes_it(backing: Backing) {
     refused(&anonymous, 400, "missing_user");
 }
 
-async fn silence_and_lapsed_turns(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn silent_users_and_lapsed_turns_are_passed_over(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1, "idleTimeout": 30 })).await;
     let mut people: Vec<Person> = ["a", "b", "c", "d"].map(|user| Person::new(&stand, event, user)).into();
     for person in &mut people {
@@ -115,13 +116,13 @@ async fn silence_and_lapsed_turns(backing: Backing) {
     refused(&b.enter().await, 409, "not_ready");
 }
 
-async fn entries_are_renewed_up_to_their_cap(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn entries_are_renewed_up_to_their_maximum_age(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1, "tokenTtl": 100, "tokenMaxAge": 250 })).await;
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
     alice.join().await;
     assert_eq!(alice.enter().await.json()["expiresIn"], 100);
-    let left = |answer: crate::support::client::Answer| answer.json()["expiresIn"].as_u64().unwrap_or_default();
+    let left = |answer: TestResponse| answer.json()["expiresIn"].as_u64().unwrap_or_default();
     stand.advance_ms(20_000);
     assert!((78..=80).contains(&left(alice.poll().await)), "too early for a write");
     stand.advance_ms(60_000);
@@ -139,8 +140,8 @@ async fn entries_are_renewed_up_to_their_cap(backing: Backing) {
     assert_eq!(bob.enter().await.status, 200);
 }
 
-async fn before_the_opening_in_a_pause_and_closed(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn line_before_opening_in_a_pause_and_closed(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let opens = stand.app.ledger.now().plus_ms(3_600_000);
     let at = jiff_text(opens.0);
     let body = json!({ "name": "Later", "seats": 5, "opensAt": at, "waitingRoom": {} });
@@ -170,8 +171,8 @@ fn jiff_text(ms: i64) -> String {
     server::http::wire::moment(rules::time::Moment(ms))
 }
 
-async fn the_queue_knows_the_stock(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn line_reports_sold_out(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 1, 5).await;
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
     alice.join().await;
@@ -194,8 +195,8 @@ async fn the_queue_knows_the_stock(backing: Backing) {
     assert_eq!(stand.client().send("POST", &path, &headers, BUYER).await.seat(), Some(1), "a chosen seat too");
 }
 
-async fn events_show_their_rooms(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn events_show_their_waiting_room(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 5, json!({ "maxConcurrent": 7, "idleTimeout": 20 })).await;
     let shown = stand.client().get(&format!("/api/v1/events/{event}")).await.json();
     let settings = json!({ "maxConcurrent": 7, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 20 });
@@ -222,8 +223,8 @@ async fn events_show_their_rooms(backing: Backing) {
 }
 
 /// Holding needs a live entry; confirming does not, and the one that reaches the limit gives it back.
-async fn holding_needs_an_entry_too(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn holds_need_an_entry(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let body = json!({ "name": "W", "seats": 9, "maxPerUser": 2, "waitingRoom": { "maxConcurrent": 1 } });
     let event = stand.admin("POST", "events", &body).await.json()["event"]["id"].as_u64().unwrap();
     let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));

@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::json;
+use testing::backing::{Backing, TestStores};
 use testing::database::Database;
+use testing::http::{TestClient, TestResponse};
 use testing::redis::OwnRedis;
+use testing::rng::SeededRng;
+use testing::server::TestServer;
 
 use super::{Person, room_with};
-use crate::support::client::Answer;
-use crate::support::stand::{Backing, Ground, Stand};
-use crate::support::{Client, Dice};
 
 const PEOPLE: u64 = 10_000;
 const PLACES: u64 = 100;
@@ -40,8 +41,8 @@ enum Habit {
     Watches,
 }
 
-fn habit(dice: &mut Dice) -> Habit {
-    match dice.below(100) {
+fn habit(rng: &mut SeededRng) -> Habit {
+    match rng.below(100) {
         0..=59 => Habit::Buys,
         60..=69 => Habit::Refreshes,
         70..=83 => Habit::Vanishes,
@@ -102,7 +103,7 @@ impl Somebody {
         }
     }
 
-    async fn standing(&mut self, answer: &Answer, now: i64, highest: u64, pausing: bool) {
+    async fn standing(&mut self, answer: &TestResponse, now: i64, highest: u64, pausing: bool) {
         if answer.status == 503 {
             // Redis is away for a moment: ask again.
             return;
@@ -175,14 +176,14 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn new(stand: &Stand, event: u64) -> Crowd {
-        let mut dice = Dice::new(3);
+    fn new(stand: &TestServer, event: u64) -> Crowd {
+        let mut rng = SeededRng::new(3);
         let mut people: Vec<Vec<Somebody>> = (0..WORKERS).map(|_| Vec::new()).collect();
         for i in 0..PEOPLE {
             let person = Person::new(stand, event, &format!("p{i}"));
             people[i as usize % WORKERS].push(Somebody {
                 person,
-                habit: habit(&mut dice),
+                habit: habit(&mut rng),
                 life: Life::Coming,
                 number: 0,
                 due: 0,
@@ -200,7 +201,7 @@ impl Crowd {
         let mut running = Vec::new();
         for mut group in std::mem::take(&mut self.people) {
             running.push(tokio::spawn(async move {
-                let mut client = Client::new(address);
+                let mut client = TestClient::new(address);
                 let mut come = 0;
                 for one in &mut group {
                     let due = match one.life {
@@ -243,7 +244,10 @@ impl Crowd {
 
 /// Runs the crowd; `disturb` is called before every step with its number and what is sold, and says
 /// whether the door was lost.
-async fn rush(mut stand: Stand, mut disturb: impl AsyncFnMut(Stand, usize, usize) -> (Stand, bool)) -> (Stand, u64) {
+async fn rush(
+    mut stand: TestServer,
+    mut disturb: impl AsyncFnMut(TestServer, usize, usize) -> (TestServer, bool),
+) -> (TestServer, u64) {
     let event =
         room_with(&stand, SEATS, json!({ "maxConcurrent": PLACES, "tokenTtl": 40, "idleTimeout": IDLE_S })).await;
     let mut crowd = Crowd::new(&stand, event);
@@ -278,8 +282,8 @@ async fn rush(mut stand: Stand, mut disturb: impl AsyncFnMut(Stand, usize, usize
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_and_a_server_that_restarts() {
-    let stand = Stand::on(Backing::Embedded, &[]).await;
+async fn heavy_ten_thousand_in_line_during_a_restart() {
+    let stand = TestServer::on(Backing::Embedded, &[]).await;
     let mut restarts = 0;
     let (stand, _) = rush(stand, async |stand, _, sold| {
         let due = sold >= 200 + restarts * 400 && restarts < 2;
@@ -292,10 +296,10 @@ async fn heavy_ten_thousand_and_a_server_that_restarts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_ten_thousand_and_a_redis_that_is_wiped() {
+async fn heavy_ten_thousand_in_line_while_redis_is_wiped() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
-    let ground = Arc::new(Ground::at(&database.url, &redis.url()));
-    let stand = Stand::at(ground, &[]).await;
+    let stores = Arc::new(TestStores::at(&database.url, &redis.url()));
+    let stand = TestServer::at(stores, &[]).await;
     let mut losses = 0;
     let (stand, _) = rush(stand, async |stand, step, sold| {
         let lost = sold >= 200 + losses * 400 && losses < 2;

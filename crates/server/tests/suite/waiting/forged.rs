@@ -4,17 +4,23 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use testing::backing::Backing;
+use testing::http::TestResponse;
+use testing::on_every_backing;
+use testing::rng::SeededRng;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
 
 use super::{Person, refused, room, room_with};
-use crate::on_every_backing;
-use crate::support::Dice;
-use crate::support::client::Answer;
-use crate::support::stand::{Backing, Stand};
 
-on_every_backing!(tickets_that_are_not_ours, keys_are_rotated_without_a_gap, nobody_jumps_the_queue, fifty_tabs);
+on_every_backing!(
+    forged_tickets_are_refused,
+    ticket_keys_are_rotated_without_a_gap,
+    booking_needs_a_live_entry_of_the_same_user,
+    fifty_tabs_share_one_place_in_line
+);
 
-async fn shown(person: &mut Person, ticket: &str) -> [Answer; 3] {
+async fn shown(person: &mut Person, ticket: &str) -> [TestResponse; 3] {
     let ticket = [("X-Queue-Ticket", ticket)];
     [
         person.send("POST", "queue", &ticket).await,
@@ -23,8 +29,8 @@ async fn shown(person: &mut Person, ticket: &str) -> [Answer; 3] {
     ]
 }
 
-async fn tickets_that_are_not_ours(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn forged_tickets_are_refused(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let (event, other) = (room(&stand, 9, 1).await, room(&stand, 9, 1).await);
     let (mut alice, mut mallory) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "mallory"));
     let mut elsewhere = Person::new(&stand, other, "mallory");
@@ -36,13 +42,13 @@ async fn tickets_that_are_not_ours(backing: Backing) {
     forged.extend(["x", "1.1..", "1.1.61.00", "99.1.61.00", "1.1.616c696365"].map(str::to_owned));
     forged.push(format!("1.1.{}.{}", hex("mallory"), "0".repeat(64)));
     forged.push("1".repeat(5_000));
-    let mut dice = Dice::new(5);
+    let mut rng = SeededRng::new(5);
     for _ in 0..40 {
         // Every bit is tried in a test of the ticket itself; here some of them, over HTTP.
         let mut bytes = ticket.clone().into_bytes();
-        let at = dice.below(bytes.len() as u64) as usize;
+        let at = rng.below(bytes.len() as u64) as usize;
         bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
-        let cut = dice.below(ticket.len() as u64) as usize;
+        let cut = rng.below(ticket.len() as u64) as usize;
         forged.push(String::from_utf8(bytes).unwrap());
         forged.push(ticket[..cut].to_owned());
     }
@@ -74,8 +80,8 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn keys_are_rotated_without_a_gap(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn ticket_keys_are_rotated_without_a_gap(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let (event, over) = (room(&stand, 9, 1).await, room(&stand, 9, 1).await);
     let (mut alice, mut late) = (Person::new(&stand, event, "alice"), Person::new(&stand, over, "alice"));
     alice.join().await;
@@ -104,8 +110,8 @@ async fn keys_are_rotated_without_a_gap(backing: Backing) {
 }
 
 /// Nobody books without a live entry of their own, whatever they bring.
-async fn nobody_jumps_the_queue(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn booking_needs_a_live_entry_of_the_same_user(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1, "tokenTtl": 60, "tokenMaxAge": 120 })).await;
     let [mut alice, mut bob, mut eve] = ["alice", "bob", "eve"].map(|user| Person::new(&stand, event, user));
     for person in [&mut alice, &mut bob, &mut eve] {
@@ -140,8 +146,8 @@ async fn nobody_jumps_the_queue(backing: Backing) {
 }
 
 /// Fifty tabs of one account: one place, one entry, one seat.
-async fn fifty_tabs(backing: Backing) {
-    let stand = Arc::new(Stand::on(backing, &[]).await);
+async fn fifty_tabs_share_one_place_in_line(backing: Backing) {
+    let stand = Arc::new(TestServer::on(backing, &[]).await);
     let event = room(&stand, 9, 5).await;
     let barrier = Arc::new(Barrier::new(50));
     let mut running = Vec::new();

@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use testing::backing::{Backing, TestStores};
+use testing::on_every_backing;
+use testing::server::TestServer;
 use tokio::sync::Barrier;
 
 use super::{Person, refused, room};
-use crate::on_every_backing;
-use crate::support::stand::{Backing, Ground, Stand};
 
-on_every_backing!(the_first_tickets_at_once);
+on_every_backing!(concurrent_first_tickets_share_one_key);
 
 /// Everybody needs the first key at the same moment: one is made, and every ticket counts at once.
-async fn the_first_tickets_at_once(backing: Backing) {
-    let stand = Stand::on(backing, &[]).await;
+async fn concurrent_first_tickets_share_one_key(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 9, 1).await;
     let barrier = Arc::new(Barrier::new(32));
     let mut people = Vec::new();
@@ -38,9 +39,9 @@ async fn the_first_tickets_at_once(backing: Backing) {
 /// A server that has just looked for keys, because somebody showed a ticket of a key that nobody
 /// made, knows a key that another server made right afterwards.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_made_right_after_a_look() {
-    let ground = Arc::new(Ground::new(Backing::Redis).await);
-    let (here, there) = (Stand::at(ground.clone(), &[]).await, Stand::at(ground, &[]).await);
+async fn ticket_key_made_right_after_a_lookup_is_known() {
+    let stores = Arc::new(TestStores::new(Backing::Redis).await);
+    let (here, there) = (TestServer::at(stores.clone(), &[]).await, TestServer::at(stores, &[]).await);
     let event = room(&here, 9, 1).await;
     let mut mallory = Person::new(&here, event, "mallory");
     mallory.join().await;

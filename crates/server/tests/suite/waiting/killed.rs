@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-use crate::support::Client;
-use crate::support::client::{Answer, BUYER};
-use crate::support::process::{Process, binary};
+use testing::folder::TestFolder;
+use testing::http::{BUYER, TestClient, TestResponse};
+use testing::process::{ServerProcess, binary};
 
 const PEOPLE: usize = 60;
 const SEATS: usize = 30;
@@ -32,11 +31,11 @@ enum Booked {
 }
 
 impl Patient {
-    async fn send(&self, method: &str, path: &str, more: &[(&str, &str)], body: &str) -> Option<Answer> {
+    async fn send(&self, method: &str, path: &str, more: &[(&str, &str)], body: &str) -> Option<TestResponse> {
         let mut headers = vec![("X-User-Id", self.user.as_str())];
         headers.extend_from_slice(more);
         let path = format!("/api/v1/events/2/{path}");
-        Client::new(self.address).try_send(method, &path, &headers, body).await.ok()
+        TestClient::new(self.address).try_send(method, &path, &headers, body).await.ok()
     }
 
     async fn line(&mut self, method: &str, path: &str) -> Value {
@@ -98,10 +97,10 @@ impl Patient {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_killed_with_people_in_line() {
-    let folder = tempfile::tempdir().unwrap();
+async fn heavy_kills_keep_the_line() {
+    let folder = TestFolder::new("server");
     let port = testing::free_port().to_string();
-    let start = || Process::spawn(folder.path(), &[], |command| command.env("APP_PORT", &port));
+    let start = || ServerProcess::spawn(folder.path(), &[], |command| command.env("APP_PORT", &port));
     let mut process = start().await;
     let token = format!("Bearer {}", process.admin_token());
     let body =

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use testing::backing::{Backing, TestStores};
 use testing::database::Database;
 use testing::redis::OwnRedis;
+use testing::server::TestServer;
 
 use super::{Person, refused, room_with};
-use crate::support::stand::{Backing, Ground, Stand};
 
 /// Five people and two places: two inside, three in line; then the door is lost.
 struct Before {
@@ -16,7 +17,7 @@ struct Before {
     people: Vec<Person>,
 }
 
-async fn before(stand: &Stand) -> Before {
+async fn before(stand: &TestServer) -> Before {
     let event = room_with(stand, 9, json!({ "maxConcurrent": 2, "idleTimeout": 60 })).await;
     let mut people = Vec::new();
     for user in ["a", "b", "c", "d", "e"] {
@@ -30,7 +31,7 @@ async fn before(stand: &Stand) -> Before {
     Before { event, people }
 }
 
-async fn after(stand: &Stand, before: Before) {
+async fn after(stand: &TestServer, before: Before) {
     let Before { event, mut people } = before;
     for person in &mut people {
         person.client = stand.client();
@@ -69,25 +70,25 @@ async fn after(stand: &Stand, before: Before) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn embedded_after_a_restart() {
-    let stand = Stand::on(Backing::Embedded, &[]).await;
+async fn line_after_a_restart_embedded() {
+    let stand = TestServer::on(Backing::Embedded, &[]).await;
     let lost = before(&stand).await;
     let stand = stand.restart().await;
     after(&stand, lost).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_after_a_restart() {
-    let stand = Stand::on(Backing::Postgres, &[]).await;
+async fn line_after_a_restart_on_postgres() {
+    let stand = TestServer::on(Backing::Postgres, &[]).await;
     let lost = before(&stand).await;
     let stand = stand.restart().await;
     after(&stand, lost).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_wiped() {
+async fn line_after_redis_was_wiped() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let stand = Stand::at(Arc::new(Ground::at(&database.url, &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let lost = before(&stand).await;
     redis.ask::<()>(&["FLUSHALL"]);
     after(&stand, lost).await;
@@ -95,9 +96,9 @@ async fn redis_wiped() {
 
 /// C1: the process of Redis is another one, and knows nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_killed_and_started_empty() {
+async fn line_after_redis_restarted_empty() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start());
-    let stand = Stand::at(Arc::new(Ground::at(&database.url, &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let lost = before(&stand).await;
     redis.kill();
     redis.begin();
@@ -108,9 +109,9 @@ async fn redis_killed_and_started_empty() {
 /// C2: an old file knows people who have entered since, and entries that were given back; never
 /// more than `maxConcurrent` are inside all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_started_from_an_old_file() {
+async fn line_after_redis_restarted_from_an_old_dump() {
     let (database, mut redis) = (Database::fresh().await, OwnRedis::start_with(&["--dbfilename", "dump.rdb"]));
-    let stand = Stand::at(Arc::new(Ground::at(&database.url, &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 2 })).await;
     let mut people = Vec::new();
     for user in ["a", "b", "c", "d"] {
@@ -145,9 +146,9 @@ async fn redis_started_from_an_old_file() {
 
 /// The server dies between its commit and telling the door: the ledger still counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_door_that_was_not_told_lets_nobody_extra_in() {
+async fn crash_before_telling_the_door_admits_nobody_extra() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
-    let stand = Stand::at(Arc::new(Ground::at(&database.url, &redis.url())), &[]).await;
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
     let event = room_with(&stand, 9, json!({ "maxConcurrent": 1 })).await;
     let (mut a, mut b) = (Person::new(&stand, event, "a"), Person::new(&stand, event, "b"));
     a.join().await;

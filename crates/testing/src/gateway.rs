@@ -4,11 +4,11 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use crate::folder::TestFolder;
+use crate::http::TestClient;
+use crate::nginx::OwnNginx;
 use server::settings::Values;
 use server::settings::gateway::GatewaySettings;
-use testing::nginx::OwnNginx;
-
-use super::Client;
 
 pub const KEY: &str = "the-key-of-the-gateway-in-the-tests";
 
@@ -28,24 +28,24 @@ return M
 "#;
 
 /// A planted bug: in this file, instead of these words, those.
-pub type Planted<'a> = (&'a str, &'a str, &'a str);
+pub type GatewayBug<'a> = (&'a str, &'a str, &'a str);
 
-pub struct Gate {
+pub struct TestGateway {
     nginx: OwnNginx,
     settings: Vec<(String, String)>,
 }
 
-impl Gate {
+impl TestGateway {
     /// In front of these servers. `given` over what tests need.
-    pub fn start(servers: &[SocketAddr], given: &[(String, String)]) -> Gate {
-        Gate::planted(servers, given, &[])
+    pub fn start(servers: &[SocketAddr], given: &[(String, String)]) -> TestGateway {
+        TestGateway::planted(servers, given, &[])
     }
 
-    pub fn planted(servers: &[SocketAddr], given: &[(String, String)], planted: &[Planted<'_>]) -> Gate {
+    pub fn planted(servers: &[SocketAddr], given: &[(String, String)], planted: &[GatewayBug<'_>]) -> TestGateway {
         let mut said = String::new();
         for _ in 0..3 {
-            match Gate::at(testing::free_port(), servers, given, planted) {
-                Ok(gate) => return gate,
+            match TestGateway::at(crate::free_port(), servers, given, planted) {
+                Ok(gateway) => return gateway,
                 Err(why) => said = why,
             }
         }
@@ -56,8 +56,8 @@ impl Gate {
         port: u16,
         servers: &[SocketAddr],
         given: &[(String, String)],
-        planted: &[Planted<'_>],
-    ) -> Result<Gate, String> {
+        planted: &[GatewayBug<'_>],
+    ) -> Result<TestGateway, String> {
         let upstreams: Vec<String> = servers.iter().map(SocketAddr::to_string).collect();
         let own = [
             ("GATEWAY_HOST", "127.0.0.1".to_owned()),
@@ -68,7 +68,7 @@ impl Gate {
         ];
         let own = own.map(|(name, value)| (name.to_owned(), value));
         let settings: Vec<(String, String)> = given.iter().cloned().chain(own).collect();
-        let folder = testing::nginx::folder();
+        let folder = TestFolder::new("nginx");
         write(folder.path(), &settings);
         std::fs::write(folder.path().join("lua/clock.lua"), MOVED_CLOCK).unwrap();
         for (file, right, wrong) in planted {
@@ -77,15 +77,15 @@ impl Gate {
             assert!(text.contains(right), "{file} has no {right:?} to spoil");
             std::fs::write(&path, text.replace(right, wrong)).unwrap();
         }
-        Ok(Gate { nginx: OwnNginx::start(folder, port)?, settings })
+        Ok(TestGateway { nginx: OwnNginx::start(folder, port)?, settings })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.nginx.address
     }
 
-    pub fn client(&self) -> Client {
-        Client::new(self.nginx.address)
+    pub fn client(&self) -> TestClient {
+        TestClient::new(self.nginx.address)
     }
 
     pub fn nginx(&self) -> &OwnNginx {

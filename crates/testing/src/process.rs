@@ -1,4 +1,4 @@
-//! The real binary as a process of its own, to be killed.
+//! The server's binary as a process of its own, which a test can kill.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Client;
+use crate::http::TestClient;
 
-pub struct Process {
+pub struct ServerProcess {
     child: Child,
     pub address: SocketAddr,
     /// From start to the first `/readyz` that says yes.
@@ -16,27 +16,32 @@ pub struct Process {
     data: PathBuf,
 }
 
-/// The binary with none of our settings in its environment.
+/// The binary that cargo built for the running test, with no setting in its environment. Cargo puts a
+/// test into `deps`, below the folder of the binaries of its package.
 pub fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tickettock"));
+    let test = std::env::current_exe().expect("the path of the test");
+    let folder = test.ancestors().nth(2).expect("the folder of the profile");
+    let path = folder.join("tickettock");
+    assert!(path.exists(), "{path:?} is not built: only tests of the server's package can start it");
+    let mut command = Command::new(path);
     for setting in server::settings::SETTINGS {
         command.env_remove(setting.name);
     }
     command
 }
 
-impl Process {
-    pub async fn start(data: &Path, settings: &[(&str, &str)]) -> Process {
-        Process::spawn(data, settings, |command| command).await
+impl ServerProcess {
+    pub async fn start(data: &Path, settings: &[(&str, &str)]) -> ServerProcess {
+        ServerProcess::spawn(data, settings, |command| command).await
     }
 
     pub async fn spawn(
         data: &Path,
         settings: &[(&str, &str)],
         with: impl FnOnce(&mut Command) -> &mut Command,
-    ) -> Process {
+    ) -> ServerProcess {
         let began = Instant::now();
-        let mut process = Process::begin(data, settings, with);
+        let mut process = ServerProcess::begin(data, settings, with);
         while process.client().get("/readyz").await.status != 200 {
             tokio::task::yield_now().await;
         }
@@ -45,16 +50,20 @@ impl Process {
     }
 
     /// As soon as it listens, ready or not.
-    pub fn begin(data: &Path, settings: &[(&str, &str)], with: impl FnOnce(&mut Command) -> &mut Command) -> Process {
+    pub fn begin(
+        data: &Path,
+        settings: &[(&str, &str)],
+        with: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> ServerProcess {
         let mut command = binary();
         command.arg("serve").env("DATA_DIR", data).env("APP_PORT", "0").env("RUST_LOG", "warn");
         command.envs(settings.iter().copied());
         with(&mut command);
-        Process::attempt(command, data).expect("it prints where it listens")
+        ServerProcess::attempt(command, data).expect("it prints where it listens")
     }
 
     /// As soon as it listens; none if it ends without.
-    pub fn attempt(mut command: Command, data: &Path) -> Option<Process> {
+    pub fn attempt(mut command: Command, data: &Path) -> Option<ServerProcess> {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let Some(Ok(first)) = lines.next() else {
@@ -64,7 +73,7 @@ impl Process {
         let address = first.rsplit("http://").next().unwrap().trim().parse().expect(&first);
         // Read on, so that the pipe never fills.
         std::thread::spawn(move || lines.for_each(drop));
-        Some(Process { child, address, ready_after: Duration::ZERO, data: data.to_owned() })
+        Some(ServerProcess { child, address, ready_after: Duration::ZERO, data: data.to_owned() })
     }
 
     pub fn end(&mut self) {
@@ -72,8 +81,8 @@ impl Process {
         let _ = self.child.wait();
     }
 
-    pub fn client(&self) -> Client {
-        Client::new(self.address)
+    pub fn client(&self) -> TestClient {
+        TestClient::new(self.address)
     }
 
     pub fn pid(&self) -> u32 {
@@ -108,7 +117,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.end();
     }

@@ -1,0 +1,11 @@
+//! The same for code without a runtime, such as a command.
+
+use std::time::Duration;
+
+use crate::{ClientError, Request, Response, Target};
+
+/// [`crate::ask_once`] on the calling thread. Not for use inside a runtime.
+pub fn ask_once(target: &Target, request: Request, time: Duration) -> Result<Response, ClientError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClientError::Connect)?;
+    runtime.block_on(crate::ask_once(target, request, time))
+}

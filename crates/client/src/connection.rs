@@ -1,0 +1,105 @@
+//! One connection that stays open and carries one request after another.
+//!
+//! hyper splits a connection into a handle and a future that does the I/O. Here both are polled by
+//! the task that waits for the response: no task per connection, no wake-up from one task to
+//! another, and whoever drops a `Connection` has hung up.
+
+use std::future::{Future, poll_fn};
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::http::HeaderValue;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::{ClientError, Request, Response, Target};
+
+/// No response of this server is larger.
+const BODY_MOST: usize = 256 * 1024 * 1024;
+
+pub struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    /// None when it has ended: it must not be polled again.
+    driver: Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>,
+    host: HeaderValue,
+}
+
+impl Connection {
+    pub async fn open(target: &Target) -> Result<Connection, ClientError> {
+        let stream = TcpStream::connect(target.address).await.map_err(ClientError::Connect)?;
+        Connection::over(stream, target).await
+    }
+
+    /// From this local address: on loopback a crowd can have many.
+    pub async fn open_from(target: &Target, from: IpAddr) -> Result<Connection, ClientError> {
+        let connected = async {
+            let socket = if target.address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            socket.bind(SocketAddr::new(from, 0))?;
+            socket.connect(target.address).await
+        };
+        Connection::over(connected.await.map_err(ClientError::Connect)?, target).await
+    }
+
+    async fn over(stream: TcpStream, target: &Target) -> Result<Connection, ClientError> {
+        stream.set_nodelay(true).map_err(ClientError::Connect)?;
+        // One copy of head and body costs less than a vectored write of small parts.
+        let mut http = http1::Builder::new();
+        // Header-Names as curl and browsers write them.
+        http.writev(false).title_case_headers(true);
+        let shaken = http.handshake(TokioIo::new(stream)).await;
+        let (sender, driver) = shaken.map_err(ClientError::Broken)?;
+        Ok(Connection { sender, driver: Some(driver), host: target.host().clone() })
+    }
+
+    /// Sends the request and reads the whole response. After an error the connection is of no use.
+    pub async fn ask(&mut self, request: Request) -> Result<Response, ClientError> {
+        let request = request.finish(&self.host)?;
+        let (sender, driver) = (&mut self.sender, &mut self.driver);
+        let mut exchange = pin!(exchange(sender, request));
+        poll_fn(|cx| {
+            // Each provides what the other waits for: the request goes out; later the head comes in, the
+            // exchange asks for the body, the body comes in. What is left after two turns wakes this task.
+            for _ in 0..2 {
+                if let Poll::Ready(done) = exchange.as_mut().poll(cx) {
+                    return Poll::Ready(done);
+                }
+                drive(driver, cx);
+            }
+            exchange.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Whether it can carry a request. Notices that the server has closed it in the meantime.
+    pub fn is_open(&mut self) -> bool {
+        drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
+        self.driver.is_some() && !self.sender.is_closed()
+    }
+}
+
+/// Lets hyper read and write as far as it can. Why a connection ended, the exchange is told.
+fn drive(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>, cx: &mut Context<'_>) {
+    if let Some(running) = driver
+        && Pin::new(running).poll(cx).is_ready()
+    {
+        *driver = None;
+    }
+}
+
+async fn exchange(
+    sender: &mut SendRequest<Full<Bytes>>,
+    request: hyper::Request<Full<Bytes>>,
+) -> Result<Response, ClientError> {
+    sender.ready().await.map_err(ClientError::Broken)?;
+    let (head, body) = sender.send_request(request).await.map_err(ClientError::Broken)?.into_parts();
+    let body = Limited::new(body, BODY_MOST).collect().await;
+    let body = body.map_err(|why| match why.downcast::<hyper::Error>() {
+        Ok(why) => ClientError::Broken(*why),
+        Err(_) => ClientError::TooLarge,
+    })?;
+    Ok(Response { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() })
+}

@@ -1,0 +1,25 @@
+//! The HTTP client of `rush`, the commands, the bench and the tests: HTTP/1.1 over plain TCP.
+//!
+//! [`Connection`] is one connection that stays open and carries one request after another.
+//! [`Client`] opens one when it needs it, opens a new one when the server has closed the last, and
+//! limits the time. [`ask_once`] uses a connection for a single request.
+//!
+//! There is no pool, no redirect and no retry: a load generator and a test decide about those.
+
+pub mod blocking;
+mod connection;
+mod error;
+mod keeping;
+mod request;
+mod response;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use connection::Connection;
+pub use error::ClientError;
+pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+pub use keeping::{Client, ask_once};
+pub use request::Request;
+pub use response::Response;
+pub use target::Target;

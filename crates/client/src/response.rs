@@ -1,0 +1,38 @@
+//! A whole response.
+
+use hyper::HeaderMap;
+use hyper::body::Bytes;
+use serde_json::Value;
+
+#[derive(Clone, Debug)]
+pub struct Response {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// Without the chunks it may have come in.
+    pub body: Bytes,
+}
+
+impl Response {
+    /// The first header of this name, in any case; None too if it is not text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok()
+    }
+
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    pub fn json(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_slice(&self.body)
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The server closes the connection after this response.
+    pub fn closes(&self) -> bool {
+        let values = self.headers.get_all("connection").iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|option| option.trim().eq_ignore_ascii_case("close"))
+    }
+}

@@ -17,8 +17,9 @@ pub mod once;
 pub mod outcome;
 pub mod phone;
 pub mod queue;
+pub mod room_type;
 pub mod seats;
-pub mod stays;
-pub mod stock;
 pub mod subject;
 pub mod time;
+
+pub use self::room_type as stays;

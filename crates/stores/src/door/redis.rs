@@ -37,7 +37,7 @@ struct Inner {
     wires: Wires,
     scripts: Scripts,
     budget: Budget,
-    /// EventKnown once the ledger was reached; no number is given before.
+    /// Known once the ledger was reached; no number is given before.
     ledger: Arc<OnceLock<String>>,
     clock_offset_ms: AtomicI64,
 }

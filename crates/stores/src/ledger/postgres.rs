@@ -51,7 +51,7 @@ struct Inner {
     sessions: Sessions,
     halls: Halls,
     clock: LastWord,
-    /// EventKnown once the database was reached and its tables are those of this version.
+    /// Known once the database was reached and its tables are those of this version.
     id: Arc<OnceLock<String>>,
     hints: Mutex<HashMap<EventId, Hint>>,
     /// Batches of room types on their way into one transaction.
@@ -117,7 +117,7 @@ impl PostgresLedger {
         self.0.claim.take(&self.0.address, Box::new(on_change)).await
     }
 
-    /// EventKnown once `prepare` succeeded.
+    /// Known once `prepare` succeeded.
     pub fn id(&self) -> Arc<OnceLock<String>> {
         self.0.id.clone()
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 use stores::conformance::Stand;
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
 use stores::door::{Door, DoorFault, Release, Remaining};
@@ -53,7 +53,7 @@ async fn passes_every_chapter_on_a_cluster() {
 const EVENT: EventId = EventId(1);
 
 fn from(user: &str, name: u128) -> Arrival {
-    let address = Address::V4([127, 0, 0, 1]);
+    let address = ClientAddress::V4([127, 0, 0, 1]);
     Arrival { name: RequestName(name), user: User::new(user), address, keyed: false }
 }
 

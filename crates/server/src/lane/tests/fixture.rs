@@ -9,7 +9,7 @@ use rules::command::{Buyer, Command, EventAction};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
 use rules::history::Actor;
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
@@ -115,7 +115,8 @@ impl<S: Kind> Fixture<S> {
     pub fn arrive_as(&self, user: &str, limit: Duration) -> Result<Receiver, Refusal> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         let (name, user) = (RequestName(u128::from(n)), User::new(user).unwrap());
-        let arrival = Arrival { name, user: Some(user.clone()), address: Address::V4([127, 0, 0, 1]), keyed: false };
+        let arrival =
+            Arrival { name, user: Some(user.clone()), address: ClientAddress::V4([127, 0, 0, 1]), keyed: false };
         let actor = Actor::User(user);
         let command = Command { actor, number: None, name, key: None, entry: None, action: S::action(n) };
         self.lane.arrive(command, Some(arrival), limit)

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use futures_util::future::{try_join, try_join3, try_join4};
 use rules::command::Command;
-use rules::decide::{self, Answer, Decision, EventEffects, EventKnown};
+use rules::decide::{self, Answer, Decision};
 use rules::event::Event;
+use rules::event::{EventEffects, EventKnown};
 use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
 use rules::subject::SubjectId;
@@ -104,13 +105,13 @@ async fn together(ledger: &Inner, batch: &Batch<Event>, hall: &Arc<Hall>) -> Res
     let (event, now) = locked(ledger, &row, &now, hall)?;
     if event.counts.held > 0 && raw.holds.is_none() {
         // Another server's holds: read under the same lock, in one more round trip.
-        let needs = decide::needs(&batch.commands);
+        let needs = rules::event::needs(&batch.commands);
         let holds = HoldReads::prepare(&session).await?;
         raw.holds = Some(within(holds.read(&session, batch.subject, &needs)).await??);
     }
     if !event.counts.in_order() && raw.stock.is_none() {
         // What came back or was chosen elsewhere, likewise.
-        let needs = decide::needs(&batch.commands);
+        let needs = rules::event::needs(&batch.commands);
         raw.stock = Some(within(reads.stock(&session, batch.subject, &needs)).await??);
     }
     let decision = decided(&event, raw.understand(&event)?, &batch.commands, batch, now)?;

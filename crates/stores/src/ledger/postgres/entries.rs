@@ -1,8 +1,8 @@
 //! Entries of a batch, and what a door that forgot must know.
 
 use futures_util::future::try_join3;
-use rules::decide::{EventKnown, EventNeeds, EventWrites};
 use rules::entries::WaitingRoom;
+use rules::event::{EventKnown, EventNeeds, EventWrites};
 use rules::ids::{EventId, Number};
 use rules::time::Moment;
 use tokio_postgres::{Error, Row, Statement};

@@ -2,8 +2,8 @@
 
 use futures_util::future::{OptionFuture, try_join, try_join3, try_join4};
 use rules::command::Command;
-use rules::decide::{EventKnown, EventNeeds, needs};
 use rules::event::Event;
+use rules::event::{EventKnown, EventNeeds, needs};
 use rules::ids::{EventId, User};
 use tokio_postgres::{Error, Row, Statement};
 

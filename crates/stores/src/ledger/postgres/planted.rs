@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use rules::nights::Night;
-use rules::stays::decide::RoomTypeKnown;
+use rules::stays::RoomTypeKnown;
 use rules::stays::{NightRow, RoomType};
 use tokio_postgres::Statement;
 
@@ -77,8 +77,8 @@ pub use self::on_purpose::{lock, reads_back_without_lock, write_later};
 
 #[cfg(feature = "planted")]
 mod on_purpose {
-    use rules::decide::EventWrites;
     use rules::event::Event;
+    use rules::event::EventWrites;
     use rules::time::Moment;
 
     use super::*;

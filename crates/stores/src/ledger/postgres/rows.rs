@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rules::decide::{Holding, KeptAnswer};
 use rules::entries::{Entry as Inside, EntryToken, WaitingRoom};
+use rules::event::Holding;
+use rules::event::stock::{self, Gap};
 use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, Seat, User};
+use rules::once::KeptAnswer;
 use rules::seats::{Hall, Sale, Unit};
-use rules::stock::{self, Gap};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
@@ -118,15 +119,15 @@ pub fn seats(rows: &[Row]) -> Result<Vec<Seat>, Trouble> {
 }
 
 /// Seats with their kind, owner and end.
-pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::Row>, Trouble> {
+pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::SeatState>, Trouble> {
     rows.iter()
         .map(|row| {
             let kind: &str = row.try_get(1)?;
             let owner = row.try_get::<_, Option<&str>>(2)?.map(User::stored);
             let found = match (kind, owner, row.try_get(3)?) {
-                ("free", ..) => stock::Row::Free,
-                ("sold", owner, _) => stock::Row::Sold { owner },
-                ("held", Some(owner), Some(ends_at)) => stock::Row::Held { owner, ends_at: Moment(ends_at) },
+                ("free", ..) => stock::SeatState::Free,
+                ("sold", owner, _) => stock::SeatState::Sold { owner },
+                ("held", Some(owner), Some(ends_at)) => stock::SeatState::Held { owner, ends_at: Moment(ends_at) },
                 _ => return Err(unknown(kind)),
             };
             Ok((Seat(row.try_get::<_, i32>(0)? as u32), found))

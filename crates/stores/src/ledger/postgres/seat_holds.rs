@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join;
-use rules::decide::{Confirmed, EventNeeds, EventWrites, HeldSeat};
 use rules::event::Event;
+use rules::event::stock::Was;
+use rules::event::{Confirmed, EventNeeds, EventWrites, HeldSeat};
+use rules::holds::LAPSED_MOST;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::EventId;
-use rules::stays::decide::LAPSED_MOST;
-use rules::stock::Was;
 use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};

@@ -4,10 +4,11 @@
 use std::pin::Pin;
 
 use futures_util::future::try_join_all;
-use rules::decide::{EventWrites, NewAnswer};
 use rules::event::Event;
+use rules::event::EventWrites;
 use rules::history::EventRecord;
 use rules::ids::User;
+use rules::once::NewAnswer;
 use rules::seats::Sale;
 use rules::time::Moment;
 use tokio_postgres::types::ToSql;

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use rules::command::Command;
-use rules::decide::{self, EventKnown, EventWrites, KeptAnswer, NewAnswer};
+use rules::event::stock::Gap;
 use rules::event::{Event, NewEvent, State};
+use rules::event::{EventKnown, EventWrites};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
+use rules::once::{KeptAnswer, NewAnswer};
 use rules::seats::{Hall, Sale};
-use rules::stock::Gap;
 use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
@@ -24,7 +25,7 @@ impl Stored for Event {
     }
 
     fn read(&self, conn: &Connection, commands: &[Command], now: Moment) -> Result<EventKnown> {
-        let needs = decide::needs(commands);
+        let needs = rules::event::needs(commands);
         let event = self.id.0;
         let (holds, first_end) = seat_holds::known(conn, self, &needs, now)?;
         let mut known = EventKnown {

@@ -1,7 +1,7 @@
 //! Entries of a batch, and what a door that forgot must know.
 
-use rules::decide::{EventKnown, EventNeeds, EventWrites};
 use rules::entries::WaitingRoom;
+use rules::event::{EventKnown, EventNeeds, EventWrites};
 use rules::ids::EventId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};

@@ -4,11 +4,12 @@
 mod port;
 
 use rules::history::Happened;
+use rules::holds::LAPSED_MOST;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::User;
 use rules::nights::{Dates, Night};
-use rules::stays::decide::{self, LAPSED_MOST, RoomTypeKnown, RoomTypeWrites};
 use rules::stays::{NewRoomType, NightRow, RoomCommand, RoomRecord, RoomType, Stay};
+use rules::stays::{RoomTypeKnown, RoomTypeWrites};
 use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
@@ -26,7 +27,7 @@ impl Stored for RoomType {
     }
 
     fn read(&self, conn: &Connection, commands: &[RoomCommand], now: Moment) -> Result<RoomTypeKnown> {
-        let needs = decide::needs(commands);
+        let needs = rules::room_type::needs(commands);
         let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
         let mut known = RoomTypeKnown::default();
         let mut holds: Vec<Hold> = Vec::new();

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use rules::decide::Holding;
 use rules::entries::{Entry as Inside, EntryToken, WaitingRoom};
+use rules::event::Holding;
+use rules::event::stock;
 use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
-use rules::stock;
 use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
@@ -121,13 +121,13 @@ pub fn inside(row: &Row<'_>) -> Result<Inside> {
 }
 
 /// A seat's row: kind, owner, end.
-pub fn seat_row(row: &Row<'_>) -> Result<stock::Row> {
+pub fn seat_row(row: &Row<'_>) -> Result<stock::SeatState> {
     let kind: String = row.get(0)?;
     let owner = row.get::<_, Option<String>>(1)?.map(|owner| User::stored(&owner));
     match (kind.as_str(), owner, row.get(2)?) {
-        ("free", ..) => Ok(stock::Row::Free),
-        ("sold", owner, _) => Ok(stock::Row::Sold { owner }),
-        ("held", Some(owner), Some(ends_at)) => Ok(stock::Row::Held { owner, ends_at: Moment(ends_at) }),
+        ("free", ..) => Ok(stock::SeatState::Free),
+        ("sold", owner, _) => Ok(stock::SeatState::Sold { owner }),
+        ("held", Some(owner), Some(ends_at)) => Ok(stock::SeatState::Held { owner, ends_at: Moment(ends_at) }),
         _ => Err(unknown(0, &kind)),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use rules::decide::{EventNeeds, EventWrites, HeldSeat};
 use rules::event::Event;
+use rules::event::stock::Was;
+use rules::event::{EventNeeds, EventWrites, HeldSeat};
+use rules::holds::LAPSED_MOST;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::EventId;
-use rules::stays::decide::LAPSED_MOST;
-use rules::stock::Was;
 use rules::subject::SubjectId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};

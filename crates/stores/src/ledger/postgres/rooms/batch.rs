@@ -8,7 +8,7 @@ use futures_util::future::{try_join, try_join3, try_join4};
 use rules::decide::{self, Answer, Decision};
 use rules::nights::Night;
 use rules::outcome::{Outcome, Refusal};
-use rules::stays::decide::RoomTypeKnown;
+use rules::stays::RoomTypeKnown;
 use rules::stays::{NightRow, RoomCommand, RoomType};
 use rules::subject::{RoomTypeId, Subject, SubjectId, Writes};
 use rules::time::Moment;

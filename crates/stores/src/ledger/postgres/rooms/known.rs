@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join4;
+use rules::holds::LAPSED_MOST;
 use rules::ids::User;
 use rules::stays::RoomCommand;
-use rules::stays::decide::{LAPSED_MOST, RoomTypeKnown, needs};
+use rules::stays::{RoomTypeKnown, needs};
 use rules::subject::{RoomTypeId, SubjectId};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};

@@ -3,11 +3,11 @@
 use std::pin::Pin;
 
 use futures_util::future::try_join_all;
-use rules::decide::NewAnswer;
 use rules::holds::{Hold, On};
 use rules::ids::User;
 use rules::nights::Dates;
-use rules::stays::decide::RoomTypeWrites;
+use rules::once::NewAnswer;
+use rules::stays::RoomTypeWrites;
 use rules::stays::{RoomRecord, RoomType, Stay};
 use rules::subject::SubjectId;
 use rules::time::Moment;

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::command::{Command, EventAction};
+use super::action::EventAction;
+use crate::command::Command;
 use crate::holds::Ask;
 use crate::ids::{Number, Seat, User};
 

@@ -1,8 +1,14 @@
 //! Room types and the stays in them: what is known of each, and what can be asked of one.
 
-pub mod decide;
+mod decide;
+mod needs;
+mod writes;
 
-use crate::history::{Actor, Happened};
+pub use self::decide::RoomTypeDraft;
+pub use self::needs::{RoomTypeNeeds, needs};
+pub use self::writes::{RoomTypeKnown, RoomTypeWrites, Shift};
+
+use crate::history::Happened;
 use crate::holds::Ask;
 use crate::ids::User;
 use crate::nights::{Dates, Night};
@@ -129,10 +135,4 @@ pub struct RoomRecord {
     pub owner: Option<User>,
     pub by_admin: bool,
     pub at: Moment,
-}
-
-impl RoomRecord {
-    fn by(actor: &Actor) -> bool {
-        *actor == Actor::Admin
-    }
 }

@@ -1,9 +1,10 @@
 //! Entries of a batch: who comes in, who goes, and who may book.
 
-use super::{NewEntry, Over, Renewal, Session};
+use super::writes::{NewEntry, Over, Renewal};
+use super::{Event, State};
 use crate::command::Command;
+use crate::decide::Deciding;
 use crate::entries::{Entry, EntryToken, Moved, WaitingRoom};
-use crate::event::State;
 use crate::history::Happened;
 use crate::ids::{Number, User};
 use crate::outcome::{Done, Refusal};
@@ -12,27 +13,27 @@ use crate::time::Moment;
 /// A place may be free a moment later.
 const ASK_AGAIN_S: u64 = 1;
 
-impl Session {
+impl Deciding<Event> {
     /// Reserving and holding in an event with a waiting room need a live entry of that user, shown
     /// by its token. Anything else of the event does not.
     pub(super) fn needs_entry(&self, command: &Command) -> Result<(), Refusal> {
-        if self.event.waiting_room.is_none() {
+        if self.subject.waiting_room.is_none() {
             return Ok(());
         }
         let shown = command.entry.as_ref().zip(command.actor.user());
         let live = shown.is_some_and(|(token, user)| {
-            self.entries.get(user).is_some_and(|entry| entry.live(self.now) && entry.token == *token)
+            self.draft.entries.get(user).is_some_and(|entry| entry.live(self.now) && entry.token == *token)
         });
         if live { Ok(()) } else { Err(Refusal::EntryRequired) }
     }
 
     /// Whoever has all they may have does not need their entry any more.
     pub(super) fn entry_served(&mut self, user: &User) {
-        if self.event.waiting_room.is_none() {
+        if self.subject.waiting_room.is_none() {
             return;
         }
-        let mine = self.holdings.get(user).map_or(0, Vec::len);
-        if mine >= self.event.max_per_user as usize {
+        let mine = self.draft.holdings.get(user).map_or(0, Vec::len);
+        if mine >= self.subject.max_per_user as usize {
             self.end_entry(user);
         }
     }
@@ -42,7 +43,7 @@ impl Session {
         // The ledger's clock ran on while it read.
         let now = self.now;
         for entry in lapsed.into_iter().filter(|entry| !entry.live(now)) {
-            self.entries.remove(&entry.user);
+            self.draft.entries.remove(&entry.user);
             self.over(&entry, entry.ends);
         }
     }
@@ -53,23 +54,23 @@ impl Session {
         number: Option<Number>,
         token: EntryToken,
     ) -> Result<Done, Refusal> {
-        let room = self.event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
+        let room = self.subject.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
-        match self.event.state_at(self.now) {
+        match self.subject.state_at(self.now) {
             State::Closed => return Err(Refusal::Closed),
             State::Scheduled | State::Paused => return Err(self.not_yet(&room)),
             State::Open => {}
         }
-        if let Some(entry) = self.entries.get(user) {
+        if let Some(entry) = self.draft.entries.get(user) {
             if entry.live(self.now) {
                 return Ok(Done::Entered(Box::new(entry.clone())));
             }
             let lapsed = entry.clone();
             self.turn_lapsed_entries(vec![lapsed]);
         }
-        let number = number.filter(|number| !self.spent.contains(number)).ok_or(Refusal::NotQueued)?;
-        let sold_out = self.event.counts.sold >= self.event.seat_count();
-        if sold_out || self.event.counts.inside >= room.max_concurrent {
+        let number = number.filter(|number| !self.draft.spent.contains(number)).ok_or(Refusal::NotQueued)?;
+        let sold_out = self.subject.counts.sold >= self.subject.seat_count();
+        if sold_out || self.subject.counts.inside >= room.max_concurrent {
             return Err(Refusal::NotReady { retry_after: ASK_AGAIN_S });
         }
         Ok(Done::Entered(Box::new(self.admit(command, user, &room, number, token))))
@@ -83,22 +84,22 @@ impl Session {
         number: Number,
         token: EntryToken,
     ) -> Entry {
-        self.event.counts.inside += 1;
+        self.subject.counts.inside += 1;
         let n = self.happened(Happened::Entered, command, None, Some(user.clone()));
         let cap = self.now.plus_ms(room.token_max_age_ms);
         let ends = self.now.plus_ms(room.token_ttl_ms).min(cap);
         let entry = Entry { number, user: user.clone(), token, n, begins: self.now, ends, cap };
-        self.spent.insert(number);
-        self.entries.insert(user.clone(), entry.clone());
-        let (nth, most) = (self.event.counts.inside, room.max_concurrent);
+        self.draft.spent.insert(number);
+        self.draft.entries.insert(user.clone(), entry.clone());
+        let (nth, most) = (self.subject.counts.inside, room.max_concurrent);
         self.writes.entered.push(NewEntry { entry: entry.clone(), nth, most });
-        self.moved.push(Moved::In(entry.clone()));
+        self.draft.moved.push(Moved::In(entry.clone()));
         entry
     }
 
     /// Nobody is admitted before the opening or in a pause.
     fn not_yet(&self, room: &WaitingRoom) -> Refusal {
-        let opens = self.event.opens_at.map_or(ASK_AGAIN_S, |opens| self.now.seconds_until(opens));
+        let opens = self.subject.opens_at.map_or(ASK_AGAIN_S, |opens| self.now.seconds_until(opens));
         let most = (room.idle_ms / 3_000).max(1) as u64;
         Refusal::NotReady { retry_after: opens.clamp(1, most) }
     }
@@ -106,7 +107,7 @@ impl Session {
     /// Whoever has no entry gives none back, and that is fine.
     pub(super) fn leave(&mut self, command: &Command) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
-        if self.entries.get(user).is_some_and(|entry| entry.live(self.now)) {
+        if self.draft.entries.get(user).is_some_and(|entry| entry.live(self.now)) {
             self.happened(Happened::Left, command, None, Some(user.clone()));
             self.end_entry(user);
         }
@@ -114,30 +115,30 @@ impl Session {
     }
 
     pub(super) fn renew(&mut self, command: &Command) -> Result<Done, Refusal> {
-        let room = self.event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
+        let room = self.subject.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         let now = self.now;
-        let entry = self.entries.get_mut(user).filter(|entry| entry.live(now)).ok_or(Refusal::NotQueued)?;
+        let entry = self.draft.entries.get_mut(user).filter(|entry| entry.live(now)).ok_or(Refusal::NotQueued)?;
         let ends = entry.renewed(&room, now);
         if ends > entry.ends {
             entry.ends = ends;
             let (number, n) = (entry.number, entry.n);
             self.writes.renewed.push(Renewal { number, ends });
-            self.moved.push(Moved::Renewed { user: user.clone(), n, ends });
+            self.draft.moved.push(Moved::Renewed { user: user.clone(), n, ends });
         }
         Ok(Done::Renewed { ends })
     }
 
     fn end_entry(&mut self, user: &User) {
-        if let Some(entry) = self.entries.remove(user) {
+        if let Some(entry) = self.draft.entries.remove(user) {
             self.over(&entry, self.now.min(entry.ends));
         }
     }
 
     fn over(&mut self, entry: &Entry, at: Moment) {
-        self.event.counts.inside = self.event.counts.inside.saturating_sub(1);
+        self.subject.counts.inside = self.subject.counts.inside.saturating_sub(1);
         // An entry that came in with this batch is written first, and then over.
         self.writes.over.push(Over { number: entry.number, at });
-        self.moved.push(Moved::Out { user: entry.user.clone(), n: self.event.counts.n });
+        self.draft.moved.push(Moved::Out { user: entry.user.clone(), n: self.subject.counts.n });
     }
 }

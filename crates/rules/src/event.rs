@@ -13,7 +13,8 @@ pub use self::action::{Buyer, EventAction};
 pub use self::decide::EventDraft;
 pub use self::needs::{EventNeeds, needs};
 pub use self::writes::{
-    Confirmed, EventEffects, EventKnown, EventWrites, Freed, HeldSeat, Holding, NewEntry, Over, Renewal,
+    ConfirmedSeat, EndedEntry, EventEffects, EventKnown, EventWrites, FreedSeat, HeldSeat, Holding, NewEntry,
+    RenewedEntry,
 };
 
 use std::sync::Arc;

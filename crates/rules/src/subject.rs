@@ -30,7 +30,7 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// What a batch writes.
     type Writes: Writes;
     /// What a batch changed beside its rows, for whoever publishes it.
-    type Effects: Debug + Default + Send + 'static;
+    type Effects: Debug + Default + Send + Sync + 'static;
 
     fn subject(id: Self::Id) -> SubjectId;
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::Event;
 use super::action::{Buyer, EventAction};
-use super::stock::{SeatState, Stock, Was};
-use super::writes::{EventEffects, EventKnown, EventWrites, Freed, HeldSeat, Holding};
+use super::stock::{SeatRow, Stock, Was};
+use super::writes::{EventEffects, EventKnown, EventWrites, FreedSeat, HeldSeat, Holding};
 use crate::command::Command;
 use crate::decide::{Deciding, Opening};
 use crate::entries::{Entry, Moved};
@@ -153,7 +153,7 @@ impl Deciding<Event> {
             return Err(Refusal::AlreadyReserved { seat });
         }
         self.needs_entry(command)?;
-        let row = || SeatState::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
+        let row = || SeatRow::Sold { owner: owner.as_ref().map(|unit| unit.user.clone()) };
         let (seat, was) = match chosen {
             Some(seat) => (seat, self.draft.stock.take(seat, row).ok_or(Refusal::SeatTaken)?),
             None => self.draft.stock.take_lowest(row).ok_or_else(|| self.nothing_free())?,
@@ -223,9 +223,9 @@ impl Deciding<Event> {
 
     fn is_of(&self, seat: Seat, user: &User) -> bool {
         match self.draft.stock.row(seat) {
-            Some(SeatState::Sold { owner }) => owner.as_ref() == Some(user),
-            Some(SeatState::Held { owner, .. }) => owner == user,
-            Some(SeatState::Free) | None => false,
+            Some(SeatRow::Sold { owner }) => owner.as_ref() == Some(user),
+            Some(SeatRow::Held { owner, .. }) => owner == user,
+            Some(SeatRow::Free) | None => false,
         }
     }
 
@@ -247,7 +247,7 @@ impl Deciding<Event> {
         }
         self.subject.counts.sold -= 1;
         self.draft.stock.give_back(seat);
-        self.writes.freed.push(Freed { seat, n });
+        self.writes.freed.push(FreedSeat { seat, n });
         self.happened(Happened::Cancelled, command, Some(seat), owner);
         Ok(Done::Cancelled)
     }

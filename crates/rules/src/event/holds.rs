@@ -1,8 +1,8 @@
 //! Holds on seats: one or many, all or none.
 
 use super::Event;
-use super::stock::{SeatState, Was};
-use super::writes::{Confirmed, Freed, HeldSeat, Holding};
+use super::stock::{SeatRow, Was};
+use super::writes::{ConfirmedSeat, FreedSeat, HeldSeat, Holding};
 use crate::command::Command;
 use crate::decide::Deciding;
 use crate::history::{Actor, EventRecord, Happened};
@@ -32,7 +32,7 @@ impl Deciding<Event> {
         let own = |seat: &Seat| same.is_some() && seats.contains(seat);
         let gone = |seat: &&Seat| {
             let state = self.draft.stock.row(**seat);
-            !own(seat) && matches!(state, Some(SeatState::Sold { .. } | SeatState::Held { .. }))
+            !own(seat) && matches!(state, Some(SeatRow::Sold { .. } | SeatRow::Held { .. }))
         };
         let taken: Vec<Seat> = seats.iter().filter(gone).copied().collect();
         if !taken.is_empty() {
@@ -60,7 +60,7 @@ impl Deciding<Event> {
         let user = &hold.owner;
         let mut unwritten = std::mem::take(&mut self.draft.unwritten);
         for seat in seats_of(hold) {
-            let state = || SeatState::Held { owner: user.clone(), ends_at: hold.ends_at };
+            let state = || SeatRow::Held { owner: user.clone(), ends_at: hold.ends_at };
             // A row that this batch was going to write is still to be written in the same way.
             let known = unwritten.iter().position(|held| held.seat == seat).map(|i| unwritten.swap_remove(i).was);
             let was = known.or_else(|| self.draft.stock.take(seat, state)).unwrap_or(Was::Free);
@@ -96,7 +96,7 @@ impl Deciding<Event> {
             if rows {
                 self.draft.stock.give_back(seat);
                 // The seats of a hold were numbered one after another.
-                self.writes.freed.push(Freed { seat, n: n + i as u64 });
+                self.writes.freed.push(FreedSeat { seat, n: n + i as u64 });
             }
             if let Some(mine) = self.draft.holdings.get_mut(&hold.owner) {
                 mine.retain(|holding| holding.seat != seat);
@@ -117,7 +117,7 @@ impl Deciding<Event> {
                 (holding.n, holding.at) = (n, self.now);
             }
             reserved.push(n);
-            self.writes.confirmed.push(Confirmed { seat, hold: hold.id.n, n, at: self.now });
+            self.writes.confirmed.push(ConfirmedSeat { seat, hold: hold.id.n, n, at: self.now });
         }
         self.entry_served(&hold.owner);
         reserved

@@ -1,6 +1,6 @@
 //! Entries of a batch: who comes in, who goes, and who may book.
 
-use super::writes::{NewEntry, Over, Renewal};
+use super::writes::{EndedEntry, NewEntry, RenewedEntry};
 use super::{Event, State};
 use crate::command::Command;
 use crate::decide::Deciding;
@@ -123,7 +123,7 @@ impl Deciding<Event> {
         if ends > entry.ends {
             entry.ends = ends;
             let (number, n) = (entry.number, entry.n);
-            self.writes.renewed.push(Renewal { number, ends });
+            self.writes.renewed.push(RenewedEntry { number, ends });
             self.draft.moved.push(Moved::Renewed { user: user.clone(), n, ends });
         }
         Ok(Done::Renewed { ends })
@@ -138,7 +138,7 @@ impl Deciding<Event> {
     fn over(&mut self, entry: &Entry, at: Moment) {
         self.subject.counts.inside = self.subject.counts.inside.saturating_sub(1);
         // An entry that came in with this batch is written first, and then over.
-        self.writes.over.push(Over { number: entry.number, at });
+        self.writes.over.push(EndedEntry { number: entry.number, at });
         self.draft.moved.push(Moved::Out { user: entry.user.clone(), n: self.subject.counts.n });
     }
 }

@@ -19,7 +19,7 @@ pub struct Gap {
 
 /// A seat's row, as far as deciding about the seat needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SeatState {
+pub enum SeatRow {
     Free,
     /// Nobody's seats have no owner.
     Sold {
@@ -48,7 +48,7 @@ pub struct Stock {
     /// Seats that this batch chose out of gaps.
     chosen: BTreeSet<Seat>,
     /// The seats that commands name, as they stand now.
-    rows: HashMap<Seat, SeatState>,
+    rows: HashMap<Seat, SeatRow>,
     cursor: u32,
     came_back: u32,
 }
@@ -65,7 +65,7 @@ pub struct Extent {
 impl Stock {
     /// `gaps` holds as many gaps from the cursor on as the batch may need, or all; none: nobody
     /// looked, and the cursor stays.
-    pub fn new(extent: Extent, free: Vec<Seat>, gaps: Option<Vec<Gap>>, rows: HashMap<Seat, SeatState>) -> Stock {
+    pub fn new(extent: Extent, free: Vec<Seat>, gaps: Option<Vec<Gap>>, rows: HashMap<Seat, SeatRow>) -> Stock {
         let cursor = match gaps.as_deref() {
             None => extent.cursor,
             Some([]) => extent.seat_count,
@@ -76,7 +76,7 @@ impl Stock {
         Stock { free: free.into_iter().collect(), gaps, chosen: BTreeSet::new(), rows, cursor, came_back }
     }
 
-    pub fn row(&self, seat: Seat) -> Option<&SeatState> {
+    pub fn row(&self, seat: Seat) -> Option<&SeatRow> {
         self.rows.get(&seat)
     }
 
@@ -91,7 +91,7 @@ impl Stock {
     }
 
     /// Takes the lowest free seat for `row`.
-    pub fn take_lowest(&mut self, row: impl FnOnce() -> SeatState) -> Option<(Seat, Was)> {
+    pub fn take_lowest(&mut self, row: impl FnOnce() -> SeatRow) -> Option<(Seat, Was)> {
         let (seat, was) = match (self.free.first().copied(), self.gaps.front().map(|gap| gap.first)) {
             (None, None) => return None,
             (Some(free), gap) if gap.is_none_or(|gap| free < gap) => (free, Was::Free),
@@ -103,11 +103,11 @@ impl Stock {
     }
 
     /// Takes this seat for `row`; none: it is not free.
-    pub fn take(&mut self, seat: Seat, row: impl FnOnce() -> SeatState) -> Option<Was> {
+    pub fn take(&mut self, seat: Seat, row: impl FnOnce() -> SeatRow) -> Option<Was> {
         let was = match self.rows.get(&seat) {
             None => Was::Untouched,
-            Some(SeatState::Free) => Was::Free,
-            Some(SeatState::Sold { .. } | SeatState::Held { .. }) => return None,
+            Some(SeatRow::Free) => Was::Free,
+            Some(SeatRow::Sold { .. } | SeatRow::Held { .. }) => return None,
         };
         self.mark(seat, was, row());
         Some(was)
@@ -117,10 +117,10 @@ impl Stock {
     pub fn give_back(&mut self, seat: Seat) {
         self.free.insert(seat);
         self.came_back += 1;
-        self.rows.insert(seat, SeatState::Free);
+        self.rows.insert(seat, SeatRow::Free);
     }
 
-    fn mark(&mut self, seat: Seat, was: Was, row: SeatState) {
+    fn mark(&mut self, seat: Seat, was: Was, row: SeatRow) {
         self.rows.insert(seat, row);
         match was {
             Was::Free => {
@@ -157,7 +157,7 @@ impl Stock {
 mod tests {
     use super::*;
 
-    const SOLD: SeatState = SeatState::Sold { owner: None };
+    const SOLD: SeatRow = SeatRow::Sold { owner: None };
 
     fn gap(first: u32, last: u32) -> Gap {
         Gap { first: Seat(first), last: Seat(last) }
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_seat_that_came_back_can_be_chosen() {
         let mut stock = stock(9, 9, &[3], None);
-        stock.rows = HashMap::from([(Seat(3), SeatState::Free), (Seat(4), SOLD)]);
+        stock.rows = HashMap::from([(Seat(3), SeatRow::Free), (Seat(4), SOLD)]);
         assert_eq!(stock.take(Seat(4), || SOLD), None);
         assert_eq!(stock.take(Seat(3), || SOLD), Some(Was::Free));
         assert_eq!(lowest(&mut stock), None);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::stock::{Gap, SeatState, Was};
+use super::stock::{Gap, SeatRow, Was};
 use crate::entries::{Entry, Moved};
 use crate::history::EventRecord;
 use crate::holds::Hold;
@@ -24,7 +24,7 @@ pub struct EventKnown {
     /// The lowest seats that came back.
     pub free: Vec<Seat>,
     /// Of the seats that were asked about, those that have a row.
-    pub rows: HashMap<Seat, SeatState>,
+    pub rows: HashMap<Seat, SeatRow>,
     /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
     /// not asked for.
     pub gaps: Option<Vec<Gap>>,
@@ -64,17 +64,17 @@ pub struct EventEffects {
 /// entries made, renewed, over.
 #[derive(Clone, Debug, Default)]
 pub struct EventWrites {
-    pub freed: Vec<Freed>,
+    pub freed: Vec<FreedSeat>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
     /// The ledger refuses to change one that is not held.
     pub holds_changed: Vec<Hold>,
     pub holds_begun: Vec<Hold>,
     pub held: Vec<HeldSeat>,
-    pub confirmed: Vec<Confirmed>,
+    pub confirmed: Vec<ConfirmedSeat>,
     pub entered: Vec<NewEntry>,
-    pub renewed: Vec<Renewal>,
-    pub over: Vec<Over>,
+    pub renewed: Vec<RenewedEntry>,
+    pub over: Vec<EndedEntry>,
     pub history: Vec<EventRecord>,
     pub answers: Vec<NewAnswer>,
     /// Name, limit, opening or state differ: more of the event's row is written than its counts.
@@ -119,7 +119,7 @@ pub struct HeldSeat {
 
 /// A seat that its hold sells to its holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Confirmed {
+pub struct ConfirmedSeat {
     pub seat: Seat,
     pub hold: u64,
     /// History number of the sale.
@@ -128,7 +128,7 @@ pub struct Confirmed {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Freed {
+pub struct FreedSeat {
     pub seat: Seat,
     /// The sale or hold it ends: the ledger refuses to free any other.
     pub n: u64,
@@ -144,14 +144,14 @@ pub struct NewEntry {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Renewal {
+pub struct RenewedEntry {
     pub number: Number,
     pub ends: Moment,
 }
 
 /// An entry that is over: given back, or lapsed and noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
+pub struct EndedEntry {
     pub number: Number,
     pub at: Moment,
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rules::command::{Buyer, Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
-use rules::event::stock::{Gap, SeatState, Was};
+use rules::event::stock::{Gap, SeatRow, Was};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
 use rules::history::{Actor, Happened};
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
@@ -167,9 +167,9 @@ impl Cinema {
         for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
             let row = match self.rows.get(seat) {
                 None => continue,
-                Some(Kept::Free) => SeatState::Free,
-                Some(Kept::Sold(sale)) => SeatState::Sold { owner: sale.owner.as_ref().map(|o| o.user.clone()) },
-                Some(Kept::Held { owner, ends_at, .. }) => SeatState::Held { owner: owner.clone(), ends_at: *ends_at },
+                Some(Kept::Free) => SeatRow::Free,
+                Some(Kept::Sold(sale)) => SeatRow::Sold { owner: sale.owner.as_ref().map(|o| o.user.clone()) },
+                Some(Kept::Held { owner, ends_at, .. }) => SeatRow::Held { owner: owner.clone(), ends_at: *ends_at },
             };
             known.rows.insert(*seat, row);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::command::{Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
-use rules::event::stock::{Gap, SeatState};
+use rules::event::stock::{Gap, SeatRow};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Seat, User};
@@ -136,7 +136,7 @@ impl Table {
         for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
             if let Some(row) = self.rows.get(seat) {
                 let owner = |sale: &Sale| sale.owner.as_ref().map(|o| o.user.clone());
-                let row = row.as_ref().map_or(SeatState::Free, |sale| SeatState::Sold { owner: owner(sale) });
+                let row = row.as_ref().map_or(SeatRow::Free, |sale| SeatRow::Sold { owner: owner(sale) });
                 known.rows.insert(*seat, row);
             }
         }

@@ -125,8 +125,12 @@ impl Commit<Event> for Bent {
 }
 
 impl Ledger for Bent {
-    fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
-        self.good.create_event(new, id)
+    fn create_event(&self, new: NewEvent) -> Answered<Event> {
+        self.good.create_event(new)
+    }
+
+    fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>> {
+        self.good.create_event_as(id, new)
     }
 
     fn raise_generation(&self, event: EventId) -> Answered<u64> {

@@ -111,7 +111,7 @@ async fn perform(door: &dyn Door, step: Step) -> String {
         Step::Arrive(event, arrivals) => format!("{:?}", door.arrive(event, arrivals).await),
         Step::Release(event, ended) => format!("{:?}", door.release(event, ended).await),
         Step::Settle(event, left) => format!("{:?}", door.settle(event, Some(left), vec![]).await),
-        Step::Left(event) => format!("{:?}", door.left(event).await),
+        Step::Left(event) => format!("{:?}", door.remaining(event).await),
         Step::Open(event, generation) => format!("{:?}", door.open(event, generation).await),
         Step::Hour => String::new(),
     }

@@ -27,7 +27,7 @@ impl Clock for MovedClock {
     }
 }
 
-pub async fn prepared(url: &str, bug: stores::ledger::postgres::Bug) -> PostgresLedger {
+pub async fn prepared(url: &str, bug: stores::ledger::postgres::PlantedBug) -> PostgresLedger {
     let ledger = database::ledger(url, bug);
     ledger.prepare().await.unwrap();
     ledger

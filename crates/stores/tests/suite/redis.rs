@@ -130,18 +130,18 @@ async fn what_is_left_is_never_older_than_what_was_said() {
     let redis = OwnRedis::start();
     let door = door(&redis.url(), false, "ours", Budget::default());
     let left = |n, free| Remaining { n, free, held: 0, first_end: None, state: State::Open };
-    assert_eq!(door.left(EVENT).await.unwrap(), None);
+    assert_eq!(door.remaining(EVENT).await.unwrap(), None);
     door.settle(EVENT, Some(left(7, 2)), vec![]).await.unwrap();
     door.settle(EVENT, Some(left(5, 9)), vec![]).await.unwrap();
-    assert_eq!(door.left(EVENT).await.unwrap(), Some(left(7, 2)), "a server that slept has nothing to say");
+    assert_eq!(door.remaining(EVENT).await.unwrap(), Some(left(7, 2)), "a server that slept has nothing to say");
     door.move_clock(1_000);
-    assert_eq!(door.left(EVENT).await.unwrap(), None, "after a second it says nothing");
+    assert_eq!(door.remaining(EVENT).await.unwrap(), None, "after a second it says nothing");
     let now_ms: (i64, i64) = redis.ask(&["TIME"]);
     let ends = rules::time::Moment(now_ms.0 * 1_000 + 5_000);
     door.settle(EVENT, Some(Remaining { held: 1, first_end: Some(ends), ..left(8, 0) }), vec![]).await.unwrap();
-    assert!(door.left(EVENT).await.unwrap().is_some());
+    assert!(door.remaining(EVENT).await.unwrap().is_some());
     door.move_clock(5_500);
-    assert_eq!(door.left(EVENT).await.unwrap(), None, "nothing is known past the first end");
+    assert_eq!(door.remaining(EVENT).await.unwrap(), None, "nothing is known past the first end");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -243,7 +243,7 @@ async fn two_servers_that_open_at_once_agree_on_the_higher_generation() {
         waiting_room: None,
         hold_ttl_ms: None,
     };
-    let event = one.create_event(new, None).await.unwrap().id;
+    let event = one.create_event(new).await.unwrap().id;
     let id = one.id().get().cloned().unwrap();
     let (first, second) =
         (door(&redis.url(), false, &id, Budget::default()), door(&redis.url(), false, &id, Budget::default()));

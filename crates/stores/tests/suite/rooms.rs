@@ -9,7 +9,7 @@ use stores::conformance::broken_rooms::{Bug, broken};
 use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
 use stores::ledger::LedgerFault;
-use stores::ledger::postgres::Bug as Planted;
+use stores::ledger::postgres::PlantedBug as Planted;
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
 

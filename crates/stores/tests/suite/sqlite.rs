@@ -11,14 +11,14 @@ use rules::time::{Clock, Moment};
 use stores::conformance::broken::{Bug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger, database_in};
 
 use crate::hand::HandClock;
 use crate::{complaints, first_complaint};
 
 fn open(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
     let clock = clock.clone();
-    let surroundings = Surroundings {
+    let surroundings = SqliteConfig {
         clock: move |newest: Moment| {
             clock.0.fetch_max(newest.0.max(1_800_000_000_000), Ordering::SeqCst);
             clock as Arc<dyn Clock>
@@ -166,7 +166,7 @@ fn a_second_process_is_refused_at_once_and_readers_are_not() {
     let clock = Arc::new(HandClock::default());
     let first = open(folder.path(), &clock);
     let surroundings =
-        Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+        SqliteConfig { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
     let Err(refused) = SqliteLedger::open(folder.path(), surroundings) else { panic!("two writers on one folder") };
     assert!(refused.to_string().contains("another tickettock"), "{refused}");
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -196,7 +196,7 @@ async fn everything_is_there_after_opening_again() {
     assert_eq!(next.seat, Seat(2));
 }
 
-/// A log that is only folded while somebody sells must still begin anew, or it grows with the sale:
+/// A log whose checkpoints are made while somebody sells must still begin anew, or it grows with the sale:
 /// 470 MB after the large batches here, 285 MB after the small ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_the_log_begins_anew_while_it_sells() {
@@ -237,7 +237,7 @@ async fn sell(stand: &Stand, sold: usize, size: usize) {
 fn reopen(folder: &Path, clock: &Arc<HandClock>) -> SqliteLedger {
     for _ in 0..200 {
         let clock = clock.clone();
-        let surroundings = Surroundings {
+        let surroundings = SqliteConfig {
             clock: move |_| clock as Arc<dyn Clock>,
             on_fatal: Box::new(|why| panic!("{why}")),
             key_ttl_ms: 86_400_000,
@@ -267,7 +267,7 @@ fn a_newer_format_is_refused_with_a_clear_line() {
     let mut why = String::new();
     for _ in 0..200 {
         let surroundings =
-            Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+            SqliteConfig { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
         match SqliteLedger::open(folder.path(), surroundings) {
             Ok(_) => panic!("a format of the future was opened"),
             Err(refused) => why = refused.to_string(),

@@ -47,7 +47,7 @@ impl Kind for Event {
             hold_ttl_ms: None,
             waiting_room: None,
         };
-        ledger.create_event(new, None).await.unwrap().id
+        ledger.create_event(new).await.unwrap().id
     }
 
     fn action(_: u64) -> EventAction {

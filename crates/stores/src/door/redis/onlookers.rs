@@ -31,7 +31,7 @@ impl Inner {
     }
 
     async fn show(&self, subject: SubjectId, holds: &[Hold]) -> Result<(), DoorFault> {
-        let mut connected = self.wires.get().await?;
+        let mut connected = self.connections.get().await?;
         let mut script = self.scripts.holds.prepare_invoke();
         script.arg(self.offset_ms());
         for hold in holds {
@@ -44,7 +44,7 @@ impl Inner {
             }
             script.arg(hold.id.to_string()).arg(ends_at).arg(nights(hold)).arg(shown(hold));
         }
-        let _: u64 = self.wires.run(&mut connected, &script).await?;
+        let _: u64 = self.connections.run(&mut connected, &script).await?;
         Ok(())
     }
 }

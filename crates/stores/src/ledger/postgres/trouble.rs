@@ -76,6 +76,11 @@ fn by_state(said: &DbError) -> Trouble {
     }
 }
 
+/// A word in a row that this version does not know.
+pub fn unknown(word: &str) -> Trouble {
+    Trouble::Broken(format!("unknown word {word:?}"))
+}
+
 /// The error with its cause: the driver's own words alone say "db error" or "error connecting".
 pub fn words(error: &Error) -> String {
     match error.source() {

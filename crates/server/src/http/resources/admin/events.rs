@@ -118,7 +118,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
     let new = new_event(&call.sent)?;
-    let event = app.ledger.create_event(new, None).await.map_err(|f| refusal(&f))?;
+    let event = app.ledger.create_event(new).await.map_err(|f| refusal(&f))?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
 }

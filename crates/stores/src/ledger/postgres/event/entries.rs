@@ -7,13 +7,13 @@ use rules::ids::{EventId, Number};
 use rules::time::Moment;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::known::rows_of;
-use super::session::Session;
-use super::trouble::Trouble;
-use super::{Inner, queries, rows};
+use super::super::session::{Session, rows_of};
+use super::super::trouble::Trouble;
+use super::super::{Inner, queries};
+use super::rows;
 use crate::ledger::{LineBegun, TicketKey};
 
-pub struct Reads {
+pub struct EntryReads {
     entries: Statement,
     spent: Statement,
     lapsed: Statement,
@@ -21,22 +21,22 @@ pub struct Reads {
 
 /// Rows as they came.
 #[derive(Default)]
-pub struct Raw {
+pub struct EntryRows {
     entries: Vec<Row>,
     spent: Vec<Row>,
     lapsed: Vec<Row>,
 }
 
-impl Reads {
-    pub async fn prepare(session: &Session) -> Result<Reads, Trouble> {
-        Ok(Reads {
+impl EntryReads {
+    pub async fn prepare(session: &Session) -> Result<EntryReads, Trouble> {
+        Ok(EntryReads {
             entries: session.prepared(queries::ENTRIES_OF).await?,
             spent: session.prepared(queries::NUMBERS_SPENT).await?,
             lapsed: session.prepared(queries::LAPSED_ENTRIES).await?,
         })
     }
 
-    pub async fn known(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<Raw, Error> {
+    pub async fn read(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<EntryRows, Error> {
         let users: Vec<&str> = needs.entries.iter().map(|user| user.as_str()).collect();
         let numbers: Vec<i64> = needs.numbers.iter().map(|number| number.0 as i64).collect();
         let most = needs.lapsed_entries as i64;
@@ -44,33 +44,33 @@ impl Reads {
         let spent = (!numbers.is_empty()).then_some(async { session.query(&self.spent, &[&event.0, &numbers]).await });
         let lapsed = (most > 0).then_some(async { session.query(&self.lapsed, &[&event.0, &most]).await });
         let (entries, spent, lapsed) = try_join3(rows_of(entries), rows_of(spent), rows_of(lapsed)).await?;
-        Ok(Raw { entries, spent, lapsed })
+        Ok(EntryRows { entries, spent, lapsed })
     }
 }
 
-impl Raw {
+impl EntryRows {
     pub fn understand(&self, known: &mut EventKnown) -> Result<(), Trouble> {
         for row in &self.entries {
-            let entry = rows::inside(row)?;
+            let entry = rows::entry(row)?;
             known.entries.insert(entry.user.clone(), entry);
         }
         for row in &self.spent {
             known.spent.insert(Number(row.try_get::<_, i64>(0)? as u64));
         }
-        known.lapsed = self.lapsed.iter().map(rows::inside).collect::<Result<_, _>>()?;
+        known.lapsed = self.lapsed.iter().map(rows::entry).collect::<Result<_, _>>()?;
         Ok(())
     }
 }
 
-pub struct Writer {
+pub struct EntryWriter {
     enter: Statement,
     renew: Statement,
     end: Statement,
 }
 
-impl Writer {
-    pub async fn prepare(session: &Session) -> Result<Writer, Trouble> {
-        Ok(Writer {
+impl EntryWriter {
+    pub async fn prepare(session: &Session) -> Result<EntryWriter, Trouble> {
+        Ok(EntryWriter {
             enter: session.prepared(queries::ENTER).await?,
             renew: session.prepared(queries::RENEW_ENTRIES).await?,
             end: session.prepared(queries::END_ENTRIES).await?,
@@ -136,7 +136,7 @@ pub async fn begin_line(ledger: &Inner, event: EventId) -> Result<Option<LineBeg
     let mut inside = Vec::new();
     for row in &found {
         if row.try_get::<_, Option<i64>>(0)?.is_some() {
-            inside.push(rows::inside(row)?);
+            inside.push(rows::entry(row)?);
         }
     }
     if !used {

@@ -6,8 +6,9 @@ use rules::ids::EventId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::engine::exactly_one;
-use super::{queries, rows};
+use super::super::engine::exactly_one;
+use super::super::queries;
+use super::rows;
 use crate::ledger::{LineBegun, TicketKey};
 
 pub fn read(
@@ -19,7 +20,7 @@ pub fn read(
 ) -> Result<()> {
     for user in &needs.entries {
         let mut statement = conn.prepare_cached(queries::ENTRY_OF)?;
-        if let Some(entry) = statement.query_row(params![event.0, user.as_str()], rows::inside).optional()? {
+        if let Some(entry) = statement.query_row(params![event.0, user.as_str()], rows::entry).optional()? {
             known.entries.insert((*user).clone(), entry);
         }
     }
@@ -31,7 +32,7 @@ pub fn read(
     }
     if needs.lapsed_entries > 0 {
         let mut statement = conn.prepare_cached(queries::LAPSED_ENTRIES)?;
-        let lapsed = statement.query_map((event.0, now.0, needs.lapsed_entries as i64), rows::inside)?;
+        let lapsed = statement.query_map((event.0, now.0, needs.lapsed_entries as i64), rows::entry)?;
         known.lapsed = lapsed.collect::<Result<_>>()?;
     }
     Ok(())
@@ -81,7 +82,7 @@ pub fn begin_line(conn: &Connection, event: EventId, now: Moment) -> Result<Opti
     let Some(n) = number.optional()? else { return Ok(None) };
     let used = conn.prepare_cached(queries::BEGIN_LINE)?.execute([event.0])? == 0;
     let mut statement = conn.prepare_cached(queries::LIVE_ENTRIES)?;
-    let inside = statement.query_map((event.0, now.0), rows::inside)?.collect::<Result<_>>()?;
+    let inside = statement.query_map((event.0, now.0), rows::entry)?.collect::<Result<_>>()?;
     Ok(Some(LineBegun { used, n: n as u64, at: now, inside }))
 }
 

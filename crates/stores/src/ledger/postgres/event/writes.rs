@@ -1,25 +1,25 @@
 //! What was decided, written with a constant number of statements: arrays in, one statement per
 //! table and kind of change.
 
-use std::pin::Pin;
-
 use futures_util::future::try_join_all;
-use rules::event::Event;
-use rules::event::EventWrites;
+use rules::event::{Event, EventWrites};
 use rules::history::EventRecord;
 use rules::ids::User;
-use rules::once::NewAnswer;
 use rules::seats::Sale;
 use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement};
 
-use super::seat_holds::HoldWrites;
-use super::session::Session;
-use super::trouble::Trouble;
-use super::{entries, queries};
+use super::super::engine::{DecidedBatch, Mark};
+use super::super::session::{Sent, Session, execute};
+use super::super::trouble::Trouble;
+use super::super::{answers, queries};
+use super::entries::{self, EntryWriter};
+use super::seat_holds::SeatHoldWriter;
 
-pub struct Writer {
+type Decided<'a> = DecidedBatch<'a, Event>;
+
+pub struct EventWriter {
     free: Statement,
     resell: Statement,
     sell: Statement,
@@ -28,34 +28,14 @@ pub struct Writer {
     forget_answers: Statement,
     amend_event: Statement,
     move_counts: Statement,
-    entries: entries::Writer,
-}
-
-/// One decided batch, on its way to the tables.
-pub struct Page<'a> {
-    pub before: &'a Event,
-    pub after: &'a Event,
-    pub writes: &'a EventWrites,
+    entries: EntryWriter,
     /// Where holds are written too.
-    pub holds: Option<&'a HoldWrites>,
-    pub now: Moment,
-    pub key_ttl_ms: i64,
-    /// The batch's own id, written into its first history row.
-    pub batch: &'a str,
+    holds: Option<SeatHoldWriter>,
 }
 
-impl Page<'_> {
-    /// The number of the history row that carries the batch's id.
-    fn first(&self) -> Option<i64> {
-        self.writes.history.first().map(|entry| entry.n as i64)
-    }
-}
-
-pub type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
-
-impl Writer {
-    pub async fn prepare(session: &Session) -> Result<Writer, Trouble> {
-        Ok(Writer {
+impl EventWriter {
+    pub async fn prepare(session: &Session) -> Result<EventWriter, Trouble> {
+        Ok(EventWriter {
             free: session.prepared(queries::FREE).await?,
             resell: session.prepared(queries::RESELL).await?,
             sell: session.prepared(queries::SELL).await?,
@@ -64,64 +44,88 @@ impl Writer {
             forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
             amend_event: session.prepared(queries::AMEND_EVENT).await?,
             move_counts: session.prepared(queries::MOVE_COUNTS).await?,
-            entries: entries::Writer::prepare(session).await?,
+            entries: EntryWriter::prepare(session).await?,
+            holds: None,
         })
     }
 
-    /// Sends everything at its first poll, in this order; the first error is the one that counts.
-    pub async fn write(&self, session: &Session, page: &Page<'_>) -> Result<(), Error> {
-        let Page { before, after, writes, now, .. } = page;
-        let id = before.id.0;
+    /// Prepares the writing of holds, where something of it is to be written.
+    pub async fn complete(&mut self, session: &Session, decided: &[Decided<'_>]) -> Result<(), Trouble> {
+        if self.holds.is_none() && decided.iter().any(|decided| SeatHoldWriter::needed(decided.writes)) {
+            self.holds = Some(SeatHoldWriter::prepare(session).await?);
+        }
+        Ok(())
+    }
+
+    /// Sends everything at its first poll; the first error is the one that counts.
+    pub async fn write(&self, session: &Session, decided: &[Decided<'_>], mark: Mark<'_>) -> Result<(), Error> {
         let mut sent: Vec<Sent<'_>> = Vec::with_capacity(8);
+        for decided in decided {
+            self.send(session, decided, mark, &mut sent);
+        }
+        try_join_all(sent).await.map(drop)
+    }
+
+    fn send<'a>(&'a self, session: &'a Session, decided: &'a Decided<'_>, mark: Mark<'a>, sent: &mut Vec<Sent<'a>>) {
+        let DecidedBatch { before, after, writes, now } = decided;
+        let id = before.id.0;
         if !writes.freed.is_empty() {
             let seats: Vec<i32> = writes.freed.iter().map(|f| f.seat.0 as i32).collect();
             let numbers: Vec<i64> = writes.freed.iter().map(|f| f.n as i64).collect();
             sent.push(Box::pin(async move { execute(session, &self.free, &[&id, &seats, &numbers, &now.0]).await }));
         }
         if !writes.resold.is_empty() {
-            sent.push(Box::pin(
-                async move { execute(session, &self.resell, &Columns::of(&writes.resold).row(&id)).await },
-            ));
+            sent.push(Box::pin(async move {
+                execute(session, &self.resell, &SaleColumns::of(&writes.resold).row(&id)).await
+            }));
         }
         let (of_sales, others) = by_sale(writes);
         if !writes.sold.is_empty() {
-            sent.push(Box::pin(self.sell(session, page, of_sales)));
+            sent.push(Box::pin(self.sell(session, decided, mark, of_sales)));
         }
-        if let Some(holds) = page.holds {
-            holds.send(session, id, writes, &mut sent);
+        if let Some(holds) = &self.holds {
+            holds.send(session, id, writes, sent);
         }
         sent.push(Box::pin(self.entries.write(session, id, writes)));
         if !others.is_empty() {
-            sent.push(Box::pin(self.append(session, page, others)));
+            sent.push(Box::pin(self.append(session, decided, mark, others)));
         }
         if !writes.answers.is_empty() {
-            sent.push(Box::pin(keep(
-                session,
-                &self.keep_answers,
-                writes.answers.iter().map(|new| (id, new)).collect(),
-            )));
-            let old = now.0 - page.key_ttl_ms;
+            let new = writes.answers.iter().map(|new| (id, new)).collect();
+            sent.push(Box::pin(answers::keep(session, &self.keep_answers, new)));
+            let old = now.0 - mark.key_ttl_ms;
             sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
         }
         if writes.event_changed {
             sent.push(Box::pin(self.amend(session, after)));
         }
         sent.push(Box::pin(self.move_counts(session, before, after, *now)));
-        try_join_all(sent).await.map(|_| ())
     }
 
     /// `entries` are what the history says of these sales, one each, in their order.
-    async fn sell(&self, session: &Session, page: &Page<'_>, entries: Vec<&EventRecord>) -> Result<(), Error> {
-        let id = page.before.id.0;
-        let columns = Columns::of(&page.writes.sold);
+    async fn sell(
+        &self,
+        session: &Session,
+        decided: &Decided<'_>,
+        mark: Mark<'_>,
+        entries: Vec<&EventRecord>,
+    ) -> Result<(), Error> {
+        let id = decided.before.id.0;
+        let columns = SaleColumns::of(&decided.writes.sold);
         let by_admin: Vec<bool> = entries.iter().map(|e| e.by_admin).collect();
-        let first = page.first();
+        let first = first(decided.writes);
         let mut row = columns.row(&id).to_vec();
-        row.extend([&by_admin as &(dyn ToSql + Sync), &first, &page.batch]);
+        row.extend([&by_admin as &(dyn ToSql + Sync), &first, &mark.batch]);
         execute(session, &self.sell, &row).await
     }
 
-    async fn append(&self, session: &Session, page: &Page<'_>, history: Vec<&EventRecord>) -> Result<(), Error> {
+    async fn append(
+        &self,
+        session: &Session,
+        decided: &Decided<'_>,
+        mark: Mark<'_>,
+        history: Vec<&EventRecord>,
+    ) -> Result<(), Error> {
         let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
         let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
         let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
@@ -130,9 +134,9 @@ impl Writer {
         let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
         let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
         let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
-        let first = page.first();
+        let first = first(decided.writes);
         let row: [&(dyn ToSql + Sync); 11] =
-            [&page.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &hold, &first, &page.batch];
+            [&decided.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &hold, &first, &mark.batch];
         execute(session, &self.append_history, &row).await
     }
 
@@ -171,16 +175,9 @@ impl Writer {
     }
 }
 
-/// Each with its subject.
-pub async fn keep(session: &Session, statement: &Statement, new: Vec<(i64, &NewAnswer)>) -> Result<(), Error> {
-    let (subject, new): (Vec<i64>, Vec<&NewAnswer>) = new.into_iter().unzip();
-    let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
-    let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
-    let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
-    let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
-    // Plain data: writing it as JSON cannot fail.
-    let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
-    execute(session, statement, &[&subject, &user, &key, &content, &at, &kept]).await
+/// The number of the history row that carries the batch's id.
+fn first(writes: &EventWrites) -> Option<i64> {
+    writes.history.first().map(|entry| entry.n as i64)
 }
 
 /// The history of a batch: what it says of seats that are sold for the first time, which their own statement
@@ -191,7 +188,7 @@ fn by_sale(writes: &EventWrites) -> (Vec<&EventRecord>, Vec<&EventRecord>) {
 }
 
 /// Sales as the statements take them.
-struct Columns<'a> {
+struct SaleColumns<'a> {
     seat: Vec<i32>,
     owner: Vec<Option<&'a str>>,
     unit: Vec<Option<i32>>,
@@ -203,9 +200,9 @@ struct Columns<'a> {
     phone: Vec<Option<&'a str>>,
 }
 
-impl<'a> Columns<'a> {
-    fn of(sales: &'a [Sale]) -> Columns<'a> {
-        Columns {
+impl<'a> SaleColumns<'a> {
+    fn of(sales: &'a [Sale]) -> SaleColumns<'a> {
+        SaleColumns {
             seat: sales.iter().map(|s| s.seat.0 as i32).collect(),
             owner: sales.iter().map(|s| s.owner.as_ref().map(|o| o.user.as_str())).collect(),
             unit: sales.iter().map(|s| s.owner.as_ref().map(|o| o.unit as i32)).collect(),
@@ -219,11 +216,7 @@ impl<'a> Columns<'a> {
     }
 
     fn row<'b>(&'b self, event: &'b i64) -> [&'b (dyn ToSql + Sync); 10] {
-        let Columns { seat, owner, unit, limit, n, at, number, buyer, phone } = self;
+        let SaleColumns { seat, owner, unit, limit, n, at, number, buyer, phone } = self;
         [event, seat, owner, unit, limit, n, at, number, buyer, phone]
     }
-}
-
-pub async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
-    session.execute(statement, row).await.map(|_| ())
 }

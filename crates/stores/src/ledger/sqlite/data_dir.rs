@@ -1,26 +1,26 @@
-//! The data folder: one process at a time, and nobody else's eyes.
+//! The data directory: one process at a time, and nobody else may read it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Held as long as the process writes to the folder; the system lets go of it when the process
-/// ends, however it ends.
+/// A claimed data directory. The lock is held as long as the process writes there; the system
+/// releases it when the process ends, however it ends.
 #[derive(Debug)]
-pub struct Folder {
+pub struct DataDir {
     path: PathBuf,
     _lock: File,
 }
 
 #[derive(Debug)]
-pub enum NotOurs {
+pub enum NotClaimed {
     InUse(PathBuf),
     Io(PathBuf, io::Error),
 }
 
-impl Folder {
-    pub fn claim(path: &Path) -> Result<Folder, NotOurs> {
-        let io = |e| NotOurs::Io(path.to_owned(), e);
+impl DataDir {
+    pub fn claim(path: &Path) -> Result<DataDir, NotClaimed> {
+        let io = |e| NotClaimed::Io(path.to_owned(), e);
         if !path.exists() {
             fs::create_dir_all(path).map_err(io)?;
             private(path).map_err(io)?;
@@ -28,8 +28,8 @@ impl Folder {
         let file = path.join("lock");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&file).map_err(io)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Folder { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(NotOurs::InUse(path.to_owned())),
+            Ok(()) => Ok(DataDir { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(NotClaimed::InUse(path.to_owned())),
             Err(TryLockError::Error(e)) => Err(io(e)),
         }
     }

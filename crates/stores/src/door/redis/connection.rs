@@ -22,36 +22,36 @@ const COOLING: Duration = Duration::from_millis(100);
 const OLDEST_SERVER: u32 = 7;
 
 #[derive(Clone)]
-enum Wire {
+enum Link {
     One(MultiplexedConnection),
     Many(ClusterConnection),
 }
 
-enum Way {
+enum ClientKind {
     One(Box<Client>),
     Many(Box<ClusterClient>),
 }
 
 #[derive(Clone)]
-pub struct Connected {
-    wire: Wire,
+pub struct RedisConnection {
+    link: Link,
     /// Of the Redis at the other end. Empty for a cluster: its nodes are asked by the scripts.
     pub run_id: Arc<str>,
     count: u64,
 }
 
 #[derive(Default)]
-struct State {
-    connected: Option<Connected>,
+struct ConnectionState {
+    connected: Option<RedisConnection>,
     failed: Option<DoorFault>,
     count: u64,
 }
 
-pub struct Wires {
-    way: Way,
+pub struct RedisConnections {
+    client: ClientKind,
     /// For a connection, and for an answer on it.
     step: Duration,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ConnectionState>>,
 }
 
 /// Every call is small and waited for: held back for a fuller packet it would wait for the other
@@ -60,24 +60,24 @@ fn at_once() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
-impl Wires {
+impl RedisConnections {
     /// One address, or several of one cluster with commas between them.
-    pub fn new(url: &str, cluster: bool, step: Duration) -> Result<Wires, String> {
+    pub fn new(url: &str, cluster: bool, step: Duration) -> Result<RedisConnections, String> {
         let words = |e: RedisError| e.to_string();
-        let way = if cluster {
+        let client = if cluster {
             let nodes: Vec<&str> = url.split(',').map(str::trim).collect();
             let builder = ClusterClient::builder(nodes).connection_timeout(step).response_timeout(step);
             let builder = builder.tcp_settings(at_once());
             let cluster = builder.retries(3).min_retry_wait(10).max_retry_wait(50).build().map_err(words)?;
-            Way::Many(Box::new(cluster))
+            ClientKind::Many(Box::new(cluster))
         } else {
             let address = url.into_connection_info().map_err(words)?.set_tcp_settings(at_once());
-            Way::One(Box::new(Client::open(address).map_err(words)?))
+            ClientKind::One(Box::new(Client::open(address).map_err(words)?))
         };
-        Ok(Wires { way, step, state: Arc::default() })
+        Ok(RedisConnections { client, step, state: Arc::default() })
     }
 
-    pub async fn get(&self) -> Result<Connected, DoorFault> {
+    pub async fn get(&self) -> Result<RedisConnection, DoorFault> {
         let mut state = self.state.lock().await;
         if let Some(connected) = &state.connected {
             return Ok(connected.clone());
@@ -108,19 +108,19 @@ impl Wires {
         }
     }
 
-    async fn connect(&self, count: u64) -> Result<Connected, DoorFault> {
-        let wire = match &self.way {
-            Way::One(client) => {
+    async fn connect(&self, count: u64) -> Result<RedisConnection, DoorFault> {
+        let link = match &self.client {
+            ClientKind::One(client) => {
                 let (config, step) = (AsyncConnectionConfig::new(), Some(self.step));
                 let config = config.set_connection_timeout(step).set_response_timeout(step);
                 let connection = client.get_multiplexed_async_connection_with_config(&config).await;
-                Wire::One(connection.map_err(|e| fault(&e))?)
+                Link::One(connection.map_err(|e| fault(&e))?)
             }
-            Way::Many(client) => Wire::Many(client.get_async_connection().await.map_err(|e| fault(&e))?),
+            ClientKind::Many(client) => Link::Many(client.get_async_connection().await.map_err(|e| fault(&e))?),
         };
-        let mut connected = Connected { wire, run_id: "".into(), count };
+        let mut connected = RedisConnection { link, run_id: "".into(), count };
         let run_id = connected.look().await?;
-        if matches!(connected.wire, Wire::One(_)) {
+        if matches!(connected.link, Link::One(_)) {
             connected.run_id = run_id.into();
         }
         Ok(connected)
@@ -129,7 +129,7 @@ impl Wires {
     /// Runs a script; a connection that breaks over it is not used again.
     pub async fn run<T: FromRedisValue>(
         &self,
-        connected: &mut Connected,
+        connected: &mut RedisConnection,
         script: &ScriptInvocation<'_>,
     ) -> Result<T, DoorFault> {
         let answered = tokio::time::timeout(self.step, connected.invoke(script)).await;
@@ -148,7 +148,7 @@ impl Wires {
         }
     }
 
-    pub async fn forget(&self, broken: &Connected) {
+    pub async fn forget(&self, broken: &RedisConnection) {
         let mut state = self.state.lock().await;
         if state.connected.as_ref().is_some_and(|connected| connected.count == broken.count) {
             state.connected = None;
@@ -156,11 +156,11 @@ impl Wires {
     }
 }
 
-impl Connected {
+impl RedisConnection {
     async fn invoke<T: FromRedisValue>(&mut self, script: &ScriptInvocation<'_>) -> RedisResult<T> {
-        match &mut self.wire {
-            Wire::One(connection) => script.invoke_async(connection).await,
-            Wire::Many(connection) => script.invoke_async(connection).await,
+        match &mut self.link {
+            Link::One(connection) => script.invoke_async(connection).await,
+            Link::Many(connection) => script.invoke_async(connection).await,
         }
     }
 
@@ -169,9 +169,9 @@ impl Connected {
         let mut info = redis::cmd("INFO");
         info.arg("server").arg("memory").arg("replication");
         let mut texts: Vec<String> = Vec::new();
-        match &mut self.wire {
-            Wire::One(connection) => texts.push(info.query_async(connection).await.map_err(|e| fault(&e))?),
-            Wire::Many(connection) => {
+        match &mut self.link {
+            Link::One(connection) => texts.push(info.query_async(connection).await.map_err(|e| fault(&e))?),
+            Link::Many(connection) => {
                 let masters = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
                 let said = connection.route_command(info, masters).await.map_err(|e| fault(&e))?;
                 let Value::Map(said) = said else { return Err(DoorFault::Failed("INFO of a cluster".into())) };

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join;
-use rules::event::Event;
 use rules::event::stock::Was;
-use rules::event::{Confirmed, EventNeeds, EventWrites, HeldSeat};
+use rules::event::{ConfirmedSeat, EventNeeds, EventWrites, HeldSeat};
 use rules::holds::LAPSED_MOST;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::EventId;
@@ -13,37 +12,25 @@ use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::queries;
-use super::rooms::{begin_holds, change_holds, hold};
-use super::session::Session;
-use super::trouble::Trouble;
-use super::writes::{Sent, execute};
-use crate::ledger::Batch;
+use super::super::holds::{begin_holds, change_holds, hold};
+use super::super::queries;
+use super::super::session::{Sent, Session, execute};
+use super::super::trouble::Trouble;
 
-pub struct HoldReads {
+pub struct SeatHoldReads {
     holds: Statement,
     first_end: Statement,
 }
 
-impl HoldReads {
-    pub async fn prepare(session: &Session) -> Result<HoldReads, Trouble> {
-        Ok(HoldReads {
+impl SeatHoldReads {
+    pub async fn prepare(session: &Session) -> Result<SeatHoldReads, Trouble> {
+        Ok(SeatHoldReads {
             holds: session.prepared(queries::HOLDS_IN_EVENT).await?,
             first_end: session.prepared(queries::FIRST_END).await?,
         })
     }
 
-    /// Where something is on hold, as far as is known, or a hold is asked for.
-    pub async fn where_wanted(
-        session: &Session,
-        batch: &Batch<Event>,
-        held: bool,
-    ) -> Result<Option<HoldReads>, Trouble> {
-        let wanted = held || batch.commands.iter().any(|command| command.action.about_a_hold());
-        if wanted { HoldReads::prepare(session).await.map(Some) } else { Ok(None) }
-    }
-
-    pub async fn read(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<RawHolds, Error> {
+    pub async fn read(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<SeatHoldRows, Error> {
         let numbers: Vec<i64> = needs.holds.iter().map(|n| *n as i64).collect();
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
@@ -51,17 +38,17 @@ impl HoldReads {
         let wanted: [&(dyn ToSql + Sync); 6] = [&event.0, &numbers, &seats, &users, &needs.hold_keys, &most];
         let first_end = async { session.query_one(&self.first_end, &[&event.0]).await };
         let (holds, first_end) = try_join(session.query(&self.holds, &wanted), first_end).await?;
-        Ok(RawHolds { holds, first_end })
+        Ok(SeatHoldRows { holds, first_end })
     }
 }
 
 /// Rows as they came.
-pub struct RawHolds {
+pub struct SeatHoldRows {
     holds: Vec<Row>,
     first_end: Row,
 }
 
-impl RawHolds {
+impl SeatHoldRows {
     pub fn understand(&self) -> Result<(HashMap<u64, Hold>, Option<Moment>), Trouble> {
         let mut holds = HashMap::with_capacity(self.holds.len());
         for row in &self.holds {
@@ -72,7 +59,7 @@ impl RawHolds {
     }
 }
 
-pub struct HoldWrites {
+pub struct SeatHoldWriter {
     change_holds: Statement,
     begin_holds: Statement,
     hold_seats: Statement,
@@ -81,14 +68,14 @@ pub struct HoldWrites {
     confirm_seats: Statement,
 }
 
-impl HoldWrites {
-    pub async fn where_needed(session: &Session, writes: &EventWrites) -> Result<Option<HoldWrites>, Trouble> {
-        let needed = !writes.holds_changed.is_empty() || !writes.holds_begun.is_empty();
-        if needed { HoldWrites::prepare(session).await.map(Some) } else { Ok(None) }
+impl SeatHoldWriter {
+    /// Where holds are written at all.
+    pub fn needed(writes: &EventWrites) -> bool {
+        !writes.holds_changed.is_empty() || !writes.holds_begun.is_empty()
     }
 
-    async fn prepare(session: &Session) -> Result<HoldWrites, Trouble> {
-        Ok(HoldWrites {
+    pub async fn prepare(session: &Session) -> Result<SeatHoldWriter, Trouble> {
+        Ok(SeatHoldWriter {
             change_holds: session.prepared(queries::CHANGE_HOLDS).await?,
             begin_holds: session.prepared(queries::BEGIN_HOLDS).await?,
             hold_seats: session.prepared(queries::HOLD_SEATS).await?,
@@ -145,7 +132,7 @@ async fn extend_seats(session: &Session, statement: &Statement, id: i64, holds: 
     execute(session, statement, &[&id, &seat, &hold, &ends_at]).await
 }
 
-async fn confirm_seats(session: &Session, statement: &Statement, id: i64, sold: &[Confirmed]) -> Result<(), Error> {
+async fn confirm_seats(session: &Session, statement: &Statement, id: i64, sold: &[ConfirmedSeat]) -> Result<(), Error> {
     let seat: Vec<i32> = sold.iter().map(|s| s.seat.0 as i32).collect();
     let hold: Vec<i64> = sold.iter().map(|s| s.hold as i64).collect();
     let n: Vec<i64> = sold.iter().map(|s| s.n as i64).collect();

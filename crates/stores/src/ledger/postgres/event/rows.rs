@@ -1,40 +1,20 @@
-//! Rows into the nouns of the rules. Column order is that of the query files.
+//! Rows of events into the nouns of the rules. Column order is that of the query files.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use rules::entries::{Entry as Inside, EntryToken, WaitingRoom};
+use rules::entries::{Entry, EntryToken, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock::{self, Gap};
 use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, Seat, User};
-use rules::once::KeptAnswer;
 use rules::seats::{Hall, Sale, Unit};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
-use super::trouble::Trouble;
+use super::super::trouble::{Trouble, unknown};
 use crate::ledger::Reservation;
-
-/// Halls that were read already. They never change, and a large one is not parsed twice.
-#[derive(Debug, Default)]
-pub struct Halls(Mutex<HashMap<EventId, Arc<Hall>>>);
-
-impl Halls {
-    pub fn known(&self, id: EventId) -> Option<Arc<Hall>> {
-        self.lock().get(&id).cloned()
-    }
-
-    pub fn learn(&self, id: EventId, plan: &str) -> Result<Arc<Hall>, Trouble> {
-        let hall: Hall = serde_json::from_str(plan).map_err(|e| Trouble::Broken(format!("hall of event {id}: {e}")))?;
-        Ok(self.lock().entry(id).or_insert_with(|| Arc::new(hall)).clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<EventId, Arc<Hall>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
 
 /// An event's row, and the newest moment that it knows: the clock of another primary may be behind.
 pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
@@ -75,9 +55,9 @@ fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
 }
 
 /// The entry of somebody who is or was inside.
-pub fn inside(row: &Row) -> Result<Inside, Trouble> {
+pub fn entry(row: &Row) -> Result<Entry, Trouble> {
     let token: &[u8] = row.try_get(2)?;
-    Ok(Inside {
+    Ok(Entry {
         number: Number(row.try_get::<_, i64>(0)? as u64),
         user: User::stored(row.try_get(1)?),
         token: EntryToken(token.try_into().map_err(|_| Trouble::Broken("a token of another length".into()))?),
@@ -101,33 +81,20 @@ pub fn holdings(rows: &[Row]) -> Result<HashMap<User, Vec<Holding>>, Trouble> {
     Ok(holdings)
 }
 
-/// A kept answer, and for whom and which key.
-pub fn answer(row: &Row) -> Result<((User, Box<str>), KeptAnswer), Trouble> {
-    let whose = (User::stored(row.try_get(0)?), row.try_get::<_, &str>(1)?.into());
-    let content: &[u8] = row.try_get(2)?;
-    let kept: &str = row.try_get(4)?;
-    let answer = KeptAnswer {
-        content: content.try_into().map_err(|_| Trouble::Broken("a digest of another length".into()))?,
-        at: Moment(row.try_get(3)?),
-        kept: serde_json::from_str(kept).map_err(|e| Trouble::Broken(format!("a kept answer: {e}")))?,
-    };
-    Ok((whose, answer))
-}
-
 pub fn seats(rows: &[Row]) -> Result<Vec<Seat>, Trouble> {
     rows.iter().map(|row| Ok(Seat(row.try_get::<_, i32>(0)? as u32))).collect()
 }
 
 /// Seats with their kind, owner and end.
-pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::SeatState>, Trouble> {
+pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::SeatRow>, Trouble> {
     rows.iter()
         .map(|row| {
             let kind: &str = row.try_get(1)?;
             let owner = row.try_get::<_, Option<&str>>(2)?.map(User::stored);
             let found = match (kind, owner, row.try_get(3)?) {
-                ("free", ..) => stock::SeatState::Free,
-                ("sold", owner, _) => stock::SeatState::Sold { owner },
-                ("held", Some(owner), Some(ends_at)) => stock::SeatState::Held { owner, ends_at: Moment(ends_at) },
+                ("free", ..) => stock::SeatRow::Free,
+                ("sold", owner, _) => stock::SeatRow::Sold { owner },
+                ("held", Some(owner), Some(ends_at)) => stock::SeatRow::Held { owner, ends_at: Moment(ends_at) },
                 _ => return Err(unknown(kind)),
             };
             Ok((Seat(row.try_get::<_, i32>(0)? as u32), found))
@@ -168,7 +135,7 @@ pub fn reservation(row: &Row) -> Result<Reservation, Trouble> {
     Ok(Reservation { event: EventId(row.try_get(9)?), sale: sale(row)? })
 }
 
-pub fn entry(row: &Row) -> Result<EventRecord, Trouble> {
+pub fn record(row: &Row) -> Result<EventRecord, Trouble> {
     let what: &str = row.try_get(1)?;
     Ok(EventRecord {
         n: row.try_get::<_, i64>(0)? as u64,
@@ -180,8 +147,4 @@ pub fn entry(row: &Row) -> Result<EventRecord, Trouble> {
         at: Moment(row.try_get(6)?),
         hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
-}
-
-pub fn unknown(word: &str) -> Trouble {
-    Trouble::Broken(format!("unknown word {word:?}"))
 }

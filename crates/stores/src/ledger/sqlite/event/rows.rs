@@ -1,9 +1,8 @@
-//! Rows into the nouns of the rules. Column order is that of the query files.
+//! Rows of events into the nouns of the rules. Column order is that of the query files.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use rules::entries::{Entry as Inside, EntryToken, WaitingRoom};
+use rules::entries::{Entry, EntryToken, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock;
 use rules::event::{Counts, Event, State};
@@ -14,51 +13,39 @@ use rules::time::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
 
-use super::queries;
+use super::super::queries;
+use super::super::trouble::unknown;
 use crate::ledger::Reservation;
+use crate::ledger::halls::HallCache;
 
-/// Halls that were read already. They never change, and a large one is not parsed twice.
-#[derive(Debug, Default)]
-pub struct Halls(Mutex<HashMap<EventId, Arc<Hall>>>);
-
-impl Halls {
-    pub fn get(&self, conn: &Connection, id: EventId) -> Result<Arc<Hall>> {
-        if let Some(hall) = self.lock().get(&id) {
-            return Ok(hall.clone());
-        }
-        let plan: String = conn.prepare_cached(queries::HALL)?.query_row([id.0], |row| row.get(0))?;
-        let hall: Hall =
-            serde_json::from_str(&plan).map_err(|e| Error::FromSqlConversionFailure(0, Type::Text, Box::new(e)))?;
-        let hall = Arc::new(hall);
-        self.lock().insert(id, hall.clone());
-        Ok(hall)
+fn hall(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Arc<Hall>> {
+    if let Some(hall) = halls.known(id) {
+        return Ok(hall);
     }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, Arc<Hall>>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
+    let plan: String = conn.prepare_cached(queries::HALL)?.query_row([id.0], |row| row.get(0))?;
+    halls.learn(id, &plan).map_err(|e| Error::FromSqlConversionFailure(0, Type::Text, Box::new(e)))
 }
 
 /// The event with this id, also a deleted one.
-pub fn event(conn: &Connection, halls: &Halls, id: EventId) -> Result<Option<Event>> {
+pub fn event(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option<Event>> {
     let bare = conn.prepare_cached(queries::EVENT)?.query_row([id.0], bare_event).optional()?;
-    bare.map(|bare| bare.with(halls.get(conn, id)?)).transpose()
+    bare.map(|bare| bare.with(hall(conn, halls, id)?)).transpose()
 }
 
-pub fn events(conn: &Connection, halls: &Halls, after: Option<EventId>, limit: usize) -> Result<Vec<Event>> {
+pub fn events(conn: &Connection, halls: &HallCache, after: Option<EventId>, limit: usize) -> Result<Vec<Event>> {
     let mut statement = conn.prepare_cached(queries::EVENTS)?;
     let bare: Vec<BareEvent> =
         statement.query_map((after.map_or(i64::MIN, |id| id.0), limit as i64), bare_event)?.collect::<Result<_>>()?;
     bare.into_iter()
         .map(|bare| {
             let id = bare.0.id;
-            bare.with(halls.get(conn, id)?)
+            bare.with(hall(conn, halls, id)?)
         })
         .collect()
 }
 
 /// An event before its hall was looked up.
-pub struct BareEvent(Event);
+struct BareEvent(Event);
 
 impl BareEvent {
     fn with(mut self, hall: Arc<Hall>) -> Result<Event> {
@@ -108,8 +95,8 @@ fn room(row: &Row<'_>) -> Result<Option<WaitingRoom>> {
 }
 
 /// The entry of somebody who is or was inside.
-pub fn inside(row: &Row<'_>) -> Result<Inside> {
-    Ok(Inside {
+pub fn entry(row: &Row<'_>) -> Result<Entry> {
+    Ok(Entry {
         number: Number(row.get::<_, i64>(0)? as u64),
         user: User::stored(&row.get::<_, String>(1)?),
         token: EntryToken(row.get(2)?),
@@ -121,13 +108,13 @@ pub fn inside(row: &Row<'_>) -> Result<Inside> {
 }
 
 /// A seat's row: kind, owner, end.
-pub fn seat_row(row: &Row<'_>) -> Result<stock::SeatState> {
+pub fn seat_row(row: &Row<'_>) -> Result<stock::SeatRow> {
     let kind: String = row.get(0)?;
     let owner = row.get::<_, Option<String>>(1)?.map(|owner| User::stored(&owner));
     match (kind.as_str(), owner, row.get(2)?) {
-        ("free", ..) => Ok(stock::SeatState::Free),
-        ("sold", owner, _) => Ok(stock::SeatState::Sold { owner }),
-        ("held", Some(owner), Some(ends_at)) => Ok(stock::SeatState::Held { owner, ends_at: Moment(ends_at) }),
+        ("free", ..) => Ok(stock::SeatRow::Free),
+        ("sold", owner, _) => Ok(stock::SeatRow::Sold { owner }),
+        ("held", Some(owner), Some(ends_at)) => Ok(stock::SeatRow::Held { owner, ends_at: Moment(ends_at) }),
         _ => Err(unknown(0, &kind)),
     }
 }
@@ -153,7 +140,7 @@ pub fn reservation(row: &Row<'_>) -> Result<Reservation> {
     Ok(Reservation { event: EventId(row.get(9)?), sale: sale(row)? })
 }
 
-pub fn entry(row: &Row<'_>) -> Result<EventRecord> {
+pub fn record(row: &Row<'_>) -> Result<EventRecord> {
     let what: String = row.get(1)?;
     Ok(EventRecord {
         n: row.get::<_, i64>(0)? as u64,
@@ -165,8 +152,4 @@ pub fn entry(row: &Row<'_>) -> Result<EventRecord> {
         at: Moment(row.get(6)?),
         hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),
     })
-}
-
-pub fn unknown(column: usize, word: &str) -> Error {
-    Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
 }

@@ -1,43 +1,32 @@
-//! What must be read to decide a batch of room types, sent together and awaited together.
+//! What must be read to decide batches of room types, sent together and awaited together.
 
 use std::collections::HashMap;
 
 use futures_util::future::try_join4;
 use rules::holds::LAPSED_MOST;
 use rules::ids::User;
-use rules::stays::RoomCommand;
-use rules::stays::{RoomTypeKnown, needs};
+use rules::room_type::{RoomCommand, RoomType, RoomTypeKnown, needs};
 use rules::subject::{RoomTypeId, SubjectId};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::super::known::rows_of;
-use super::super::session::Session;
+use super::super::engine::Portion;
+use super::super::holds::hold;
+use super::super::session::{Session, rows_of};
 use super::super::trouble::Trouble;
-use super::super::{queries, rows};
-use super::{hold, night, stay};
+use super::super::{answers, queries};
+use super::rows::{night, stay};
 
-/// What is asked of one room type.
-pub type Asked<'a> = (RoomTypeId, &'a [RoomCommand]);
-
-/// The statements of a batch, prepared before any of them is sent: nothing may come between the
-/// parts of a pipeline.
-pub struct Reads {
-    pub lock: Statement,
-    pub lock_free: Statement,
-    pub now: Statement,
+pub struct RoomTypeReads {
     nights: Statement,
     holds: Statement,
     stays: Statement,
     answers: Statement,
 }
 
-impl Reads {
-    pub async fn prepare(session: &Session) -> Result<Reads, Trouble> {
-        Ok(Reads {
-            lock: session.prepared(queries::LOCK_ROOM_TYPE).await?,
-            lock_free: session.prepared(queries::LOCK_ROOM_TYPES).await?,
-            now: session.prepared(queries::NOW).await?,
+impl RoomTypeReads {
+    pub async fn prepare(session: &Session) -> Result<RoomTypeReads, Trouble> {
+        Ok(RoomTypeReads {
             nights: session.prepared(queries::NIGHTS).await?,
             holds: session.prepared(queries::HOLDS_NEEDED).await?,
             stays: session.prepared(queries::STAYS).await?,
@@ -46,14 +35,14 @@ impl Reads {
     }
 
     /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
-    pub async fn known(&self, session: &Session, asked: &[Asked<'_>]) -> Result<Raw, Error> {
-        let mut columns = Columns::default();
-        for (id, commands) in asked {
-            columns.add(*id, commands);
+    pub async fn read(&self, session: &Session, portions: &[Portion<'_, RoomType>]) -> Result<RoomTypeRows, Error> {
+        let mut columns = NeedColumns::default();
+        for portion in portions {
+            columns.add(portion.id, portion.commands);
         }
-        let Columns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
+        let NeedColumns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
         // Of others, so many in one transaction, however many room types it has.
-        let most = (LAPSED_MOST / asked.len().max(1)).max(1) as i64;
+        let most = (LAPSED_MOST / portions.len().max(1)).max(1) as i64;
         let nights =
             (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });
         let wanted: [&(dyn ToSql + Sync); 11] = [
@@ -75,13 +64,13 @@ impl Reads {
             (!keys.0.is_empty()).then_some(async { session.query(&self.answers, &[&keys.0, &keys.1, &keys.2]).await });
         let (nights, holds, stays, answers) =
             try_join4(rows_of(nights), held, rows_of(stays), rows_of(answers)).await?;
-        Ok(Raw { nights, holds, stays, answers })
+        Ok(RoomTypeRows { nights, holds, stays, answers })
     }
 }
 
 /// What all of them need, in the columns that the statements take; each begins with whose it is.
 #[derive(Default)]
-struct Columns<'a> {
+struct NeedColumns<'a> {
     subjects: Vec<i64>,
     holds: (Vec<i64>, Vec<i64>),
     owners: (Vec<i64>, Vec<&'a str>),
@@ -93,7 +82,7 @@ struct Columns<'a> {
     keys: (Vec<i64>, Vec<&'a str>, Vec<&'a str>),
 }
 
-impl<'a> Columns<'a> {
+impl<'a> NeedColumns<'a> {
     fn add(&mut self, id: RoomTypeId, commands: &'a [RoomCommand]) {
         let needs = needs(commands);
         let subject = SubjectId::RoomType(id).row();
@@ -121,14 +110,14 @@ impl<'a> Columns<'a> {
 }
 
 /// Rows as they came.
-pub struct Raw {
+pub struct RoomTypeRows {
     nights: Vec<Row>,
     holds: Vec<Row>,
     stays: Vec<Row>,
     answers: Vec<Row>,
 }
 
-impl Raw {
+impl RoomTypeRows {
     /// What is known of each room type of which anything is.
     pub fn understand(&self) -> Result<HashMap<RoomTypeId, RoomTypeKnown>, Trouble> {
         let mut all: HashMap<RoomTypeId, RoomTypeKnown> = HashMap::new();
@@ -147,7 +136,7 @@ impl Raw {
         }
         for row in &self.answers {
             let SubjectId::RoomType(id) = SubjectId::of_row(row.try_get(5)?) else { continue };
-            let (whose, answer) = rows::answer(row)?;
+            let (whose, answer) = answers::kept(row)?;
             all.entry(id).or_default().answers.insert(whose, answer);
         }
         Ok(all)

@@ -1,31 +1,33 @@
 //! Events in SQLite: what a batch of one reads and writes.
 
+mod entries;
+mod port;
+mod rows;
+mod seat_holds;
+
 use std::collections::HashMap;
 
 use rules::command::Command;
 use rules::event::stock::Gap;
-use rules::event::{Event, NewEvent, State};
-use rules::event::{EventKnown, EventWrites};
+use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
-use rules::once::{KeptAnswer, NewAnswer};
 use rules::seats::{Hall, Sale};
 use rules::time::Moment;
-use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
-use super::engine::{Stored, exactly_one};
+use super::engine::{SqliteSubject, exactly_one};
 use super::many::{self, Parameters};
-use super::rows::{self, Halls};
-use super::{entries, queries, seat_holds};
+use super::{answers, queries};
+use crate::ledger::halls::HallCache;
 
-impl Stored for Event {
-    fn find(conn: &Connection, halls: &Halls, id: EventId) -> Result<Option<Event>> {
+impl SqliteSubject for Event {
+    fn find(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option<Event>> {
         rows::event(conn, halls, id)
     }
 
     fn read(&self, conn: &Connection, commands: &[Command], now: Moment) -> Result<EventKnown> {
-        let needs = rules::event::needs(commands);
+        let needs = needs(commands);
         let event = self.id.0;
         let (holds, first_end) = seat_holds::known(conn, self, &needs, now)?;
         let mut known = EventKnown {
@@ -44,7 +46,7 @@ impl Stored for Event {
         if !needs.keys.is_empty() {
             let mut answer = conn.prepare_cached(queries::ANSWER)?;
             for (user, key) in needs.keys {
-                let found = answer.query_row(params![event, user.as_str(), key], kept_answer).optional()?;
+                let found = answer.query_row(params![event, user.as_str(), key], answers::kept).optional()?;
                 if let Some(found) = found {
                     known.answers.insert((user.clone(), key.into()), found);
                 }
@@ -102,7 +104,7 @@ impl Stored for Event {
             row.give(entry.at.0)?;
             row.give(entry.hold.map(|n| n as i64))
         })?;
-        keep_answers(conn, id.0, &writes.answers)?;
+        answers::keep(conn, id.0, &writes.answers)?;
         if self.hold_ttl_ms != after.hold_ttl_ms {
             conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
         }
@@ -159,30 +161,6 @@ fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
     Ok(gaps)
 }
 
-pub fn kept_answer(row: &rusqlite::Row<'_>) -> Result<KeptAnswer> {
-    let kept: String = row.get(2)?;
-    Ok(KeptAnswer {
-        content: row.get(0)?,
-        at: Moment(row.get(1)?),
-        kept: serde_json::from_str(&kept).map_err(|e| Error::FromSqlConversionFailure(2, Type::Text, Box::new(e)))?,
-    })
-}
-
-pub fn keep_answers(conn: &Connection, subject: i64, answers: &[NewAnswer]) -> Result<()> {
-    for new in answers {
-        let kept = serde_json::to_string(&new.answer.kept).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))?;
-        conn.prepare_cached(queries::KEEP_ANSWER)?.execute(params![
-            subject,
-            new.user.as_str(),
-            &*new.key,
-            new.answer.content,
-            new.answer.at.0,
-            kept
-        ])?;
-    }
-    Ok(())
-}
-
 /// The first ten parameters of both statements that sell.
 fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<()> {
     let owner = sale.owner.as_ref();
@@ -199,9 +177,9 @@ fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<(
 }
 
 /// Makes an event with its history row number 1. None: the id is taken.
-pub fn create_event(
+fn create_event(
     conn: &Connection,
-    halls: &Halls,
+    halls: &HallCache,
     new: &NewEvent,
     id: Option<EventId>,
     now: Moment,

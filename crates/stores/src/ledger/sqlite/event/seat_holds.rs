@@ -12,9 +12,9 @@ use rules::subject::SubjectId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::engine::exactly_one;
-use super::queries;
-use super::rooms::{begin_holds, change_holds, hold};
+use super::super::engine::exactly_one;
+use super::super::holds::{begin_holds, change_holds, hold};
+use super::super::queries;
 
 /// Nothing is read where nothing is on hold, but for holds that are asked for by name.
 pub fn known(

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_path() {
+    fn errors_name_the_path_of_the_field() {
         let rows = |count: u32| (0..count).map(|i| row(&format!("R{i}"), 1)).collect::<Vec<_>>();
         let long = "x".repeat(33);
         for (sections, field) in [

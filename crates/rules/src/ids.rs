@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_hex_is_what_the_formatter_writes() {
+    fn request_names_are_lower_case_hex() {
         for name in [0, 1, 0xfedc_ba98_7654_3210_0123_4567_89ab_cdef, u128::MAX] {
             assert_eq!(RequestName(name).hex(), *format!("{name:032x}").as_bytes());
         }

@@ -21,5 +21,3 @@ pub mod room_type;
 pub mod seats;
 pub mod subject;
 pub mod time;
-
-pub use self::room_type as stays;

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn one_column_names_either_kind() {
+    fn row_numbers_round_trip() {
         for subject in [SubjectId::Event(EventId(7)), SubjectId::RoomType(RoomTypeId(7))] {
             assert_eq!(SubjectId::of_row(subject.row()), subject);
         }

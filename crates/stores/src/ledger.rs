@@ -17,8 +17,8 @@ use rules::event::{Event, NewEvent};
 use rules::history::EventRecord;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
+use rules::room_type::RoomType;
 use rules::seats::Sale;
-use rules::stays::RoomType;
 use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 

@@ -238,7 +238,7 @@ async fn holds_over_a_wire_that_is_cut_at_commit() {
 }
 
 /// As a server does it: trouble that passes is tried again.
-pub async fn insist(hotel: &Hotel, command: rules::stays::RoomCommand) -> rules::decide::Answer {
+pub async fn insist(hotel: &Hotel, command: rules::room_type::RoomCommand) -> rules::decide::Answer {
     loop {
         match hotel.batch(vec![command.clone()]).await {
             Ok(mut answers) => return answers.pop().unwrap(),

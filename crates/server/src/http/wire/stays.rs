@@ -2,8 +2,8 @@
 
 use rules::holds::{Hold, On};
 use rules::nights::Night;
+use rules::room_type::{NightRow, RoomType, Stay};
 use rules::seats::Hall;
-use rules::stays::{NightRow, RoomType, Stay};
 use rules::subject::{StayId, SubjectId};
 use rules::time::Moment;
 use serde::Serialize;

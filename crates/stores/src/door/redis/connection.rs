@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_redis_that_cannot_be_a_door_is_named() {
+    fn an_unfit_redis_is_refused_with_the_reason() {
         let info = |version, policy, role| {
             format!("# Server\r\nredis_version:{version}\r\nrun_id:abc\r\nmaxmemory_policy:{policy}\r\nrole:{role}\r\n")
         };

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tag_is_the_first_pair_of_braces_whatever_a_user_is_called() {
+    fn every_key_of_an_event_has_its_hash_tag() {
         let event = EventId(7);
         let rude = user(event, &User::stored("}{x}"));
         let keys = [sequence(event), door(event), rude, left(event), live(event)];

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_as_everywhere_else() {
+    fn moments_are_rfc3339() {
         assert_eq!(rfc3339(Moment(1_798_135_200_123)), "2026-12-24T18:00:00.123Z");
         assert_eq!(rfc3339(Moment(0)), "1970-01-01T00:00:00.000Z");
     }

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sslmode_as_libpq_has_it() {
+    fn sslmode_is_read_as_libpq_reads_it() {
         let mode =
             |query: &str| PostgresAddress::read(&format!("postgres://u@h/db{query}")).map(|a| a.config.get_ssl_mode());
         assert_eq!(mode(""), Ok(SslMode::Prefer));

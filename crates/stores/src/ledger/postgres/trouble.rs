@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_trouble_has_a_fault_and_only_lasting_ones_are_ours() {
+    fn every_trouble_maps_to_a_fault() {
         let why = || "why".to_owned();
         assert_eq!(Trouble::Locked.fault(), LedgerFault::Locked);
         assert_eq!(Trouble::Passing(why()).fault(), LedgerFault::Passing(why()));

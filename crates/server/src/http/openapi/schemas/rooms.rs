@@ -1,6 +1,6 @@
 //! The shapes of room types, nights and holds.
 
-use rules::stays::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
+use rules::room_type::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
 use serde_json::{Value, json};
 
 use super::{maybe, named, object, page, success, text};

@@ -11,11 +11,11 @@ use rules::history::Actor;
 use rules::ids::{EventId, FIRST_EVENT, Number, RequestName, User};
 use rules::seats::Hall;
 use server::clock::EmbeddedClock;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
 use stores::ledger::{BATCH_MOST, Batch, Ledger};
 
 fn open(folder: &Path) -> SqliteLedger {
-    let surroundings = Surroundings {
+    let surroundings = SqliteConfig {
         clock: |newest| Arc::new(EmbeddedClock::starting(newest)) as Arc<_>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,
@@ -36,7 +36,7 @@ async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
         hold_ttl_ms: None,
         waiting_room: None,
     };
-    ledger.create_event(new, Some(FIRST_EVENT)).await.expect("an event");
+    ledger.create_event_as(FIRST_EVENT, new).await.expect("a ledger").expect("a free id");
     ledger.raise_generation(FIRST_EVENT).await.expect("a generation");
     FIRST_EVENT
 }

@@ -4,7 +4,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-use crate::ids::{Address, NUMBERS_PER_GENERATION, Number, RequestName, User};
+use crate::ids::{ClientAddress, NUMBERS_PER_GENERATION, Number, RequestName, User};
 use crate::time::Moment;
 
 /// A mark outlives the longest deadline, and ends by itself if its server died.
@@ -18,7 +18,7 @@ pub struct Arrival {
     pub name: RequestName,
     /// Nobody is not marked.
     pub user: Option<User>,
-    pub address: Address,
+    pub address: ClientAddress,
     /// With an idempotency key repeats are welcome: the ledger puts them in order.
     pub keyed: bool,
 }
@@ -61,9 +61,9 @@ pub struct Arrivals {
     generation: u64,
     counter: u64,
     marks: HashMap<User, Mark>,
-    spent: HashMap<Address, Spent>,
+    spent: HashMap<ClientAddress, Spent>,
     /// Windows in the order in which they end, so that old ones are forgotten a few at a time.
-    windows: VecDeque<(Moment, Address)>,
+    windows: VecDeque<(Moment, ClientAddress)>,
 }
 
 impl Arrivals {
@@ -120,7 +120,7 @@ impl Arrivals {
     }
 
     /// Every request counts, and nothing is given back. Seconds to wait if the budget is spent.
-    fn spend(&mut self, address: Address, budget: Budget, now: Moment) -> Option<u64> {
+    fn spend(&mut self, address: ClientAddress, budget: Budget, now: Moment) -> Option<u64> {
         if budget.limit == 0 {
             return None;
         }
@@ -159,7 +159,12 @@ mod tests {
     use super::*;
 
     fn arrival(user: &str, name: u128) -> Arrival {
-        Arrival { name: RequestName(name), user: User::new(user), address: Address::V4([127, 0, 0, 1]), keyed: false }
+        Arrival {
+            name: RequestName(name),
+            user: User::new(user),
+            address: ClientAddress::V4([127, 0, 0, 1]),
+            keyed: false,
+        }
     }
 
     const FREE: Budget = Budget { limit: 0, window_ms: 5_000 };
@@ -215,7 +220,8 @@ mod tests {
         let mut door = Arrivals::new(0);
         let one = Budget { limit: 1, window_ms: 10 };
         for i in 0..10_000u32 {
-            let from = Arrival { address: Address::V4(i.to_be_bytes()), user: None, ..arrival("x", u128::from(i)) };
+            let from =
+                Arrival { address: ClientAddress::V4(i.to_be_bytes()), user: None, ..arrival("x", u128::from(i)) };
             door.arrive(&from, one, Moment(i64::from(i)));
         }
         assert!(door.remembered() <= 12, "{}", door.remembered());

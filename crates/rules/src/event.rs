@@ -1,12 +1,29 @@
 //! An event: its description, its state, and the few counts that the one locked row carries.
 
+pub mod action;
+mod decide;
+mod holds;
+mod inside;
+mod needs;
+mod operate;
+pub mod stock;
+mod writes;
+
+pub use self::action::{Buyer, EventAction};
+pub use self::decide::EventDraft;
+pub use self::needs::{EventNeeds, needs};
+pub use self::writes::{
+    ConfirmedSeat, EndedEntry, EventEffects, EventKnown, EventWrites, FreedSeat, HeldSeat, Holding, NewEntry,
+    RenewedEntry,
+};
+
 use std::sync::Arc;
 
+use self::stock::{Extent, Gap};
 use crate::entries::WaitingRoom;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
-use crate::stock::{Extent, Gap};
 use crate::time::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

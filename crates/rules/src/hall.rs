@@ -21,17 +21,17 @@ pub enum Hall {
     /// One row `A` of so many seats.
     Count(u32),
     /// Sections of rows, in the order in which their seats are numbered.
-    Sections(Plan),
+    Sections(HallPlan),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     pub name: Box<str>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<HallRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct HallRow {
     pub name: Box<str>,
     pub seats: u32,
 }
@@ -39,15 +39,15 @@ pub struct Row {
 /// Sections, with the place where each row begins: a seat is found by binary search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Section>", into = "Vec<Section>")]
-pub struct Plan {
+pub struct HallPlan {
     sections: Vec<Section>,
     /// Per row: seats before it, its section, its place in the section.
     rows: Vec<(u32, u32, u32)>,
     seat_count: u32,
 }
 
-impl From<Vec<Section>> for Plan {
-    fn from(sections: Vec<Section>) -> Plan {
+impl From<Vec<Section>> for HallPlan {
+    fn from(sections: Vec<Section>) -> HallPlan {
         let mut rows = Vec::new();
         let mut seat_count = 0u32;
         for (s, section) in sections.iter().enumerate() {
@@ -56,19 +56,19 @@ impl From<Vec<Section>> for Plan {
                 seat_count = seat_count.saturating_add(row.seats);
             }
         }
-        Plan { sections, rows, seat_count }
+        HallPlan { sections, rows, seat_count }
     }
 }
 
-impl From<Plan> for Vec<Section> {
-    fn from(plan: Plan) -> Vec<Section> {
+impl From<HallPlan> for Vec<Section> {
+    fn from(plan: HallPlan) -> Vec<Section> {
         plan.sections
     }
 }
 
-impl Plan {
+impl HallPlan {
     /// The row of a seat and its place in it, counted from 1.
-    fn find(&self, seat: Seat) -> Option<(&Section, &Row, u32)> {
+    fn find(&self, seat: Seat) -> Option<(&Section, &HallRow, u32)> {
         let before = seat.0.checked_sub(1).filter(|before| *before < self.seat_count)?;
         let at = self.rows.partition_point(|(begins, ..)| *begins <= before).checked_sub(1)?;
         let (begins, section, row) = self.rows[at];
@@ -145,7 +145,7 @@ impl Hall {
     }
 }
 
-fn check_rows(at: &str, rows: &[Row]) -> Result<u64, Refusal> {
+fn check_rows(at: &str, rows: &[HallRow]) -> Result<u64, Refusal> {
     let mut names = HashSet::new();
     let mut seats = 0;
     for (r, row) in rows.iter().enumerate() {
@@ -190,11 +190,11 @@ fn place_name(field: &str, name: &str) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn row(name: &str, seats: u32) -> Row {
-        Row { name: name.into(), seats }
+    fn row(name: &str, seats: u32) -> HallRow {
+        HallRow { name: name.into(), seats }
     }
 
-    fn section(name: &str, rows: Vec<Row>) -> Section {
+    fn section(name: &str, rows: Vec<HallRow>) -> Section {
         Section { name: name.into(), rows }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_path() {
+    fn errors_name_the_path_of_the_field() {
         let rows = |count: u32| (0..count).map(|i| row(&format!("R{i}"), 1)).collect::<Vec<_>>();
         let long = "x".repeat(33);
         for (sections, field) in [

@@ -1,6 +1,8 @@
 //! Holds: stock that is kept for somebody while they pay. One kind of row for nights and for
 //! seats; it ends by predicate, `ends_at > now` by the ledger's clock, with nobody awake for it.
 
+pub mod book;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Seat, User};
@@ -25,6 +27,9 @@ impl Default for HoldTerms {
         HoldTerms { ttl_ms: 600_000, max_age_ms: 1_800_000, repeat: Repeat::Same, per_user: 5 }
     }
 }
+
+/// Of others' holds that have lapsed at most so many are turned in one batch, oldest end first.
+pub const LAPSED_MOST: usize = 1_000;
 
 /// What the same `clientHoldKey` for the same stock gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

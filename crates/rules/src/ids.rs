@@ -77,27 +77,28 @@ pub struct RequestName(pub u128);
 impl RequestName {
     /// 32 hexadecimal digits. Every request gets them, and `{:032x}` takes a thousand instructions.
     pub fn hex(self) -> [u8; 32] {
-        let bytes = self.0.to_be_bytes();
-        let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
-        std::array::from_fn(|i| digit(if i % 2 == 0 { bytes[i / 2] >> 4 } else { bytes[i / 2] & 15 }))
+        let mut digits = [b'0'; 32];
+        // Cannot fail: there are two digits for each of the sixteen bytes.
+        let _ = hex::encode_to_slice(self.0.to_be_bytes(), &mut digits);
+        digits
     }
 }
 
 /// The address whose budget a request spends: IPv4 whole, IPv6 by /64, because one household owns
 /// a whole /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Address {
+pub enum ClientAddress {
     V4([u8; 4]),
     V6([u8; 8]),
 }
 
-impl From<IpAddr> for Address {
-    fn from(ip: IpAddr) -> Address {
+impl From<IpAddr> for ClientAddress {
+    fn from(ip: IpAddr) -> ClientAddress {
         match ip.to_canonical() {
-            IpAddr::V4(v4) => Address::V4(v4.octets()),
+            IpAddr::V4(v4) => ClientAddress::V4(v4.octets()),
             IpAddr::V6(v6) => {
                 let o = v6.octets();
-                Address::V6([o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7]])
+                ClientAddress::V6([o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7]])
             }
         }
     }
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_hex_is_what_the_formatter_writes() {
+    fn request_names_are_lower_case_hex() {
         for name in [0, 1, 0xfedc_ba98_7654_3210_0123_4567_89ab_cdef, u128::MAX] {
             assert_eq!(RequestName(name).hex(), *format!("{name:032x}").as_bytes());
         }
@@ -175,9 +176,9 @@ mod tests {
         let a: IpAddr = "2001:db8::1".parse().unwrap();
         let b: IpAddr = "2001:db8::ffff:2".parse().unwrap();
         let c: IpAddr = "2001:db8:0:1::1".parse().unwrap();
-        assert_eq!(Address::from(a), Address::from(b));
-        assert_ne!(Address::from(a), Address::from(c));
+        assert_eq!(ClientAddress::from(a), ClientAddress::from(b));
+        assert_ne!(ClientAddress::from(a), ClientAddress::from(c));
         let mapped: IpAddr = "::ffff:10.0.0.1".parse().unwrap();
-        assert_eq!(Address::from(mapped), Address::V4([10, 0, 0, 1]));
+        assert_eq!(ClientAddress::from(mapped), ClientAddress::V4([10, 0, 0, 1]));
     }
 }

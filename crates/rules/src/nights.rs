@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::SignedDuration;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{FieldError, Problem, Refusal};
@@ -12,57 +14,36 @@ use crate::outcome::{FieldError, Problem, Refusal};
 #[serde(transparent)]
 pub struct Night(pub i32);
 
-/// Dates are four digits of year.
+/// Dates have four digits of year.
 const LAST_DAY: i32 = 2_932_896;
 
-const DAYS_PER_ERA: i32 = 146_097;
-/// From 0000-03-01, where the calendar's eras begin, to 1970-01-01.
-const ERA_OFFSET: i32 = 719_468;
+const EPOCH: Date = Date::constant(1970, 1, 1);
 
 impl Night {
     /// None unless the calendar has that day, from 1970 to 9999.
     pub fn of(year: i32, month: u32, day: u32) -> Option<Night> {
-        if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 || day > month_days(year, month) {
-            return None;
-        }
-        // Years begin in March, so that the leap day is the last one.
-        let year = if month <= 2 { year - 1 } else { year };
-        let (era, year_of_era) = (year / 400, year % 400);
-        let month_from_march = (month as i32 + 9) % 12;
-        let day_of_year = (153 * month_from_march + 2) / 5 + day as i32 - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        Some(Night(era * DAYS_PER_ERA + day_of_era - ERA_OFFSET))
+        let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
+        Night::of_date(date.ok()?)
+    }
+
+    /// None before 1970.
+    fn of_date(date: Date) -> Option<Night> {
+        let days = date.duration_since(EPOCH).as_hours() / 24;
+        i32::try_from(days).ok().filter(|days| *days >= 0).map(Night)
     }
 
     pub fn plus(self, days: u32) -> Night {
         Night(self.0.saturating_add_unsigned(days).min(LAST_DAY))
     }
 
-    fn civil(self) -> (i32, i32, i32) {
-        let days = self.0 + ERA_OFFSET;
-        let (era, day_of_era) = (days.div_euclid(DAYS_PER_ERA), days.rem_euclid(DAYS_PER_ERA));
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month_from_march = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-        (year_of_era + era * 400 + i32::from(month <= 2), month, day)
-    }
-}
-
-fn month_days(year: i32, month: u32) -> u32 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    match month {
-        2 => 28 + u32::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
+    fn date(self) -> Date {
+        EPOCH.saturating_add(SignedDuration::from_hours(24 * i64::from(self.0)))
     }
 }
 
 impl fmt::Display for Night {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = self.civil();
-        write!(f, "{year:04}-{month:02}-{day:02}")
+        self.date().fmt(f)
     }
 }
 
@@ -73,20 +54,13 @@ pub struct NotADate;
 impl FromStr for Night {
     type Err = NotADate;
 
+    /// One spelling only, `2026-12-24`: the library alone would take others too.
     fn from_str(text: &str) -> Result<Self, NotADate> {
-        let bytes = text.as_bytes();
-        let digits = |range: std::ops::Range<usize>| {
-            let digits = bytes.get(range)?;
-            let plain = digits.iter().all(u8::is_ascii_digit);
-            plain.then(|| digits.iter().fold(0u32, |n, digit| n * 10 + u32::from(digit - b'0')))
-        };
-        if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+        let shape = |(i, byte): (usize, u8)| if i == 4 || i == 7 { byte == b'-' } else { byte.is_ascii_digit() };
+        if text.len() != 10 || !text.bytes().enumerate().all(shape) {
             return Err(NotADate);
         }
-        let (Some(year), Some(month), Some(day)) = (digits(0..4), digits(5..7), digits(8..10)) else {
-            return Err(NotADate);
-        };
-        Night::of(year as i32, month, day).ok_or(NotADate)
+        text.parse().ok().and_then(Night::of_date).ok_or(NotADate)
     }
 }
 
@@ -140,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_the_calendar_has_one_spelling() {
+    fn every_day_has_one_spelling() {
         let (first, last) = (Night::of(1970, 1, 1).unwrap(), Night::of(9999, 12, 31).unwrap());
         assert_eq!((first, last), (Night(0), Night(LAST_DAY)));
         let mut before = String::new();
@@ -153,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn days_that_are_not_there() {
+    fn impossible_dates_and_other_spellings_are_refused() {
         for bad in [
             "2026-02-30",
             "2026-02-29",
@@ -180,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stay_ends_in_the_morning_of_its_last_date() {
+    fn check_out_is_not_a_night_of_the_stay() {
         let date = |text: &str| text.parse::<Night>().unwrap();
         let dates = Dates::new(date("2026-12-30"), date("2027-01-02")).unwrap();
         let nights: Vec<String> = dates.nights().map(|night| night.to_string()).collect();
@@ -196,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn today_can_be_sold_and_yesterday_cannot() {
+    fn only_today_up_to_the_horizon_is_sold() {
         let today = Night(20_000);
         let stay = |from: i32, nights: u32| Dates::new(Night(from), Night(from).plus(nights)).unwrap();
         assert!(stay(20_000, 1).sold_on(today, 730).is_ok());

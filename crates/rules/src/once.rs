@@ -1,25 +1,43 @@
-//! Once is once: the answers that are kept for a caller's keys while a batch is decided.
+//! Idempotency: the answers that are kept for callers' keys while a batch is decided.
 
 use std::collections::HashMap;
 
 use crate::command::Command;
-use crate::decide::{Answer, KeptAnswer, NewAnswer};
+use crate::decide::Answer;
 use crate::ids::User;
 use crate::outcome::{Done, Kept, Outcome, Refusal};
 use crate::subject::Subject;
 use crate::time::Moment;
 
+/// An answer that was given before, and a digest of what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptAnswer {
+    pub content: [u8; 32],
+    pub at: Moment,
+    pub kept: Kept,
+}
+
+/// By user and key.
+pub type KeptAnswers = HashMap<(User, Box<str>), KeptAnswer>;
+
+/// An answer to be written.
+#[derive(Clone, Debug)]
+pub struct NewAnswer {
+    pub user: User,
+    pub key: Box<str>,
+    pub answer: KeptAnswer,
+}
+
 #[derive(Debug)]
 pub struct Once {
-    known: HashMap<(User, Box<str>), KeptAnswer>,
+    known: KeptAnswers,
     key_ttl_ms: i64,
     now: Moment,
-    /// To be written.
-    pub new: Vec<NewAnswer>,
+    new: Vec<NewAnswer>,
 }
 
 impl Once {
-    pub fn new(known: HashMap<(User, Box<str>), KeptAnswer>, key_ttl_ms: i64, now: Moment) -> Once {
+    pub fn new(known: KeptAnswers, key_ttl_ms: i64, now: Moment) -> Once {
         Once { known, key_ttl_ms, now, new: Vec::new() }
     }
 
@@ -42,5 +60,10 @@ impl Once {
         let answer = KeptAnswer { content: key.content, at: self.now, kept };
         self.known.insert((user.clone(), key.text.clone()), answer.clone());
         self.new.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
+    }
+
+    /// What is to be written.
+    pub fn finish(self) -> Vec<NewAnswer> {
+        self.new
     }
 }

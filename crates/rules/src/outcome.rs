@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::holds::Hold;
 use crate::ids::{Number, ReservationId, Seat};
 use crate::nights::Night;
-use crate::stays::RoomType;
+use crate::room_type::RoomType;
 use crate::time::Moment;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 /// What the quick reading says about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum PhoneReading {
     /// Canonical E.164.
     Number(String),
     /// Certainly no telephone number.
@@ -15,10 +15,10 @@ pub enum Reading {
 const LONGEST_TEXT: usize = 32;
 
 /// Reads `text` for a sale in `region` (ISO 3166, upper case).
-pub fn read(text: &str, region: &str) -> Reading {
+pub fn read(text: &str, region: &str) -> PhoneReading {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST_TEXT {
-        return Reading::Impossible;
+        return PhoneReading::Impossible;
     }
     let (international, rest) = match text.strip_prefix('+') {
         Some(rest) => (true, rest),
@@ -29,41 +29,41 @@ pub fn read(text: &str, region: &str) -> Reading {
         match c {
             '0'..='9' => digits.push(c),
             ' ' | '-' | '.' | '(' | ')' | '/' => {}
-            _ => return Reading::Impossible,
+            _ => return PhoneReading::Impossible,
         }
     }
     if international { from_plus(&digits) } else { national(&digits, region) }
 }
 
-fn from_plus(digits: &str) -> Reading {
+fn from_plus(digits: &str) -> PhoneReading {
     if let Some(rest) = digits.strip_prefix("82") {
         // "+82 (0)10-..." is a common way to write it; the trunk 0 is not part of the number.
         return korean(rest.strip_prefix('0').unwrap_or(rest));
     }
     if (7..=15).contains(&digits.len()) && !digits.starts_with('0') {
-        Reading::Number(format!("+{digits}"))
+        PhoneReading::Number(format!("+{digits}"))
     } else {
-        Reading::Impossible
+        PhoneReading::Impossible
     }
 }
 
-fn national(digits: &str, region: &str) -> Reading {
+fn national(digits: &str, region: &str) -> PhoneReading {
     if region != "KR" {
-        return Reading::National;
+        return PhoneReading::National;
     }
     match digits.strip_prefix('0') {
         Some(rest) => korean(rest),
-        None => Reading::Impossible,
+        None => PhoneReading::Impossible,
     }
 }
 
 /// A Korean number without its trunk 0: 8 to 10 digits (2-123-4567 to 10-1234-5678; 70 and 505
 /// numbers lie between).
-fn korean(rest: &str) -> Reading {
+fn korean(rest: &str) -> PhoneReading {
     if (8..=10).contains(&rest.len()) && !rest.starts_with('0') {
-        Reading::Number(format!("+82{rest}"))
+        PhoneReading::Number(format!("+82{rest}"))
     } else {
-        Reading::Impossible
+        PhoneReading::Impossible
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn usual_forms() {
         let number = |t: &str| read(t, "KR");
-        let alice = Reading::Number("+821012345678".into());
+        let alice = PhoneReading::Number("+821012345678".into());
         for text in [
             "010-1234-5678",
             "01012345678",
@@ -92,8 +92,8 @@ mod tests {
         ] {
             assert_eq!(number(text), alice, "{text}");
         }
-        assert_eq!(number("02-123-4567"), Reading::Number("+8221234567".into()));
-        assert_eq!(number("+14155552671"), Reading::Number("+14155552671".into()));
+        assert_eq!(number("02-123-4567"), PhoneReading::Number("+8221234567".into()));
+        assert_eq!(number("+14155552671"), PhoneReading::Number("+14155552671".into()));
         for text in [
             "",
             "abc",
@@ -107,9 +107,9 @@ mod tests {
             "1234-5678",
             "００１０",
         ] {
-            assert_eq!(number(text), Reading::Impossible, "{text}");
+            assert_eq!(number(text), PhoneReading::Impossible, "{text}");
         }
-        assert_eq!(read("(415) 555-2671", "US"), Reading::National);
+        assert_eq!(read("(415) 555-2671", "US"), PhoneReading::National);
     }
 
     #[test]

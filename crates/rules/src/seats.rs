@@ -1,6 +1,6 @@
 //! Seats: the row that says who has one. `hall.rs` says what they are called.
 
-pub use crate::hall::{Hall, Row, Section};
+pub use crate::hall::{Hall, HallRow, Section};
 use crate::ids::{Number, Seat, User};
 use crate::time::Moment;
 

@@ -1,5 +1,5 @@
-//! What a batch changes, an event or a room type, and the ids that carry it: any id finds its
-//! subject without being looked up first.
+//! Subjects: the kinds of things that are sold, and the ids that carry them. Any id finds its subject
+//! without being looked up first.
 
 use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
@@ -8,9 +8,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Terms};
-use crate::decide::Decision;
-use crate::holds::Hold;
+use crate::decide::{self, Deciding, Decision, Opening};
+use crate::history::{Actor, Happened};
+use crate::holds::book::HoldChanges;
+use crate::holds::{Hold, HoldTerms};
 use crate::ids::{EventId, NotAnId, ReservationId, whole};
+use crate::once::NewAnswer;
+use crate::outcome::{Done, Refusal};
 use crate::time::Moment;
 
 /// A kind of thing that is sold: an event, or a room type. The value itself is the row that every
@@ -21,12 +25,19 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     type Action: Clone + Debug + PartialEq + Eq + Send + Sync + 'static;
     /// What the ledger found when it read what a batch needs.
     type Known: Debug + Default + Send;
+    /// What a batch knows and counts with while it is decided, beside holds and kept answers.
+    type Draft: Debug;
     /// What a batch writes.
     type Writes: Writes;
     /// What a batch changed beside its rows, for whoever publishes it.
-    type Effects: Debug + Default + Send + 'static;
+    type Effects: Debug + Default + Send + Sync + 'static;
 
     fn subject(id: Self::Id) -> SubjectId;
+
+    fn id(&self) -> Self::Id;
+
+    /// The number of its newest history row.
+    fn newest(&self) -> u64;
 
     /// In a batch, what gives back comes first: those behind it may have what it gives.
     fn gives_back(action: &Self::Action) -> bool;
@@ -37,17 +48,51 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// What two batches changed, one after the other.
     fn then(effects: &mut Self::Effects, later: Self::Effects);
 
+    /// Its own hold settings, where it has any.
+    fn hold_terms(&self, terms: HoldTerms) -> HoldTerms {
+        terms
+    }
+
+    /// A batch begins with what was read for it.
+    fn open(&self, known: Self::Known) -> Opening<Self::Draft>;
+
+    /// What lapsed beside holds, turned before the first command.
+    fn turn_lapsed(_: &mut Deciding<Self>) {}
+
+    /// Answers one command.
+    fn perform(deciding: &mut Deciding<Self>, command: &Command<Self>) -> Result<Done, Refusal>;
+
+    /// A hold began: its stock is taken.
+    fn take_stock(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor);
+
+    /// A hold ended without a sale: its stock comes back.
+    fn return_stock(deciding: &mut Deciding<Self>, hold: &Hold, why: Happened, actor: Option<&Actor>);
+
+    /// A hold was confirmed: its stock is sold. The history numbers of the reservations.
+    fn sell_stock(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor) -> Vec<u64>;
+
+    /// A hold got a later end.
+    fn record_extension(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor);
+
+    /// A batch ends: what is left of its draft goes to the row, the writes and the effects.
+    fn close(before: &Self, after: &mut Self, draft: Self::Draft, writes: &mut Self::Writes) -> Self::Effects;
+
     /// Decides a batch. `commands` may come in any order; the answers come in the same.
-    fn decide(&self, known: Self::Known, commands: &[Command<Self>], terms: &Terms, now: Moment) -> Decision<Self>;
+    fn decide(&self, known: Self::Known, commands: &[Command<Self>], terms: &Terms, now: Moment) -> Decision<Self> {
+        decide::decide(self, known, commands, terms, now)
+    }
 }
 
 /// What a batch of any subject writes.
-pub trait Writes: Debug + Default + Send + 'static {
+pub trait Writes: Clone + Debug + Default + Send + Sync + 'static {
     /// Nothing to write: the batch was refused, and needs neither lock nor flush.
     fn is_empty(&self) -> bool;
 
     /// The number of its first history row.
     fn first_n(&self) -> Option<u64>;
+
+    /// Takes in what every kind of subject writes.
+    fn keep(&mut self, holds: HoldChanges, answers: Vec<NewAnswer>);
 
     /// Holds that began or changed, as they are now.
     fn holds(self) -> Vec<Hold>;
@@ -195,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn one_column_names_either_kind() {
+    fn row_numbers_round_trip() {
         for subject in [SubjectId::Event(EventId(7)), SubjectId::RoomType(RoomTypeId(7))] {
             assert_eq!(SubjectId::of_row(subject.row()), subject);
         }

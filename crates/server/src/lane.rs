@@ -34,7 +34,7 @@ use rules::command::Terms;
 use rules::event::Event;
 use rules::ids::EventId;
 use rules::outcome::Refusal;
-use rules::stays::RoomType;
+use rules::room_type::RoomType;
 use rules::subject::SubjectId;
 use stores::door::Door;
 use stores::ledger::Ledger;

@@ -14,7 +14,7 @@ use rules::command::{Command, Key};
 use rules::decide::Answer;
 use rules::entries::EntryToken;
 use rules::history::Actor;
-use rules::ids::{Address, Number, RequestName};
+use rules::ids::{ClientAddress, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::Subject;
 
@@ -44,7 +44,7 @@ pub struct Request<S: Subject> {
 /// Where a request came from, and how a gateway let it in, if one did.
 #[derive(Clone, Copy, Debug)]
 pub struct Came {
-    pub address: Address,
+    pub address: ClientAddress,
     pub let_in: Option<LetIn>,
 }
 

@@ -9,8 +9,8 @@ use rules::event::Event;
 use rules::history::Actor;
 use rules::ids::{EventId, Number};
 use rules::outcome::Refusal;
+use rules::room_type::{RoomAction, RoomType};
 use rules::seats::Hall;
-use rules::stays::{RoomAction, RoomType};
 use rules::subject::RoomTypeId;
 
 use crate::app::App;

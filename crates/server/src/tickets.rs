@@ -8,7 +8,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use rules::entries::digit;
+use rules::entries::lower_hex;
 use rules::event::Event;
 use rules::ids::{EventId, Number, USER_CHARS, User, whole};
 use rules::outcome::{Forbidden, Refusal};
@@ -154,19 +154,7 @@ fn digest(key: &TicketKey, event: EventId, user: &User, number: Number) -> Hmac<
 
 fn write(key: &TicketKey, event: EventId, user: &User, number: Number) -> String {
     let mac = digest(key, event, user, number).finalize().into_bytes();
-    format!("{}.{}.{}.{}", key.id, number.0, hex(user.as_str().as_bytes()), hex(&mac))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+    format!("{}.{}.{}.{}", key.id, number.0, hex::encode(user.as_str()), hex::encode(mac))
 }
 
 /// A parsed ticket that is not verified yet.
@@ -187,10 +175,10 @@ impl Read {
         if parts.next().is_some() || mac.len() != 64 {
             return None;
         }
-        let user = String::from_utf8(unhex(user)?).ok().and_then(|user| User::new(&user))?;
+        let user = String::from_utf8(lower_hex(user)?).ok().and_then(|user| User::new(&user))?;
         let number = whole(number).filter(|number| i64::try_from(*number).is_ok()).map(Number)?;
         let key = whole(key).and_then(|key| u32::try_from(key).ok())?;
-        Some(Read { key, ticket: Ticket { user, number }, mac: unhex(mac)? })
+        Some(Read { key, ticket: Ticket { user, number }, mac: lower_hex(mac)? })
     }
 }
 
@@ -243,7 +231,7 @@ mod tests {
                 dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 mac.push_str(&format!("{dice:016x}"));
             }
-            assert!(!good(&format!("3.1234.{}.{mac}", hex(b"alice")), 7, &key(3)));
+            assert!(!good(&format!("3.1234.{}.{mac}", hex::encode(b"alice")), 7, &key(3)));
         }
     }
 }

@@ -18,7 +18,7 @@ use salvo::fuse::FuseConfig;
 use salvo::{Server, Service};
 use stores::door::Door;
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
 use stores::ledger::{Ledger, LedgerFault};
 use tokio::net::TcpSocket;
 
@@ -73,7 +73,7 @@ pub struct Parts {
 /// Opens the embedded ledger and door. `make_clock` gets the newest time in the ledger.
 pub fn open_embedded(settings: &Settings, make_clock: impl FnOnce(Moment) -> Arc<dyn Clock>) -> Result<Parts, String> {
     let mut clock: Option<Arc<dyn Clock>> = None;
-    let surroundings = Surroundings {
+    let surroundings = SqliteConfig {
         clock: |newest| clock.insert(make_clock(newest)).clone(),
         on_fatal: Box::new(|_| end_process()),
         key_ttl_ms: settings.terms.key_ttl_ms,
@@ -105,14 +105,10 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
         hold_ttl_ms: None,
         waiting_room: None,
     };
-    match app.ledger.create_event(new, Some(FIRST_EVENT)).await {
-        // Another server made it first.
-        Ok(_) | Err(LedgerFault::NoSuchSubject) => {
-            app.begin();
-            Ok(())
-        }
-        Err(fault) => Err(fault),
-    }
+    // None: another server was quicker.
+    app.ledger.create_event_as(FIRST_EVENT, new).await?;
+    app.begin();
+    Ok(())
 }
 
 /// Ends the process after a moment for the last answers: going on could acknowledge what is not on the

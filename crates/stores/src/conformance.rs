@@ -97,7 +97,7 @@ impl Stand {
             hold_ttl_ms: None,
             waiting_room: None,
         };
-        self.ledger.create_event(new, None).await.map_err(|f| f.to_string())
+        self.ledger.create_event(new).await.map_err(|f| f.to_string())
     }
 
     /// A request name; also used as arrival number by chapters that need no door.

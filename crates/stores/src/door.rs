@@ -102,7 +102,12 @@ pub trait Door: Send + Sync + 'static {
 
     /// After a batch: this is left, and these requests have ended, so their users may ask again.
     /// Whoever watches the event is told of the change.
-    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>>;
+    fn settle(
+        &self,
+        event: EventId,
+        remaining: Option<Remaining>,
+        ended: Vec<Release>,
+    ) -> Working<Result<(), DoorFault>>;
 
     /// These requests have ended.
     fn release(&self, event: EventId, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
@@ -110,7 +115,7 @@ pub trait Door: Send + Sync + 'static {
     }
 
     /// What the last batch left, if that still says something.
-    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>>;
+    fn remaining(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>>;
 
     /// Somebody in front of the line.
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>>;

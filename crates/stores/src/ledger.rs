@@ -1,6 +1,7 @@
 //! The ledger port: the only truth. Its one verb for change is `commit`, because that is where
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
+mod halls;
 pub mod holds;
 pub mod postgres;
 pub mod rooms;
@@ -16,8 +17,8 @@ use rules::event::{Event, NewEvent};
 use rules::history::EventRecord;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
+use rules::room_type::RoomType;
 use rules::seats::Sale;
-use rules::stays::RoomType;
 use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
@@ -62,6 +63,7 @@ pub enum LedgerFault {
     Passing(String),
     /// The ledger cannot be reached or cannot write; nothing is known to be done.
     Unreachable(String),
+    /// There is no event or room type with that id.
     NoSuchSubject,
     /// What is stored contradicts itself, or a request cannot be stored. Never a success.
     Broken(String),
@@ -73,7 +75,7 @@ impl fmt::Display for LedgerFault {
             LedgerFault::Locked => f.write_str("the subject's lock could not be had"),
             LedgerFault::Passing(why) => write!(f, "the ledger was disturbed: {why}"),
             LedgerFault::Unreachable(why) => write!(f, "the ledger cannot be used: {why}"),
-            LedgerFault::NoSuchSubject => f.write_str("no such event"),
+            LedgerFault::NoSuchSubject => f.write_str("no such event or room type"),
             LedgerFault::Broken(why) => write!(f, "the ledger is damaged or refuses: {why}"),
         }
     }
@@ -136,8 +138,11 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync
         1
     }
 
-    /// Makes an event; the next free id, or the given one if no event has it yet.
-    fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event>;
+    /// Makes an event under the next free id.
+    fn create_event(&self, new: NewEvent) -> Answered<Event>;
+
+    /// Makes an event under this id. None: another event has it.
+    fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>>;
 
     /// A generation of arrival numbers that nobody has used, durable before it is returned.
     /// The first one is 0.

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows HTTP, and nothing here reads a clock: time is handed in.
 
+#[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod door;
 pub mod ledger;

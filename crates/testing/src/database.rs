@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rules::time::Moment;
-use stores::ledger::postgres::{Bug, PostgresConfig, PostgresLedger};
+use stores::ledger::postgres::{PlantedBug, PostgresConfig, PostgresLedger};
 use tokio_postgres::{Client, NoTls};
 use url::Url;
 
@@ -85,7 +85,7 @@ async fn make_template(client: &Client, server: &str, template: &str) {
     }
     client.batch_execute("DROP DATABASE IF EXISTS tickettock_making").await.expect("half a template goes");
     client.batch_execute("CREATE DATABASE tickettock_making").await.expect("a new database");
-    let ledger = ledger(&at(server, "tickettock_making"), Bug::default());
+    let ledger = ledger(&at(server, "tickettock_making"), PlantedBug::default());
     ledger.prepare().await.unwrap_or_else(|e| panic!("{e}"));
     drop(ledger);
     client
@@ -130,7 +130,7 @@ fn locked(name: &str) -> File {
 }
 
 /// A ledger that was not prepared yet.
-pub fn ledger(url: &str, planted: Bug) -> PostgresLedger {
+pub fn ledger(url: &str, planted: PlantedBug) -> PostgresLedger {
     // Stands still: tests that look at shown states move the database's own time.
     let clock = Arc::new(FixtureClock::at(Moment(0)));
     let place = PostgresConfig { url: url.to_owned(), pool: 8, key_ttl_ms: 86_400_000, clock, planted };

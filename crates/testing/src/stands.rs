@@ -11,8 +11,8 @@ use rules::time::{Clock, Moment};
 use stores::conformance::Stand;
 use stores::door::local::LocalDoor;
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
-use stores::ledger::postgres::{Bug, PostgresLedger};
-use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
+use stores::ledger::postgres::{PlantedBug, PostgresLedger};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger, database_in};
 
 use crate::clock::{FixtureClock, START};
 use crate::database::{self, Database};
@@ -48,7 +48,7 @@ impl SqliteStand {
 /// Panics if the folder cannot be opened or the disk fails.
 pub fn open_sqlite(folder: &Path, clock: &Arc<FixtureClock>) -> SqliteLedger {
     let clock = clock.clone();
-    let surroundings = Surroundings {
+    let surroundings = SqliteConfig {
         clock: move |newest: Moment| {
             clock.raise_to(Moment(newest.0.max(START.0)));
             clock as Arc<dyn Clock>
@@ -75,7 +75,7 @@ impl PostgresStand {
 
 /// A server of its own on this database.
 pub async fn postgres_stand(database: &Database) -> Stand {
-    let ledger = Arc::new(prepared(&database.url, Bug::default()).await);
+    let ledger = Arc::new(prepared(&database.url, PlantedBug::default()).await);
     let clock = Arc::new(FixtureClock::default());
     let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
     let (moved, total) = (ledger.clone(), AtomicI64::new(0));
@@ -87,7 +87,7 @@ pub async fn postgres_stand(database: &Database) -> Stand {
 }
 
 /// A ledger that is ready, with a bug or without.
-pub async fn prepared(url: &str, bug: Bug) -> PostgresLedger {
+pub async fn prepared(url: &str, bug: PlantedBug) -> PostgresLedger {
     let ledger = database::ledger(url, bug);
     ledger.prepare().await.unwrap_or_else(|e| panic!("{url}: {e}"));
     ledger
@@ -96,7 +96,7 @@ pub async fn prepared(url: &str, bug: Bug) -> PostgresLedger {
 /// A database of its own, and Redis at this address.
 pub async fn redis_stand(url: &str, cluster: bool) -> Stand {
     let database = Database::fresh().await;
-    let ledger = Arc::new(prepared(&database.url, Bug::default()).await);
+    let ledger = Arc::new(prepared(&database.url, PlantedBug::default()).await);
     let place =
         RedisConfig { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id(), step: STEP };
     let door = Arc::new(RedisDoor::new(place).expect("a sound address"));

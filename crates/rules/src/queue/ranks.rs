@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_a_sorted_set_would_say() {
+    fn ranks_agree_with_a_sorted_set() {
         let (mut ranks, mut sorted) = (Ranks::default(), BTreeSet::new());
         let mut dice = 7u64;
         for _ in 0..20_000 {

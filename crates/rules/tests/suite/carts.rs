@@ -8,14 +8,14 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rules::command::{Buyer, Command, EventAction, Terms};
-use rules::decide::{self, Decision, EventKnown, Holding};
-use rules::event::{Counts, Event, State};
+use rules::decide::{Decision, decide};
+use rules::event::stock::{Gap, SeatRow, Was};
+use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
 use rules::history::{Actor, Happened};
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
 use rules::ids::{EventId, Number, RequestName, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::seats::{Hall, Sale};
-use rules::stock::{Gap, Row, Was};
 use rules::time::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl Cinema {
     }
 
     fn known(&self, commands: &[Command]) -> EventKnown {
-        let needs = decide::needs(commands);
+        let needs = needs(commands);
         let mut known = EventKnown::default();
         for user in &needs.users {
             let mine = self.rows.iter().filter_map(|(seat, row)| match row {
@@ -167,9 +167,9 @@ impl Cinema {
         for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
             let row = match self.rows.get(seat) {
                 None => continue,
-                Some(Kept::Free) => Row::Free,
-                Some(Kept::Sold(sale)) => Row::Sold { owner: sale.owner.as_ref().map(|o| o.user.clone()) },
-                Some(Kept::Held { owner, ends_at, .. }) => Row::Held { owner: owner.clone(), ends_at: *ends_at },
+                Some(Kept::Free) => SeatRow::Free,
+                Some(Kept::Sold(sale)) => SeatRow::Sold { owner: sale.owner.as_ref().map(|o| o.user.clone()) },
+                Some(Kept::Held { owner, ends_at, .. }) => SeatRow::Held { owner: owner.clone(), ends_at: *ends_at },
             };
             known.rows.insert(*seat, row);
         }
@@ -196,7 +196,7 @@ impl Cinema {
 
     /// One batch, with the guards that a database has.
     fn commit(&mut self, commands: &[Command]) -> Result<(), String> {
-        let decision = decide::decide(&self.event, self.known(commands), commands, &self.terms, self.now);
+        let decision = decide(&self.event, self.known(commands), commands, &self.terms, self.now);
         self.told_rightly(commands, &decision)?;
         let writes = &decision.writes;
         for freed in &writes.freed {

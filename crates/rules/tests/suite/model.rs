@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 
 use rules::command::{Command as Asked, Terms};
+use rules::decide::decide;
 use rules::history::Actor;
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
-use rules::stays::decide::{RoomTypeKnown, RoomTypeWrites, decide};
-use rules::stays::{NightRow, RoomAction as Wish, RoomCommand, RoomType, Stay};
+use rules::room_type::{NightRow, RoomAction as Wish, RoomCommand, RoomType, RoomTypeKnown, RoomTypeWrites, Stay};
 use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 use stateright::{Checker, HasDiscoveries, Model, Property};

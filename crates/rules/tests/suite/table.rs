@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use rules::command::{Command, EventAction, Terms};
-use rules::decide::{self, EventKnown, Holding, KeptAnswer};
-use rules::event::{Counts, Event, State};
+use rules::decide::{Decision, decide};
+use rules::event::stock::{Gap, SeatRow};
+use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Seat, User};
+use rules::once::KeptAnswer;
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::seats::{Hall, Sale};
-use rules::stock::{Gap, Row};
 use rules::time::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl Table {
     }
 
     fn known(&self, commands: &[Command]) -> EventKnown {
-        let needs = decide::needs(commands);
+        let needs = needs(commands);
         let mut known = EventKnown::default();
         for user in needs.users.iter().filter(|_| self.bug != Some(Bug::ForgetsHoldings)) {
             let mine = self.standing().filter(|s| s.owner.as_ref().is_some_and(|o| o.user == **user));
@@ -135,7 +136,7 @@ impl Table {
         for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
             if let Some(row) = self.rows.get(seat) {
                 let owner = |sale: &Sale| sale.owner.as_ref().map(|o| o.user.clone());
-                let row = row.as_ref().map_or(Row::Free, |sale| Row::Sold { owner: owner(sale) });
+                let row = row.as_ref().map_or(SeatRow::Free, |sale| SeatRow::Sold { owner: owner(sale) });
                 known.rows.insert(*seat, row);
             }
         }
@@ -159,11 +160,7 @@ impl Table {
     }
 
     /// Alone in its batch, a request gets the lowest seat that is free.
-    fn lowest_is_given(
-        &self,
-        commands: &[Command],
-        decision: &decide::Decision<rules::event::Event>,
-    ) -> Result<(), String> {
+    fn lowest_is_given(&self, commands: &[Command], decision: &Decision<Event>) -> Result<(), String> {
         let ([Command { action: EventAction::Reserve(_), .. }], [answer]) = (commands, &decision.answers[..]) else {
             return Ok(());
         };
@@ -180,7 +177,7 @@ impl Table {
     /// One batch, with the guards that a database has.
     pub fn commit(&mut self, commands: &[Command], terms: &Terms) -> Result<(), String> {
         let free_before = self.event.remaining();
-        let decision = decide::decide(&self.event, self.known(commands), commands, terms, self.now);
+        let decision = decide(&self.event, self.known(commands), commands, terms, self.now);
         ensure!(decision.answers.len() == commands.len(), "{} answers", decision.answers.len());
         self.no_seat_refused_in_vain(&decision, free_before)?;
         self.replays_repeat(commands, &decision, terms)?;
@@ -215,11 +212,7 @@ impl Table {
 
     /// `sold_out` only when nothing was left for that number: the seats sold in this batch and
     /// those before it are all there are.
-    fn no_seat_refused_in_vain(
-        &self,
-        decision: &decide::Decision<rules::event::Event>,
-        free_before: u32,
-    ) -> Result<(), String> {
+    fn no_seat_refused_in_vain(&self, decision: &Decision<Event>, free_before: u32) -> Result<(), String> {
         let sold_out = decision.answers.iter().any(|a| a.outcome == Outcome::Refused(Refusal::SoldOut));
         let sold = decision.writes.sold.len() + decision.writes.resold.len();
         let free = free_before as usize + decision.writes.freed.len();
@@ -227,12 +220,7 @@ impl Table {
         Ok(())
     }
 
-    fn replays_repeat(
-        &self,
-        commands: &[Command],
-        decision: &decide::Decision<rules::event::Event>,
-        terms: &Terms,
-    ) -> Result<(), String> {
+    fn replays_repeat(&self, commands: &[Command], decision: &Decision<Event>, terms: &Terms) -> Result<(), String> {
         for (command, answer) in commands.iter().zip(&decision.answers) {
             let (Some(user), Some(key)) = (command.actor.user(), &command.key) else {
                 ensure!(!answer.replayed, "replayed without a key");

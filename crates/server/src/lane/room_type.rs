@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rules::ids::EventId;
 use rules::outcome::Refusal;
-use rules::stays::{RoomAction, RoomType};
+use rules::room_type::{RoomAction, RoomType};
 use rules::subject::RoomTypeId;
 use stores::door::Release;
 use stores::ledger::{Answered, Batch, Commit, Committed, Ledger};

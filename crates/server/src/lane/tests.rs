@@ -21,7 +21,7 @@ macro_rules! for_both_kinds {
         mod room_type {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $test() {
-                super::$test::<rules::stays::RoomType>().await;
+                super::$test::<rules::room_type::RoomType>().await;
             })+
         }
     };

@@ -45,7 +45,7 @@ impl Scaled {
             pool: *pool,
             key_ttl_ms: settings.terms.key_ttl_ms,
             clock: clock.clone(),
-            planted: postgres::Bug::default(),
+            planted: postgres::PlantedBug::default(),
         };
         let ledger = Arc::new(PostgresLedger::new(&place).map_err(|why| format!("DATABASE_URL: {why}"))?);
         let door = match redis {

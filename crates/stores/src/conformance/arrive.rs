@@ -1,7 +1,7 @@
 //! Arriving: numbers rise, one running request per user, marks go by name.
 
 use rules::arrive::{Arrival, Arrived, MARK_MS};
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 
 use super::{Stand, Verdict};
 use crate::door::Release;
@@ -11,7 +11,7 @@ fn arrival(user: &str, name: u64) -> Arrival {
     Arrival {
         name: RequestName(name.into()),
         user: Some(User::stored(user)),
-        address: Address::V4([127, 0, 0, 1]),
+        address: ClientAddress::V4([127, 0, 0, 1]),
         keyed: false,
     }
 }

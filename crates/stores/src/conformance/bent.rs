@@ -9,8 +9,8 @@ use rules::history::EventRecord;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::nights::Dates;
+use rules::room_type::{NewRoomType, RoomRecord, RoomType, Stay};
 use rules::seats::Sale;
-use rules::stays::{self, NewRoomType, RoomType, Stay};
 use rules::subject::{HoldId, RoomTypeId, StayId};
 use rules::time::Moment;
 
@@ -113,7 +113,7 @@ impl Rooms for Bent {
         self.good.stays_of(user, after, limit)
     }
 
-    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<stays::RoomRecord>> {
+    fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {
         self.good.room_history(id, after, limit)
     }
 }
@@ -125,8 +125,12 @@ impl Commit<Event> for Bent {
 }
 
 impl Ledger for Bent {
-    fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
-        self.good.create_event(new, id)
+    fn create_event(&self, new: NewEvent) -> Answered<Event> {
+        self.good.create_event(new)
+    }
+
+    fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>> {
+        self.good.create_event_as(id, new)
     }
 
     fn raise_generation(&self, event: EventId) -> Answered<u64> {

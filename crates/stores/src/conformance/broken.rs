@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::command::{Command, EventAction};
-use rules::decide::{Answer, EventEffects};
+use rules::decide::Answer;
 use rules::entries::Entry;
 use rules::event::Event;
+use rules::event::EventEffects;
 use rules::history::Actor;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};

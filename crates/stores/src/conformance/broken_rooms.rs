@@ -8,7 +8,7 @@ use rules::decide::Answer;
 use rules::holds::{Ask, Hold, HoldState, On};
 use rules::nights::Night;
 use rules::outcome::{Done, Outcome, Refusal};
-use rules::stays::{RoomAction, RoomCommand, RoomType};
+use rules::room_type::{RoomAction, RoomCommand, RoomType};
 use rules::subject::RoomTypeId;
 use rules::time::Moment;
 

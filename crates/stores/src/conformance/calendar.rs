@@ -47,7 +47,7 @@ async fn the_last_room(stand: &Stand) -> Verdict {
 }
 
 /// As a server does it: a lock that cannot be had and trouble that passes are tried again.
-async fn tried(hotel: &Hotel, command: rules::stays::RoomCommand) -> Result<rules::decide::Answer, String> {
+async fn tried(hotel: &Hotel, command: rules::room_type::RoomCommand) -> Result<rules::decide::Answer, String> {
     for _ in 0..50 {
         match hotel.batch(vec![command.clone()]).await {
             Ok(mut answers) => return answers.pop().ok_or_else(|| "no answer".into()),

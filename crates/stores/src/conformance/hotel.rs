@@ -10,7 +10,7 @@ use rules::holds::{Ask, Hold, HoldState};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Done, Outcome};
-use rules::stays::{NewRoomType, NightRow, RoomAction, RoomCommand, RoomTypeAmendment};
+use rules::room_type::{NewRoomType, NightRow, RoomAction, RoomCommand, RoomTypeAmendment};
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
 
 use super::{Stand, Verdict};

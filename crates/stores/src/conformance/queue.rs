@@ -49,7 +49,7 @@ impl<'a> Hallway<'a> {
             hold_ttl_ms: None,
             waiting_room: Some(room),
         };
-        let event = stand.ledger.create_event(new, None).await.map_err(|f| f.to_string())?.id;
+        let event = stand.ledger.create_event(new).await.map_err(|f| f.to_string())?.id;
         Ok(Hallway { stand, event, waiting_room: room })
     }
 

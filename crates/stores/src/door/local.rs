@@ -19,7 +19,7 @@ pub struct LocalDoor {
     clock: Arc<dyn Clock>,
     budget: Budget,
     events: Mutex<HashMap<EventId, Arrivals>>,
-    lefts: Mutex<HashMap<EventId, (Remaining, Moment)>>,
+    remaining: Mutex<HashMap<EventId, (Remaining, Moment)>>,
     lines: Mutex<HashMap<EventId, LocalLine>>,
 }
 
@@ -31,7 +31,7 @@ struct LocalLine {
 
 impl LocalDoor {
     pub fn new(clock: Arc<dyn Clock>, budget: Budget) -> LocalDoor {
-        LocalDoor { clock, budget, events: Mutex::default(), lefts: Mutex::default(), lines: Mutex::default() }
+        LocalDoor { clock, budget, events: Mutex::default(), remaining: Mutex::default(), lines: Mutex::default() }
     }
 
     /// Gives no numbers until it is opened again, with a higher generation.
@@ -44,11 +44,11 @@ impl LocalDoor {
         self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn known_left(&self, event: EventId, now: Moment) -> Option<Remaining> {
-        let known = self.lefts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&event).cloned();
-        known.and_then(|(left, at)| {
-            let says = at.ms_until(now) < REMAINING_FRESH_MS && left.first_end.is_none_or(|end| end > now);
-            says.then_some(left)
+    fn known_remaining(&self, event: EventId, now: Moment) -> Option<Remaining> {
+        let known = self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&event).cloned();
+        known.and_then(|(remaining, at)| {
+            let says = at.ms_until(now) < REMAINING_FRESH_MS && remaining.first_end.is_none_or(|end| end > now);
+            says.then_some(remaining)
         })
     }
 
@@ -60,8 +60,8 @@ impl LocalDoor {
         let Some(line) = lines.get_mut(&event).filter(|line| line.begun == Some(generation)) else {
             return Heard::NotBegun;
         };
-        let Some(left) = self.known_left(event, now) else { return Heard::NoRemaining };
-        Heard::Said(ask(&mut line.line, left.supply(), now))
+        let Some(remaining) = self.known_remaining(event, now) else { return Heard::NoRemaining };
+        Heard::Said(ask(&mut line.line, remaining.supply(), now))
     }
 
     fn events(&self) -> MutexGuard<'_, HashMap<EventId, Arrivals>> {
@@ -93,26 +93,30 @@ impl Door for LocalDoor {
         Box::pin(ready(Ok(())))
     }
 
-    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+    fn settle(
+        &self,
+        event: EventId,
+        remaining: Option<Remaining>,
+        ended: Vec<Release>,
+    ) -> Working<Result<(), DoorFault>> {
         if let Some(door) = self.events().get_mut(&event) {
             for mark in &ended {
                 door.release(&mark.user, mark.name);
             }
         }
-        if let Some(left) = left {
+        if let Some(remaining) = remaining {
             let at = self.clock.now();
-            let mut known = self.lefts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let newer = known.get(&event).is_none_or(|(before, _)| left.n >= before.n);
+            let mut known = self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let newer = known.get(&event).is_none_or(|(before, _)| remaining.n >= before.n);
             if newer {
-                known.insert(event, (left, at));
+                known.insert(event, (remaining, at));
             }
         }
         Box::pin(ready(Ok(())))
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
-        let left = self.known_left(event, self.clock.now());
-        Box::pin(ready(Ok(left)))
+    fn remaining(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
+        Box::pin(ready(Ok(self.known_remaining(event, self.clock.now()))))
     }
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {

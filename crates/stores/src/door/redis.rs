@@ -1,12 +1,12 @@
 //! The door in Redis, for any number of servers: single or Cluster. Everything that must happen in
 //! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
 
+mod connection;
 mod keys;
 mod line;
 mod onlookers;
 pub mod scripts;
 mod trouble;
-mod wire;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,8 +22,8 @@ use rules::queue::{Asking, QueueReply, Serving};
 use rules::subject::SubjectId;
 use rules::time::Moment;
 
+use self::connection::RedisConnections;
 use self::scripts::Scripts;
-use self::wire::Wires;
 use super::{Door, DoorFault, Heard, Release, Remaining};
 use crate::Working;
 use crate::ledger::LineBegun;
@@ -34,10 +34,10 @@ const CALL_MOST: usize = 128;
 pub struct RedisDoor(Arc<Inner>);
 
 struct Inner {
-    wires: Wires,
+    connections: RedisConnections,
     scripts: Scripts,
     budget: Budget,
-    /// EventKnown once the ledger was reached; no number is given before.
+    /// Known once the ledger was reached; no number is given before.
     ledger: Arc<OnceLock<String>>,
     clock_offset_ms: AtomicI64,
 }
@@ -62,7 +62,7 @@ impl RedisDoor {
     /// Connects to nothing yet: Redis may come later than this process.
     pub fn new(place: RedisConfig) -> Result<RedisDoor, String> {
         Ok(RedisDoor(Arc::new(Inner {
-            wires: Wires::new(&place.url, place.cluster, place.step)?,
+            connections: RedisConnections::new(&place.url, place.cluster, place.step)?,
             scripts: Scripts::new(),
             budget: place.budget,
             ledger: place.ledger,
@@ -94,7 +94,7 @@ impl Inner {
 
     async fn arrive(&self, event: EventId, arrivals: &[Arrival]) -> Result<Vec<Arrived>, DoorFault> {
         let Some(ledger) = self.ledger() else { return Ok(vec![Arrived::NoNumber; arrivals.len()]) };
-        let mut connected = self.wires.get().await?;
+        let mut connected = self.connections.get().await?;
         let door = keys::door(event);
         let mut script = self.scripts.arrive.prepare_invoke();
         script.key(&door).key(keys::sequence(event));
@@ -106,19 +106,19 @@ impl Inner {
             script.key(keys::address(event, &arrival.address));
             script.arg(marked.map_or(String::new(), |_| keys::name(arrival.name)));
         }
-        let said: Vec<u64> = self.wires.run(&mut connected, &script).await?;
+        let said: Vec<u64> = self.connections.run(&mut connected, &script).await?;
         let arrived: Vec<Arrived> = said.chunks(2).map(understand).collect();
         if arrived.len() == arrivals.len() { Ok(arrived) } else { Err(odd("arrive", &said)) }
     }
 
-    async fn settle(&self, event: EventId, left: Option<&Remaining>, ended: &[Release]) -> Result<(), DoorFault> {
-        let mut connected = self.wires.get().await?;
+    async fn settle(&self, event: EventId, remaining: Option<&Remaining>, ended: &[Release]) -> Result<(), DoorFault> {
+        let mut connected = self.connections.get().await?;
         let mut script = self.scripts.settle.prepare_invoke();
         script.key(keys::left(event)).arg(self.offset_ms());
-        match left {
-            Some(left) => {
-                let first_end = left.first_end.map_or(String::new(), |end| end.0.to_string());
-                script.arg(left.n).arg(left.free).arg(left.held).arg(first_end).arg(left.state.as_str());
+        match remaining {
+            Some(Remaining { n, free, held, first_end, state }) => {
+                let first_end = first_end.map_or(String::new(), |end| end.0.to_string());
+                script.arg(n).arg(free).arg(held).arg(first_end).arg(state.as_str());
             }
             None => {
                 script.arg("").arg("").arg("").arg("").arg("");
@@ -128,15 +128,15 @@ impl Inner {
         for mark in ended {
             script.key(keys::user(event, &mark.user)).arg(keys::name(mark.name));
         }
-        let _: u64 = self.wires.run(&mut connected, &script).await?;
+        let _: u64 = self.connections.run(&mut connected, &script).await?;
         Ok(())
     }
 
-    async fn left(&self, event: EventId) -> Result<Option<Remaining>, DoorFault> {
-        let mut connected = self.wires.get().await?;
+    async fn remaining(&self, event: EventId) -> Result<Option<Remaining>, DoorFault> {
+        let mut connected = self.connections.get().await?;
         let mut script = self.scripts.left.prepare_invoke();
         script.key(keys::left(event)).arg(self.offset_ms());
-        let said: Vec<String> = self.wires.run(&mut connected, &script).await?;
+        let said: Vec<String> = self.connections.run(&mut connected, &script).await?;
         let [n, free, held, first_end, state, ..] = &said[..] else { return Ok(None) };
         let number = |text: &String| text.parse::<u64>().map_err(|_| odd("left", &said));
         Ok(Some(Remaining {
@@ -178,11 +178,11 @@ impl Door for RedisDoor {
             let Some(ledger) = inner.ledger() else {
                 return Err(DoorFault::Failed("the ledger is not known yet".into()));
             };
-            let mut connected = inner.wires.get().await?;
+            let mut connected = inner.connections.get().await?;
             let mut script = inner.scripts.open.prepare_invoke();
             script.key(keys::door(event)).key(keys::sequence(event)).key(keys::left(event));
             script.arg(ledger).arg(&*connected.run_id).arg(generation);
-            let holds: u64 = inner.wires.run(&mut connected, &script).await?;
+            let holds: u64 = inner.connections.run(&mut connected, &script).await?;
             if holds > generation {
                 tracing::info!(%event, generation, holds, "a higher generation holds");
             }
@@ -190,17 +190,22 @@ impl Door for RedisDoor {
         })
     }
 
-    fn settle(&self, event: EventId, left: Option<Remaining>, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
+    fn settle(
+        &self,
+        event: EventId,
+        remaining: Option<Remaining>,
+        ended: Vec<Release>,
+    ) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move {
             let (first, rest) = ended.split_at(ended.len().min(CALL_MOST));
             // Answers wait for this, so the calls go out together.
             let others = rest.chunks(CALL_MOST).map(|some| inner.settle(event, None, some));
-            try_join(inner.settle(event, left.as_ref(), first), try_join_all(others)).await.map(drop)
+            try_join(inner.settle(event, remaining.as_ref(), first), try_join_all(others)).await.map(drop)
         })
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
-        self.run(move |inner| async move { inner.left(event).await })
+    fn remaining(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
+        self.run(move |inner| async move { inner.remaining(event).await })
     }
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
@@ -229,13 +234,13 @@ impl Door for RedisDoor {
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {
         self.run(|inner| async move {
-            let mut connected = inner.wires.get().await?;
+            let mut connected = inner.connections.get().await?;
             if connected.look().await.is_ok() {
                 return Ok(());
             }
             // An old connection may just have found out that it is broken: a new one knows.
-            inner.wires.forget(&connected).await;
-            inner.wires.get().await.map(|_| ())
+            inner.connections.forget(&connected).await;
+            inner.connections.get().await.map(|_| ())
         })
     }
 }

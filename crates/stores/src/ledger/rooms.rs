@@ -2,7 +2,7 @@
 
 use rules::ids::User;
 use rules::nights::{Dates, Night};
-use rules::stays::{NewRoomType, NightRow, RoomRecord, RoomType, Stay};
+use rules::room_type::{NewRoomType, NightRow, RoomRecord, RoomType, Stay};
 use rules::subject::{RoomTypeId, StayId};
 
 use super::Answered;

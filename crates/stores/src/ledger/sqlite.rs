@@ -1,21 +1,21 @@
 //! The ledger in one SQLite file: nothing to install, durable before anyone is told.
 //!
-//! One thread writes, one flushes, one folds the log, a few connections read. Write-ahead log, `synchronous=NORMAL`:
-//! SQLite keeps the file whole, and the flusher makes every transaction durable before anyone is
-//! told of it. Anybody may open the file with `sqlite3` to look.
+//! One thread writes, one flushes, one makes checkpoints, a few connections read. Write-ahead log,
+//! `synchronous=NORMAL`: SQLite keeps the file whole, and the flusher makes every transaction durable
+//! before anyone is told of it. Anybody may open the file with `sqlite3` to look.
 
-mod apply;
+mod answers;
+mod checkpoint;
+mod data_dir;
 mod engine;
-mod entries;
+mod event;
 mod flusher;
-mod folder;
-mod folding;
+mod holds;
+mod job;
 mod many;
 mod queries;
 mod readers;
-mod rooms;
-mod rows;
-mod seat_holds;
+mod room_type;
 mod trouble;
 mod verify;
 mod writer;
@@ -26,37 +26,33 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
-use rules::entries::Entry as Entered;
-use rules::event::{Event, NewEvent};
-use rules::history::EventRecord;
-use rules::ids::{EventId, Number, ReservationId, Seat, User};
-use rules::seats::Sale;
 use rules::time::{Clock, Moment};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
+pub use self::data_dir::database_in;
+use self::data_dir::{DataDir, NotClaimed};
 use self::flusher::{Fatal, Flusher};
-pub use self::folder::database_in;
-use self::folder::{Folder, NotOurs};
+use self::job::{Job, JobReply, Task, Transaction};
 use self::readers::Readers;
-use self::rows::Halls;
 pub use self::verify::verify;
-use self::writer::{Job, Writer};
-use super::{Answered, Batch, Commit, Committed, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
+use self::writer::SqliteWriter;
+use super::halls::HallCache;
+use super::{Answered, LedgerFault};
 
 mod migrations {
     refinery::embed_migrations!("src/ledger/sqlite/migrations");
 }
 
 pub struct SqliteLedger {
-    jobs: Sender<Job>,
+    jobs: Sender<Box<dyn Job>>,
     readers: Readers,
-    halls: Arc<Halls>,
+    halls: Arc<HallCache>,
     clock: Arc<dyn Clock>,
     fatal: Arc<Fatal>,
-    /// Last, so that the folder is let go of after everything else.
-    _folder: Arc<Folder>,
+    /// Last, so that the directory is released after everything else.
+    _data_dir: Arc<DataDir>,
 }
 
 /// Why a ledger could not be opened, in words for the operator.
@@ -78,7 +74,7 @@ impl From<rusqlite::Error> for NotOpened {
 }
 
 /// What the ledger is given from outside.
-pub struct Surroundings<C> {
+pub struct SqliteConfig<C> {
     /// Makes the clock, given the newest moment that the ledger knows: time never goes back.
     pub clock: C,
     /// Called when the disk can no longer be trusted; expected to end the process.
@@ -87,15 +83,15 @@ pub struct Surroundings<C> {
 }
 
 impl SqliteLedger {
-    pub fn open<C>(folder: &Path, surroundings: Surroundings<C>) -> Result<SqliteLedger, NotOpened>
+    pub fn open<C>(folder: &Path, surroundings: SqliteConfig<C>) -> Result<SqliteLedger, NotOpened>
     where
         C: FnOnce(Moment) -> Arc<dyn Clock>,
     {
-        let claimed = Folder::claim(folder).map_err(|not_ours| match not_ours {
-            NotOurs::InUse(path) => {
+        let claimed = DataDir::claim(folder).map_err(|not_claimed| match not_claimed {
+            NotClaimed::InUse(path) => {
                 NotOpened(format!("another tickettock is using the data folder {}", path.display()))
             }
-            NotOurs::Io(path, error) => {
+            NotClaimed::Io(path, error) => {
                 NotOpened(format!("the data folder {} cannot be used: {error}", path.display()))
             }
         })?;
@@ -110,14 +106,14 @@ impl SqliteLedger {
         )?;
         let clock = (surroundings.clock)(Moment(newest.unwrap_or(i64::MIN)));
         let (jobs, waiting) = mpsc::channel();
-        let halls = Arc::new(Halls::default());
+        let halls = Arc::new(HallCache::default());
         let fatal = Arc::new(Fatal::new(surroundings.on_fatal));
         let (flusher, durable) = Flusher::open(&database, fatal.clone())
             .map_err(|e| NotOpened(format!("the database's log cannot be opened: {e}")))?;
-        let (folding, folder) = folding::open(&database, fatal.clone())?;
-        let log_pages = folding::measured(&mut conn)?;
+        let (checkpoints, checkpointer) = checkpoint::open(&database, fatal.clone())?;
+        let log_pages = checkpoint::count_log_pages(&mut conn)?;
         let (written, flushing) = mpsc::channel();
-        let writer = Writer {
+        let writer = SqliteWriter {
             conn,
             halls: halls.clone(),
             clock: clock.clone(),
@@ -125,9 +121,9 @@ impl SqliteLedger {
             fatal: fatal.clone(),
             durable: durable.clone(),
             written,
-            folding,
+            checkpoints,
             log_pages,
-            unfolded: true,
+            log_pending: true,
         };
         let claimed = Arc::new(claimed);
         let held = (claimed.clone(), claimed.clone(), claimed.clone());
@@ -139,14 +135,22 @@ impl SqliteLedger {
             flusher.run(&flushing);
             drop(held.1);
         })?;
-        spawn("folder", move || {
-            folder.run();
+        spawn("checkpointer", move || {
+            checkpointer.run();
             drop(held.2);
         })?;
-        Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _folder: claimed })
+        Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _data_dir: claimed })
     }
 
-    fn ask<T: Send + 'static>(&self, job: impl FnOnce(oneshot::Sender<Result<T, LedgerFault>>) -> Job) -> Answered<T> {
+    /// Has the writer do something in its next transaction. None: what it is about does not exist.
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Transaction<'_>) -> rusqlite::Result<Option<T>> + Send + 'static,
+    ) -> Answered<T> {
+        self.ask(|reply| Box::new(Task::new(work, reply)))
+    }
+
+    fn ask<T: Send + 'static>(&self, job: impl FnOnce(JobReply<T>) -> Box<dyn Job>) -> Answered<T> {
         let (reply, answer) = oneshot::channel();
         let sent = self.jobs.send(job(reply));
         Box::pin(async move {
@@ -164,9 +168,9 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NotOpen
 
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
-    // Flushes before and after folding the log, not at every commit: that is the flusher's.
+    // Flushes before and after a checkpoint, not at every commit: that is the flusher's.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
-    // The log is folded beside the writer, with its errors seen.
+    // Checkpoints are made beside the writer, with their errors seen.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     // KiB. With less, an event of a million seats probes its owners on the disk; a server that sells
     // for long grows by this much, and no more.
@@ -187,132 +191,4 @@ fn migrate(conn: &mut Connection) -> Result<(), NotOpened> {
         conn.execute("INSERT INTO ledger (only_row, id) VALUES (1, ?1)", [uuid::Uuid::new_v4().to_string()])?;
     }
     Ok(())
-}
-
-impl Commit<Event> for SqliteLedger {
-    fn commit(&self, batch: Batch<Event>) -> Answered<Committed<Event>> {
-        self.ask(|reply| Job::Commit(batch, reply))
-    }
-}
-
-impl Ledger for SqliteLedger {
-    /// One is decided while the other is flushed.
-    fn overlap(&self) -> usize {
-        2
-    }
-
-    fn create_event(&self, new: NewEvent, id: Option<EventId>) -> Answered<Event> {
-        self.ask(|reply| Job::Create(new, id, reply))
-    }
-
-    fn raise_generation(&self, event: EventId) -> Answered<u64> {
-        self.ask(|reply| Job::Raise(event, reply))
-    }
-
-    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
-        let (halls, clock) = (self.halls.clone(), self.clock.clone());
-        self.readers.read(move |conn| {
-            let mut events = rows::events(conn, &halls, after, limit)?;
-            events.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
-            Ok(events)
-        })
-    }
-
-    fn event(&self, id: EventId) -> Answered<Option<Event>> {
-        let (halls, clock) = (self.halls.clone(), self.clock.clone());
-        self.readers.read(move |conn| {
-            let mut event = rows::event(conn, &halls, id)?;
-            event.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
-            Ok(event)
-        })
-    }
-
-    fn sale_of_seat(&self, event: EventId, seat: Seat) -> Answered<Option<Sale>> {
-        self.readers.read(move |conn| {
-            conn.prepare_cached(queries::SALE_OF_SEAT)?.query_row((event.0, seat.0), rows::sale).optional()
-        })
-    }
-
-    fn snapshot(&self, event: EventId) -> Answered<Snapshot> {
-        let halls = self.halls.clone();
-        let found = self.readers.read(move |conn| {
-            // One transaction: the number and the seats are of the same moment.
-            let moment = conn.unchecked_transaction()?;
-            let Some(event) = rows::event(&moment, &halls, event)? else { return Ok(None) };
-            let mut statement = moment.prepare_cached(queries::SOLD_SEATS)?;
-            let sold = statement.query_map([event.id.0], |row| row.get(0).map(Seat))?.collect::<Result<_, _>>()?;
-            Ok(Some(Snapshot { n: event.counts.n, seat_count: event.seat_count(), sold }))
-        });
-        Box::pin(async move { found.await?.ok_or(LedgerFault::NoSuchSubject) })
-    }
-
-    fn history(&self, event: EventId, after: u64, limit: usize) -> Answered<Vec<EventRecord>> {
-        self.readers.read(move |conn| {
-            let mut statement = conn.prepare_cached(queries::HISTORY)?;
-            statement.query_map((event.0, after as i64, limit as i64), rows::entry)?.collect()
-        })
-    }
-
-    fn reservation(&self, id: ReservationId) -> Answered<Option<Reservation>> {
-        self.readers.read(move |conn| {
-            let mut statement = conn.prepare_cached(queries::SALE)?;
-            let sale = statement.query_row((id.event.0, id.n as i64), rows::sale).optional()?;
-            Ok(sale.map(|sale| Reservation { event: id.event, sale }))
-        })
-    }
-
-    fn reservations_of(&self, user: User, after: Option<(EventId, Seat)>, limit: usize) -> Answered<Vec<Reservation>> {
-        self.readers.read(move |conn| {
-            let (event, seat) = after.map_or((i64::MIN, 0), |(event, seat)| (event.0, seat.0));
-            let mut statement = conn.prepare_cached(queries::RESERVATIONS_OF)?;
-            statement.query_map((user.as_str(), event, seat, limit as i64), rows::reservation)?.collect()
-        })
-    }
-
-    fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>> {
-        self.readers.read(move |conn| {
-            let mut statement = conn.prepare_cached(queries::RESERVATIONS_IN)?;
-            statement.query_map((event.0, after.map_or(0, |s| s.0), limit as i64), rows::reservation)?.collect()
-        })
-    }
-
-    fn entry_of(&self, event: EventId, user: User) -> Answered<Option<Entered>> {
-        self.readers.read(move |conn| {
-            conn.prepare_cached(queries::ENTRY_OF)?.query_row((event.0, user.as_str()), rows::inside).optional()
-        })
-    }
-
-    fn number_spent(&self, event: EventId, number: Number) -> Answered<bool> {
-        self.readers.read(move |conn| {
-            conn.prepare_cached(queries::NUMBER_SPENT)?.query_row((event.0, number.0 as i64), |row| row.get(0))
-        })
-    }
-
-    fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
-        self.ask(|reply| Job::BeginLine(event, reply))
-    }
-
-    fn ticket_keys(&self) -> Answered<Vec<TicketKey>> {
-        self.readers.read(move |conn| {
-            let mut statement = conn.prepare_cached(queries::TICKET_KEYS)?;
-            statement.query_map([], |row| Ok(TicketKey { id: row.get(0)?, secret: row.get(1)? }))?.collect()
-        })
-    }
-
-    fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey> {
-        self.ask(|reply| Job::MakeTicketKey(secret, reply))
-    }
-
-    fn close(&self) -> Answered<()> {
-        self.ask(Job::Close)
-    }
-
-    fn now(&self) -> Moment {
-        self.clock.now()
-    }
-
-    fn ready(&self) -> Answered<()> {
-        let dead = self.fatal.dead();
-        Box::pin(async move { if dead { Err(Fatal::fault()) } else { Ok(()) } })
-    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rules::arrive::{Arrival, Budget};
 use rules::event::State;
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
 use stores::door::{Door, Release, Remaining};
@@ -60,8 +60,8 @@ impl Stream {
             _ => Some(User::stored(&format!("user {}", self.rng.below(40)))),
         };
         let address = match self.rng.below(4) {
-            0 => Address::V6([0x20, 1, 0xd, 0xb8, 0, 0, 0, self.rng.below(3) as u8]),
-            _ => Address::V4([10, 0, 0, self.rng.below(6) as u8]),
+            0 => ClientAddress::V6([0x20, 1, 0xd, 0xb8, 0, 0, 0, self.rng.below(3) as u8]),
+            _ => ClientAddress::V4([10, 0, 0, self.rng.below(6) as u8]),
         };
         let name = RequestName(self.names);
         if let Some(user) = &user {
@@ -111,7 +111,7 @@ async fn perform(door: &dyn Door, step: Step) -> String {
         Step::Arrive(event, arrivals) => format!("{:?}", door.arrive(event, arrivals).await),
         Step::Release(event, ended) => format!("{:?}", door.release(event, ended).await),
         Step::Settle(event, left) => format!("{:?}", door.settle(event, Some(left), vec![]).await),
-        Step::Left(event) => format!("{:?}", door.left(event).await),
+        Step::Left(event) => format!("{:?}", door.remaining(event).await),
         Step::Open(event, generation) => format!("{:?}", door.open(event, generation).await),
         Step::Hour => String::new(),
     }

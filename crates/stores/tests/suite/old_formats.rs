@@ -12,7 +12,7 @@ use rules::time::{Clock, Moment};
 use stores::conformance::hotel::{Hotel, expect_confirmed};
 use stores::conformance::{Stand, expect_refusal, expect_sale};
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in, verify};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger, database_in, verify};
 use testing::clock::FixtureClock;
 use testing::database::{self, Database};
 
@@ -41,8 +41,8 @@ async fn goes_on(stand: &Stand) {
     }
 }
 
-fn surroundings() -> Surroundings<impl FnOnce(Moment) -> Arc<dyn Clock>> {
-    Surroundings {
+fn surroundings() -> SqliteConfig<impl FnOnce(Moment) -> Arc<dyn Clock>> {
+    SqliteConfig {
         clock: |newest: Moment| Arc::new(FixtureClock::at(Moment(newest.0.max(1_000_000)))) as Arc<dyn Clock>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,

@@ -9,7 +9,7 @@ use rules::ids::EventId;
 use rules::outcome::Reserved;
 use stores::conformance::{Stand, Verdict, audit, sale};
 use stores::door::local::LocalDoor;
-use stores::ledger::postgres::Bug;
+use stores::ledger::postgres::PlantedBug;
 use stores::ledger::{Batch, LedgerFault};
 use testing::clock::FixtureClock;
 use testing::database::Database;
@@ -18,7 +18,7 @@ use testing::stands::prepared;
 
 use crate::complaints;
 
-pub async fn stand(url: &str, bug: Bug) -> Stand {
+pub async fn stand(url: &str, bug: PlantedBug) -> Stand {
     let door = LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default());
     Stand::new(Arc::new(prepared(url, bug).await), Arc::new(door), Arc::new(|_| {}))
 }
@@ -38,11 +38,11 @@ async fn reserve(stand: &Stand, event: EventId, user: &str) -> Option<Reserved> 
 
 /// Fifteen buyers over a wire that is cut at every third COMMIT; then what they were told against
 /// what stands.
-async fn over_a_cut_wire(bug: Bug, forwarded_after: Option<Duration>) -> Verdict {
+async fn over_a_cut_wire(bug: PlantedBug, forwarded_after: Option<Duration>) -> Verdict {
     let database = Database::fresh().await;
     let wire = Proxy::to(database.port()).await;
     let through = database.url_through(wire.port());
-    let (cut, good) = (stand(&through, bug).await, stand(&database.url, Bug::None).await);
+    let (cut, good) = (stand(&through, bug).await, stand(&database.url, PlantedBug::None).await);
     let event = cut.event(100, 1).await?.id;
     wire.cut(Some(Cut { word: b"COMMIT\0", every: 3, forwarded_after }));
     let mut told = Vec::new();
@@ -61,23 +61,23 @@ async fn over_a_cut_wire(bug: Bug, forwarded_after: Option<Duration>) -> Verdict
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_answer_before_commit_is_caught() {
-    over_a_cut_wire(Bug::None, None).await.expect("without the bug it passes");
-    let words = over_a_cut_wire(Bug::AnswerBeforeCommit, None).await.expect_err("acknowledged and lost");
+    over_a_cut_wire(PlantedBug::None, None).await.expect("without the bug it passes");
+    let words = over_a_cut_wire(PlantedBug::AnswerBeforeCommit, None).await.expect_err("acknowledged and lost");
     println!("{words}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_read_back_without_the_lock_is_caught() {
     let late = Some(Duration::from_millis(250));
-    over_a_cut_wire(Bug::None, late).await.expect("without the bug it passes");
-    let words = over_a_cut_wire(Bug::ReadBackWithoutLock, late).await.expect_err("committed and told otherwise");
+    over_a_cut_wire(PlantedBug::None, late).await.expect("without the bug it passes");
+    let words = over_a_cut_wire(PlantedBug::ReadBackWithoutLock, late).await.expect_err("committed and told otherwise");
     println!("{words}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_count_in_the_locking_statement_is_caught() {
     let database = Database::fresh().await;
-    let bad = stand(&database.url, Bug::CountInLock).await;
+    let bad = stand(&database.url, PlantedBug::CountInLock).await;
     let noticed = complaints(&bad).await;
     assert!(noticed.iter().any(|words| words.starts_with("contention")), "{noticed:?}");
     println!("{}", noticed.join("\n"));

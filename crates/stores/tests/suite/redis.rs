@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
 use stores::door::{Door, DoorFault, Release, Remaining};
 use stores::ledger::Ledger;
@@ -29,7 +29,7 @@ async fn passes_every_chapter_on_a_cluster() {
 const EVENT: EventId = EventId(1);
 
 fn from(user: &str, name: u128) -> Arrival {
-    let address = Address::V4([127, 0, 0, 1]);
+    let address = ClientAddress::V4([127, 0, 0, 1]);
     Arrival { name: RequestName(name), user: User::new(user), address, keyed: false }
 }
 
@@ -108,18 +108,18 @@ async fn remaining_never_goes_back_in_time() {
     let redis = OwnRedis::start();
     let door = redis_door(&redis.url(), false, "ours", Budget::default());
     let left = |n, free| Remaining { n, free, held: 0, first_end: None, state: State::Open };
-    assert_eq!(door.left(EVENT).await.unwrap(), None);
+    assert_eq!(door.remaining(EVENT).await.unwrap(), None);
     door.settle(EVENT, Some(left(7, 2)), vec![]).await.unwrap();
     door.settle(EVENT, Some(left(5, 9)), vec![]).await.unwrap();
-    assert_eq!(door.left(EVENT).await.unwrap(), Some(left(7, 2)), "a server that slept has nothing to say");
+    assert_eq!(door.remaining(EVENT).await.unwrap(), Some(left(7, 2)), "a server that slept has nothing to say");
     door.move_clock(1_000);
-    assert_eq!(door.left(EVENT).await.unwrap(), None, "after a second it says nothing");
+    assert_eq!(door.remaining(EVENT).await.unwrap(), None, "after a second it says nothing");
     let now_ms: (i64, i64) = redis.ask(&["TIME"]);
     let ends = rules::time::Moment(now_ms.0 * 1_000 + 5_000);
     door.settle(EVENT, Some(Remaining { held: 1, first_end: Some(ends), ..left(8, 0) }), vec![]).await.unwrap();
-    assert!(door.left(EVENT).await.unwrap().is_some());
+    assert!(door.remaining(EVENT).await.unwrap().is_some());
     door.move_clock(5_500);
-    assert_eq!(door.left(EVENT).await.unwrap(), None, "nothing is known past the first end");
+    assert_eq!(door.remaining(EVENT).await.unwrap(), None, "nothing is known past the first end");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -221,7 +221,7 @@ async fn concurrent_opens_keep_the_higher_generation() {
         waiting_room: None,
         hold_ttl_ms: None,
     };
-    let event = one.create_event(new, None).await.unwrap().id;
+    let event = one.create_event(new).await.unwrap().id;
     let id = one.id().get().cloned().unwrap();
     let (first, second) = (
         redis_door(&redis.url(), false, &id, Budget::default()),

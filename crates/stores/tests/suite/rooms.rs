@@ -9,7 +9,7 @@ use stores::conformance::broken_rooms::{RoomBug, broken};
 use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Chapter, Stand, Verdict, calendar, expect_refusal, expiry, refusal, stays};
 use stores::ledger::LedgerFault;
-use stores::ledger::postgres::Bug as Planted;
+use stores::ledger::postgres::PlantedBug as Planted;
 use testing::clock::{FixtureClock, START};
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
@@ -237,7 +237,7 @@ async fn holds_survive_connections_cut_at_commit() {
 }
 
 /// As a server does it: trouble that passes is tried again.
-pub async fn insist(hotel: &Hotel, command: rules::stays::RoomCommand) -> rules::decide::Answer {
+pub async fn insist(hotel: &Hotel, command: rules::room_type::RoomCommand) -> rules::decide::Answer {
     loop {
         match hotel.batch(vec![command.clone()]).await {
             Ok(mut answers) => return answers.pop().unwrap(),

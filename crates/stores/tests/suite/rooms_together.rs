@@ -9,7 +9,7 @@ use rules::outcome::Refusal;
 use stores::conformance::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, nights};
 use stores::conformance::{Stand, refusal};
 use stores::ledger::LedgerFault;
-use stores::ledger::postgres::Bug as Planted;
+use stores::ledger::postgres::PlantedBug as Planted;
 use testing::database::Database;
 use testing::proxy::{Cut, Proxy};
 use testing::stands::postgres_stand;

@@ -14,7 +14,7 @@ use stores::conformance::{Stand, queue};
 use stores::door::local::LocalDoor;
 use stores::door::{Door, DoorFault, Heard, Release, Remaining};
 use stores::ledger::LineBegun;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
 use testing::clock::FixtureClock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,8 @@ impl Door for Shared {
         self.0.good.settle(event, left, ended)
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
-        self.0.good.left(event)
+    fn remaining(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
+        self.0.good.remaining(event)
     }
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
@@ -162,7 +162,7 @@ impl Door for Shared {
 fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
     let clock = Arc::new(FixtureClock::default());
     let (given, moved) = (clock.clone(), clock.clone());
-    let surroundings = Surroundings {
+    let surroundings = SqliteConfig {
         clock: move |_| given as Arc<dyn Clock>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,

@@ -10,7 +10,7 @@ use rules::time::Clock;
 use stores::conformance::broken::{LedgerBug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteLedger, Surroundings, database_in};
+use stores::ledger::sqlite::{SqliteConfig, SqliteLedger, database_in};
 use testing::clock::FixtureClock;
 use testing::stands::{SqliteStand, open_sqlite};
 
@@ -131,7 +131,7 @@ fn second_process_is_refused_and_readers_are_not() {
     let clock = Arc::new(FixtureClock::default());
     let first = open_sqlite(folder.path(), &clock);
     let surroundings =
-        Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+        SqliteConfig { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
     let Err(refused) = SqliteLedger::open(folder.path(), surroundings) else { panic!("two writers on one folder") };
     assert!(refused.to_string().contains("another tickettock"), "{refused}");
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -161,7 +161,7 @@ async fn everything_is_there_after_reopening() {
     assert_eq!(next.seat, Seat(2));
 }
 
-/// A log that is only folded while somebody sells must still begin anew, or it grows with the sale:
+/// A log whose checkpoints are made while somebody sells must still begin anew, or it grows with the sale:
 /// 470 MB after the large batches here, 285 MB after the small ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_wal_restarts_during_a_sale() {
@@ -202,7 +202,7 @@ async fn sell(stand: &Stand, sold: usize, size: usize) {
 fn reopen(folder: &Path, clock: &Arc<FixtureClock>) -> SqliteLedger {
     for _ in 0..200 {
         let clock = clock.clone();
-        let surroundings = Surroundings {
+        let surroundings = SqliteConfig {
             clock: move |_| clock as Arc<dyn Clock>,
             on_fatal: Box::new(|why| panic!("{why}")),
             key_ttl_ms: 86_400_000,
@@ -232,7 +232,7 @@ fn newer_format_is_refused() {
     let mut why = String::new();
     for _ in 0..200 {
         let surroundings =
-            Surroundings { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+            SqliteConfig { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
         match SqliteLedger::open(folder.path(), surroundings) {
             Ok(_) => panic!("a format of the future was opened"),
             Err(refused) => why = refused.to_string(),

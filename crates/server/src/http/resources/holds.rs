@@ -9,8 +9,8 @@ use rules::holds::{Ask, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Done, Expected, FieldError, Forbidden, Outcome, Problem, Refusal};
+use rules::room_type::RoomAction;
 use rules::seats::Hall;
-use rules::stays::RoomAction;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
 use serde_json::json;
 

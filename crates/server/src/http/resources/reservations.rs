@@ -9,7 +9,7 @@ use rules::command::{EventAction, Key};
 use rules::history::Actor;
 use rules::ids::{EventId, Seat, User, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
-use rules::stays::{self, Stay};
+use rules::room_type::{RoomAction, Stay};
 use rules::subject::{AnyReservation, StayId};
 use serde_json::json;
 use stores::ledger::Reservation;
@@ -132,9 +132,7 @@ pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<
             request.tell_gateway_freed(id.event);
             told.answer
         }
-        AnyReservation::Stay(id) => {
-            change_rooms(app, id.room_type, actor, key, stays::RoomAction::Cancel { n: id.n }).await?
-        }
+        AnyReservation::Stay(id) => change_rooms(app, id.room_type, actor, key, RoomAction::Cancel { n: id.n }).await?,
     };
     match answer.outcome {
         Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(answer.replayed)),

@@ -5,7 +5,7 @@
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
 use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
-use rules::stays::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
+use rules::room_type::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
 use schemars::{JsonSchema, Schema};
 
 use crate::http::plumbing::json::PRICE_MOST;

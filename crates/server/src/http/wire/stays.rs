@@ -3,8 +3,8 @@
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::ReservationId;
 use rules::nights::Night;
+use rules::room_type::{NightRow, RoomType, Stay};
 use rules::seats::Hall;
-use rules::stays::{NightRow, RoomType, Stay};
 use rules::subject::{StayId, SubjectId};
 use rules::time::Moment;
 use schemars::JsonSchema;

@@ -148,8 +148,8 @@ impl Door for FaultyDoor {
         self.good.settle(event, left, ended)
     }
 
-    fn left(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
-        self.good.left(event)
+    fn remaining(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>> {
+        self.good.remaining(event)
     }
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {

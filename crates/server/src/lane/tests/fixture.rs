@@ -9,11 +9,11 @@ use rules::command::{Buyer, Command, EventAction};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
 use rules::history::Actor;
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Outcome, Refusal};
+use rules::room_type::{NewRoomType, RoomAction, RoomType};
 use rules::seats::Hall;
-use rules::stays::{NewRoomType, RoomAction, RoomType};
 use rules::subject::RoomTypeId;
 use stores::ledger::Ledger;
 use tokio::sync::oneshot;
@@ -47,7 +47,7 @@ impl Kind for Event {
             hold_ttl_ms: None,
             waiting_room: None,
         };
-        ledger.create_event(new, None).await.unwrap().id
+        ledger.create_event(new).await.unwrap().id
     }
 
     fn action(_: u64) -> EventAction {
@@ -115,7 +115,8 @@ impl<S: Kind> Fixture<S> {
     pub fn arrive_as(&self, user: &str, limit: Duration) -> Result<Receiver, Refusal> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         let (name, user) = (RequestName(u128::from(n)), User::new(user).unwrap());
-        let arrival = Arrival { name, user: Some(user.clone()), address: Address::V4([127, 0, 0, 1]), keyed: false };
+        let arrival =
+            Arrival { name, user: Some(user.clone()), address: ClientAddress::V4([127, 0, 0, 1]), keyed: false };
         let actor = Actor::User(user);
         let command = Command { actor, number: None, name, key: None, entry: None, action: S::action(n) };
         self.lane.arrive(command, Some(arrival), limit)

@@ -23,7 +23,7 @@
 //!
 //! TTLs are longer than what they belong to, and only collect garbage: ends are in the values.
 
-use rules::ids::{Address, EventId, RequestName, User};
+use rules::ids::{ClientAddress, EventId, RequestName, User};
 use rules::nights::Night;
 use rules::subject::{HoldId, SubjectId};
 
@@ -39,11 +39,11 @@ pub fn user(event: EventId, user: &User) -> String {
     format!("dup:user:{{e:{event}}}:{}", user.as_str())
 }
 
-pub fn address(event: EventId, address: &Address) -> String {
+pub fn address(event: EventId, address: &ClientAddress) -> String {
     match address {
-        Address::V4([a, b, c, d]) => format!("dup:ip:{{e:{event}}}:{a}.{b}.{c}.{d}"),
+        ClientAddress::V4([a, b, c, d]) => format!("dup:ip:{{e:{event}}}:{a}.{b}.{c}.{d}"),
         // By /64, as four groups of hexadecimal digits.
-        Address::V6(o) => {
+        ClientAddress::V6(o) => {
             let group = |i: usize| u16::from_be_bytes([o[i], o[i + 1]]);
             format!("dup:ip:{{e:{event}}}:{:x}:{:x}:{:x}:{:x}", group(0), group(2), group(4), group(6))
         }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tag_is_the_first_pair_of_braces_whatever_a_user_is_called() {
+    fn every_key_of_an_event_has_its_hash_tag() {
         let event = EventId(7);
         let rude = user(event, &User::stored("}{x}"));
         let keys = [sequence(event), door(event), rude, left(event), live(event)];
@@ -113,8 +113,8 @@ mod tests {
         let room = SubjectId::RoomType(rules::subject::RoomTypeId(7));
         assert_eq!(hold(room, HoldId { subject: room, n: 12 }), "hold:{r:7}:hr7-12");
         assert_eq!(hold_count(room, Night(20_811)), "hold-count:{r:7}:2026-12-24");
-        let v6 = address(event, &Address::V6([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1]));
+        let v6 = address(event, &ClientAddress::V6([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 1]));
         assert_eq!(v6, "dup:ip:{e:7}:2001:db8:0:1");
-        assert_eq!(address(event, &Address::V4([10, 0, 0, 1])), "dup:ip:{e:7}:10.0.0.1");
+        assert_eq!(address(event, &ClientAddress::V4([10, 0, 0, 1])), "dup:ip:{e:7}:10.0.0.1");
     }
 }

@@ -6,7 +6,7 @@ use rules::ids::{EventId, Number};
 use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
 use rules::time::Moment;
 
-use super::wire::Connected;
+use super::connection::RedisConnection;
 use super::{CALL_MOST, Inner, keys, odd};
 use crate::door::{DoorFault, Heard};
 use crate::ledger::LineBegun;
@@ -16,7 +16,7 @@ impl Inner {
     fn of_the_line<'a>(
         &self,
         script: &'a Script,
-        connected: &Connected,
+        connected: &RedisConnection,
         event: EventId,
         room: &WaitingRoom,
     ) -> ScriptInvocation<'a> {
@@ -35,11 +35,11 @@ impl Inner {
         room: &WaitingRoom,
         asking: &Asking,
     ) -> Result<Heard<QueueReply>, DoorFault> {
-        let mut connected = self.wires.get().await?;
+        let mut connected = self.connections.get().await?;
         let mut call = self.of_the_line(&self.scripts.queue_ask, &connected, event, room);
         call.arg(word(asking.what)).arg(asking.user.as_str());
         call.arg(asking.proven.map_or(String::new(), |number| number.0.to_string()));
-        let said: Vec<i64> = self.wires.run(&mut connected, &call).await?;
+        let said: Vec<i64> = self.connections.run(&mut connected, &call).await?;
         let count = |number: i64| number as u64;
         Ok(Heard::Said(match said[..] {
             [0] => return Ok(Heard::NotOpen),
@@ -68,9 +68,9 @@ impl Inner {
     }
 
     pub async fn serving(&self, event: EventId, room: &WaitingRoom) -> Result<Heard<Serving>, DoorFault> {
-        let mut connected = self.wires.get().await?;
+        let mut connected = self.connections.get().await?;
         let call = self.of_the_line(&self.scripts.queue_serving, &connected, event, room);
-        let said: Vec<i64> = self.wires.run(&mut connected, &call).await?;
+        let said: Vec<i64> = self.connections.run(&mut connected, &call).await?;
         Ok(match said[..] {
             [0] => Heard::NotOpen,
             [1] => Heard::NotBegun,
@@ -91,7 +91,7 @@ impl Inner {
         let chunks: Vec<_> = begun.inside.chunks(CALL_MOST).collect();
         let calls = chunks.len().max(1);
         for at in 0..calls {
-            let mut connected = self.wires.get().await?;
+            let mut connected = self.connections.get().await?;
             let mut call = self.of_the_line(&self.scripts.queue_begin, &connected, event, room);
             call.arg(u8::from(at == 0)).arg(u8::from(at + 1 == calls)).arg(begun.n);
             call.arg(if begun.used { room.pause_ms().to_string() } else { String::new() });
@@ -99,14 +99,14 @@ impl Inner {
                 let (ends, cap) = (begun.at.ms_until(entry.ends), begun.at.ms_until(entry.cap));
                 call.arg(entry.user.as_str()).arg(entry.n).arg(ends).arg(cap);
             }
-            let _: u64 = self.wires.run(&mut connected, &call).await?;
+            let _: u64 = self.connections.run(&mut connected, &call).await?;
         }
         Ok(())
     }
 
     pub async fn moved(&self, event: EventId, moved: &[Moved], at: Moment) -> Result<(), DoorFault> {
         for some in moved.chunks(CALL_MOST) {
-            let mut connected = self.wires.get().await?;
+            let mut connected = self.connections.get().await?;
             let mut call = self.of_the_line(&self.scripts.queue_moved, &connected, event, &WaitingRoom::default());
             for one in some {
                 match one {
@@ -120,7 +120,7 @@ impl Inner {
                     Moved::Out { user, n } => call.arg("out").arg(user.as_str()).arg(*n).arg(0).arg(0),
                 };
             }
-            let _: u64 = self.wires.run(&mut connected, &call).await?;
+            let _: u64 = self.connections.run(&mut connected, &call).await?;
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ impl Inner {
     }
 
     async fn show(&self, subject: SubjectId, holds: &[Hold]) -> Result<(), DoorFault> {
-        let mut connected = self.wires.get().await?;
+        let mut connected = self.connections.get().await?;
         let mut script = self.scripts.holds.prepare_invoke();
         script.arg(self.offset_ms());
         for hold in holds {
@@ -44,7 +44,7 @@ impl Inner {
             }
             script.arg(hold.id.to_string()).arg(ends_at).arg(nights(hold)).arg(shown(hold));
         }
-        let _: u64 = self.wires.run(&mut connected, &script).await?;
+        let _: u64 = self.connections.run(&mut connected, &script).await?;
         Ok(())
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_as_everywhere_else() {
+    fn moments_are_rfc3339() {
         assert_eq!(rfc3339(Moment(1_798_135_200_123)), "2026-12-24T18:00:00.123Z");
         assert_eq!(rfc3339(Moment(0)), "1970-01-01T00:00:00.000Z");
     }

@@ -13,16 +13,16 @@ use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 #[derive(Clone)]
-pub struct Address {
+pub struct PostgresAddress {
     pub config: Config,
     pub tls: MakeRustlsConnect,
 }
 
-impl Address {
+impl PostgresAddress {
     /// `sslmode` as libpq has it, of which the driver knows only the first three: disable, prefer,
     /// require (encrypted, but to whomever), verify-full (to that host; `sslrootcert` or the
     /// system's authorities).
-    pub fn read(url: &str) -> Result<Address, String> {
+    pub fn read(url: &str) -> Result<PostgresAddress, String> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("expected postgres://user:password@host:port/database".into());
         }
@@ -58,7 +58,7 @@ impl Address {
             config.application_name("tickettock");
         }
         let tls = if verify { verifying(authority.as_deref())? } else { believing()? };
-        Ok(Address { config, tls: MakeRustlsConnect::new(tls) })
+        Ok(PostgresAddress { config, tls: MakeRustlsConnect::new(tls) })
     }
 }
 
@@ -153,13 +153,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sslmode_as_libpq_has_it() {
-        let mode = |query: &str| Address::read(&format!("postgres://u@h/db{query}")).map(|a| a.config.get_ssl_mode());
+    fn sslmode_is_read_as_libpq_reads_it() {
+        let mode =
+            |query: &str| PostgresAddress::read(&format!("postgres://u@h/db{query}")).map(|a| a.config.get_ssl_mode());
         assert_eq!(mode(""), Ok(SslMode::Prefer));
         assert_eq!(mode("?sslmode=disable"), Ok(SslMode::Disable));
         assert_eq!(mode("?sslmode=require&connect_timeout=1"), Ok(SslMode::Require));
         assert!(mode("?sslmode=verify-full&sslrootcert=/no/such/file").unwrap_err().contains("/no/such/file"));
         assert!(mode("?sslmode=allow").unwrap_err().contains("verify-full"));
-        assert!(Address::read("mysql://h/db").is_err());
+        assert!(PostgresAddress::read("mysql://h/db").is_err());
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio_postgres::Client;
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::prepare::{LOCK_FAMILY, LOCK_ONLY_SERVER, NotPrepared, connect};
 
 /// A session of ours that just died may hold the lock for a moment longer.
@@ -41,7 +41,7 @@ impl Claim {
         self.lost.load(Ordering::Acquire)
     }
 
-    pub async fn take(&self, address: &Address, on_change: OnChange) -> Result<(), NotPrepared> {
+    pub async fn take(&self, address: &PostgresAddress, on_change: OnChange) -> Result<(), NotPrepared> {
         if self.taken.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -53,7 +53,7 @@ impl Claim {
     }
 }
 
-async fn claim(address: &Address) -> Result<Client, NotPrepared> {
+async fn claim(address: &PostgresAddress) -> Result<Client, NotPrepared> {
     let client = connect(address).await?;
     for _ in 0..TRIES {
         let row = client.query_one("SELECT pg_try_advisory_lock($1, $2)", &[&LOCK_FAMILY, &LOCK_ONLY_SERVER]).await?;
@@ -69,7 +69,7 @@ async fn claim(address: &Address) -> Result<Client, NotPrepared> {
     ))
 }
 
-async fn keep(lost: Arc<AtomicBool>, address: Address, mut session: Client, on_change: OnChange) {
+async fn keep(lost: Arc<AtomicBool>, address: PostgresAddress, mut session: Client, on_change: OnChange) {
     loop {
         tokio::time::sleep(LOOK).await;
         let alive = tokio::time::timeout(ANSWER, session.simple_query("")).await;

@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::time::{Clock, Moment};
 
-pub struct LastWord {
+pub struct DatabaseClock {
     /// Runs on; what it shows does not matter.
     here: Arc<dyn Clock>,
     /// What the database said, and what it was here at that moment.
     said: Mutex<Option<(Moment, Moment)>>,
 }
 
-impl LastWord {
-    pub fn new(here: Arc<dyn Clock>) -> LastWord {
-        LastWord { here, said: Mutex::default() }
+impl DatabaseClock {
+    pub fn new(here: Arc<dyn Clock>) -> DatabaseClock {
+        DatabaseClock { here, said: Mutex::default() }
     }
 
     pub fn saw(&self, now: Moment) {

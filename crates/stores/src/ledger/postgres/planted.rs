@@ -4,21 +4,15 @@
 use std::collections::HashMap;
 
 use rules::nights::Night;
-use rules::stays::decide::RoomTypeKnown;
-use rules::stays::{NightRow, RoomType};
-use tokio_postgres::Statement;
+use rules::room_type::{NightRow, RoomType, RoomTypeKnown};
 
 use super::Inner;
-use super::known::Reads;
-use super::rooms::RoomReads;
-use super::session::Session;
+use super::engine::PostgresSubject;
 use super::trouble::Trouble;
 use crate::ledger::Batch;
 
-type Nights = HashMap<Night, NightRow>;
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Bug {
+pub enum PlantedBug {
     #[default]
     None,
     /// Answers leave before COMMIT was answered.
@@ -33,62 +27,57 @@ pub enum Bug {
     /// Nights are counted before the room type's lock was had.
     #[cfg(feature = "planted")]
     NightsBeforeLock,
-    /// A room type's time is that of the beginning of the transaction, before the wait for the lock.
+    /// The time is that of the beginning of the transaction, before the wait for the lock.
     #[cfg(feature = "planted")]
     OldNow,
 }
 
-/// The statement that locks the event.
-#[cfg(not(feature = "planted"))]
-pub async fn lock(ledger: &Inner, _: &Session, reads: &Reads) -> Result<Statement, Trouble> {
-    let Bug::None = ledger.planted;
-    Ok(reads.lock.clone())
-}
+/// Nights that were read before the lock was had; none unless that bug is planted.
+pub type EarlyNights = Option<HashMap<Night, NightRow>>;
 
 #[cfg(not(feature = "planted"))]
-pub fn reads_back_without_lock(_: &Inner) -> bool {
-    false
-}
+pub use self::absent::*;
+#[cfg(feature = "planted")]
+pub use self::on_purpose::*;
 
 #[cfg(not(feature = "planted"))]
-pub async fn nights_before_lock(_: &Inner, _: &Batch<RoomType>) -> Result<Option<Nights>, Trouble> {
-    Ok(None)
-}
+mod absent {
+    use super::*;
 
-/// What the rules are shown.
-pub fn seen(known: RoomTypeKnown, early: Option<&Nights>) -> RoomTypeKnown {
-    match early {
-        Some(early) => RoomTypeKnown { nights: early.clone(), ..known },
-        None => known,
+    pub fn lock(ledger: &Inner, query: &'static str) -> &'static str {
+        let PlantedBug::None = ledger.planted;
+        query
     }
+
+    pub fn now(_: &Inner, query: &'static str) -> &'static str {
+        query
+    }
+
+    pub fn lock_to_resolve<S: PostgresSubject>(_: &Inner) -> &'static str {
+        S::LOCK
+    }
+
+    pub async fn nights_before_lock(_: &Inner, _: &Batch<RoomType>) -> Result<EarlyNights, Trouble> {
+        Ok(None)
+    }
+
+    pub fn show_early_nights(_: &EarlyNights, _: &mut RoomTypeKnown) {}
 }
-
-/// The statement that asks a room type's batch for the time.
-#[cfg(not(feature = "planted"))]
-pub async fn room_now(_: &Inner, _: &Session, reads: &RoomReads) -> Result<Statement, Trouble> {
-    Ok(reads.now.clone())
-}
-
-#[cfg(feature = "planted")]
-pub use self::on_purpose::{nights_before_lock, room_now};
-
-#[cfg(feature = "planted")]
-pub use self::on_purpose::{lock, reads_back_without_lock, write_later};
 
 #[cfg(feature = "planted")]
 mod on_purpose {
-    use rules::decide::EventWrites;
-    use rules::event::Event;
     use rules::time::Moment;
 
     use super::*;
-    use crate::ledger::postgres::writes::{Page, Writer};
+    use crate::ledger::postgres::engine::{DecidedBatch, Mark, Portion};
+    use crate::ledger::postgres::queries;
+    use crate::ledger::postgres::room_type::RoomTypeReads;
+    use crate::ledger::postgres::session::Session;
 
-    pub async fn lock(ledger: &Inner, session: &Session, reads: &Reads) -> Result<Statement, Trouble> {
-        match ledger.planted {
-            Bug::CountInLock => session.prepared(COUNT_IN_LOCK).await,
-            _ => Ok(reads.lock.clone()),
-        }
+    /// The statement that locks one subject.
+    pub fn lock(ledger: &Inner, query: &'static str) -> &'static str {
+        let counts = ledger.planted == PlantedBug::CountInLock && query == queries::LOCK_EVENT;
+        if counts { COUNT_IN_LOCK } else { query }
     }
 
     const COUNT_IN_LOCK: &str = "
@@ -98,44 +87,54 @@ mod on_purpose {
                room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, hold_ttl
         FROM event WHERE id = $1 FOR NO KEY UPDATE";
 
-    pub async fn nights_before_lock(ledger: &Inner, batch: &Batch<RoomType>) -> Result<Option<Nights>, Trouble> {
-        if ledger.planted != Bug::NightsBeforeLock {
-            return Ok(None);
-        }
-        let session = ledger.sessions.get().await?;
-        let reads = RoomReads::prepare(&session).await?;
-        let raw = reads.known(&session, &[(batch.subject, &batch.commands)]).await?;
-        Ok(raw.understand()?.remove(&batch.subject).map(|known| known.nights).or_else(|| Some(Nights::new())))
-    }
-
-    pub async fn room_now(ledger: &Inner, session: &Session, reads: &RoomReads) -> Result<Statement, Trouble> {
-        match ledger.planted {
-            Bug::OldNow => session.prepared(OLD_NOW).await,
-            _ => Ok(reads.now.clone()),
-        }
+    /// The statement that asks for the time.
+    pub fn now(ledger: &Inner, query: &'static str) -> &'static str {
+        if ledger.planted == PlantedBug::OldNow { OLD_NOW } else { query }
     }
 
     const OLD_NOW: &str = "
         SELECT floor(extract(epoch FROM now()) * 1000)::bigint
              + coalesce(nullif(current_setting('tickettock.clock_offset_ms', true), ''), '0')::bigint";
 
-    pub fn reads_back_without_lock(ledger: &Inner) -> bool {
-        ledger.planted == Bug::ReadBackWithoutLock
+    /// The statement that waits for a transaction whose end is not known.
+    pub fn lock_to_resolve<S: PostgresSubject>(ledger: &Inner) -> &'static str {
+        let bare = ledger.planted == PlantedBug::ReadBackWithoutLock;
+        S::UNLOCKED.filter(|_| bare).unwrap_or(S::LOCK)
+    }
+
+    pub async fn nights_before_lock(ledger: &Inner, batch: &Batch<RoomType>) -> Result<EarlyNights, Trouble> {
+        if ledger.planted != PlantedBug::NightsBeforeLock {
+            return Ok(None);
+        }
+        let session = ledger.sessions.get().await?;
+        let reads = RoomTypeReads::prepare(&session).await?;
+        let portions = [Portion { id: batch.subject, commands: &batch.commands, aside: &None }];
+        let known = reads.read(&session, &portions).await?.understand()?.remove(&batch.subject);
+        Ok(Some(known.map(|known| known.nights).unwrap_or_default()))
+    }
+
+    pub fn show_early_nights(early: &EarlyNights, known: &mut RoomTypeKnown) {
+        if let Some(early) = early {
+            known.nights = early.clone();
+        }
     }
 
     /// Commits at leisure, while the answers are on their way.
-    pub fn write_later(
+    pub fn write_later<S: PostgresSubject>(
         mut session: Session,
-        writer: Writer,
-        events: (Event, Event),
-        writes: EventWrites,
-        now: Moment,
-        id: String,
+        writer: S::Writer,
+        decided: &[DecidedBatch<'_, S>],
+        mark: Mark<'_>,
     ) {
+        let owned = |one: &DecidedBatch<'_, S>| (one.before.clone(), one.after.clone(), one.writes.clone(), one.now);
+        let decided: Vec<(S, S, S::Writes, Moment)> = decided.iter().map(owned).collect();
+        let (id, key_ttl_ms) = (mark.batch.to_owned(), mark.key_ttl_ms);
         tokio::spawn(async move {
-            let (before, after) = &events;
-            let page = Page { before, after, writes: &writes, holds: None, now, key_ttl_ms: i64::MAX / 4, batch: &id };
-            if writer.write(&session, &page).await.is_ok() && session.batch_execute("COMMIT").await.is_ok() {
+            let decided = decided.iter().map(|(before, after, writes, now)| (before, after, writes, *now));
+            let decided: Vec<DecidedBatch<'_, S>> =
+                decided.map(|(before, after, writes, now)| DecidedBatch { before, after, writes, now }).collect();
+            let written = S::write(&writer, &session, &decided, Mark { batch: &id, key_ttl_ms }).await;
+            if written.is_ok() && session.batch_execute("COMMIT").await.is_ok() {
                 session.clean();
             }
         });

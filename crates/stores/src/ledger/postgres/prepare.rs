@@ -5,7 +5,7 @@ use std::fmt;
 use futures_util::TryFutureExt;
 use tokio_postgres::Client;
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::trouble::{Trouble, words};
 
 mod migrations {
@@ -61,7 +61,7 @@ pub fn format() -> u64 {
 }
 
 /// A connection of its own, outside the pool and without its time limits.
-pub async fn connect(address: &Address) -> Result<Client, tokio_postgres::Error> {
+pub async fn connect(address: &PostgresAddress) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = address.config.connect(address.tls.clone()).await?;
     tokio::spawn(connection.map_err(|error| tracing::debug!(%error, "a connection ended")));
     Ok(client)
@@ -69,7 +69,7 @@ pub async fn connect(address: &Address) -> Result<Client, tokio_postgres::Error>
 
 /// Migrates under a lock, because several servers may start at once on an empty database. Returns
 /// the ledger's id.
-pub async fn prepare(address: &Address) -> Result<String, NotPrepared> {
+pub async fn prepare(address: &PostgresAddress) -> Result<String, NotPrepared> {
     let mut client = connect(address).await?;
     let version: i32 = client.query_one("SELECT current_setting('server_version_num')::integer", &[]).await?.get(0);
     if version < OLDEST_SERVER {

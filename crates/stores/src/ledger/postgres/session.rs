@@ -1,8 +1,8 @@
 //! Connections: how each session is set up, and that none goes back to the pool in the middle of
 //! a transaction.
 
-use std::future::Future;
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -10,10 +10,12 @@ use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, QueueMode, RecyclingMethod,
     Runtime, TimeoutType,
 };
+use futures_util::future::OptionFuture;
 use tokio::time::timeout;
-use tokio_postgres::Statement;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row, Statement};
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::trouble::Trouble;
 
 /// What every session is told first. A batch is decided under one row lock, so READ COMMITTED is
@@ -49,7 +51,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub fn new(address: &Address, most: usize) -> Result<Sessions, String> {
+    pub fn new(address: &PostgresAddress, most: usize) -> Result<Sessions, String> {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);
         let pool = Pool::builder(manager)
@@ -136,6 +138,18 @@ impl Drop for Session {
         }
     }
 }
+
+pub async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
+    session.execute(statement, row).await.map(|_| ())
+}
+
+/// The rows of a query, or none where nothing is to be asked.
+pub async fn rows_of(query: Option<impl Future<Output = Result<Vec<Row>, Error>>>) -> Result<Vec<Row>, Error> {
+    OptionFuture::from(query).await.unwrap_or(Ok(Vec::new()))
+}
+
+/// What is sent at its first poll.
+pub type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 /// One round trip, or the connection counts as lost.
 pub async fn within<T>(work: impl Future<Output = T>) -> Result<T, Trouble> {

@@ -76,6 +76,11 @@ fn by_state(said: &DbError) -> Trouble {
     }
 }
 
+/// A word in a row that this version does not know.
+pub fn unknown(word: &str) -> Trouble {
+    Trouble::Broken(format!("unknown word {word:?}"))
+}
+
 /// The error with its cause: the driver's own words alone say "db error" or "error connecting".
 pub fn words(error: &Error) -> String {
     match error.source() {
@@ -89,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_trouble_has_a_fault_and_only_lasting_ones_are_ours() {
+    fn every_trouble_maps_to_a_fault() {
         let why = || "why".to_owned();
         assert_eq!(Trouble::Locked.fault(), LedgerFault::Locked);
         assert_eq!(Trouble::Passing(why()).fault(), LedgerFault::Passing(why()));

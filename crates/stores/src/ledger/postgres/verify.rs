@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, Config, Error};
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::trouble::words;
 use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST};
 
@@ -11,7 +11,7 @@ const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Every invariant with what breaks it, in one snapshot.
 pub async fn verify(url: &str) -> Result<(Looked, Vec<Finding>), String> {
-    let Address { config, tls } = Address::read(url)?;
+    let PostgresAddress { config, tls } = PostgresAddress::read(url)?;
     let (client, connection) = Config::connect(&config, tls).await.map_err(|e| words(&e))?;
     // Ends with the client.
     tokio::spawn(connection);

@@ -10,13 +10,14 @@ use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 use rusqlite::{Connection, Error, Result};
 
-use super::rows::Halls;
-use super::trouble;
-use crate::ledger::{Batch, Committed};
+use super::job::{Care, Transaction};
+use super::{SqliteLedger, trouble};
+use crate::ledger::halls::HallCache;
+use crate::ledger::{Answered, Batch, Commit, Committed};
 
 /// How a subject is found, read and written in SQLite.
-pub trait Stored: Subject {
-    fn find(conn: &Connection, halls: &Halls, id: Self::Id) -> Result<Option<Self>>;
+pub trait SqliteSubject: Subject {
+    fn find(conn: &Connection, halls: &HallCache, id: Self::Id) -> Result<Option<Self>>;
 
     /// What these commands need to be decided.
     fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment) -> Result<Self::Known>;
@@ -25,35 +26,34 @@ pub trait Stored: Subject {
     fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, now: Moment) -> Result<()>;
 }
 
+impl<S: SqliteSubject> Commit<S> for SqliteLedger {
+    fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>> {
+        self.write(move |transaction| match transaction.care {
+            Care::None => together(transaction, &batch),
+            Care::EachAlone => with_savepoint(transaction, &batch),
+        })
+    }
+}
+
 /// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
 /// every command runs alone, so that only the guilty one fails.
-pub fn with_savepoint<S: Stored>(
-    conn: &Connection,
-    halls: &Halls,
-    batch: &Batch<S>,
-    now: Moment,
-) -> Result<Option<Committed<S>>> {
-    match within_savepoint(conn, || together(conn, halls, batch, now)) {
+fn with_savepoint<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
+    match within_savepoint(transaction.conn, || together(transaction, batch)) {
         Err(error) if trouble::lasting(&error) => {
             tracing::warn!(subject = %S::subject(batch.subject), %error, "a batch was refused; its requests run one by one");
-            one_by_one(conn, halls, batch, now)
+            one_by_one(transaction, batch)
         }
         other => other,
     }
 }
 
-fn one_by_one<S: Stored>(
-    conn: &Connection,
-    halls: &Halls,
-    batch: &Batch<S>,
-    now: Moment,
-) -> Result<Option<Committed<S>>> {
+fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     let (mut holds, mut effects) = (Vec::new(), S::Effects::default());
     for i in decide::order(&batch.commands) {
         let commands = Arc::new(vec![batch.commands[i].clone()]);
         let alone = Batch { subject: batch.subject, commands, terms: batch.terms };
-        match within_savepoint(conn, || together(conn, halls, &alone, now)) {
+        match within_savepoint(transaction.conn, || together(transaction, &alone)) {
             Ok(Some(mut committed)) => {
                 answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
                 holds.append(&mut committed.holds);
@@ -66,7 +66,12 @@ fn one_by_one<S: Stored>(
             Err(error) => return Err(error),
         }
     }
-    Ok(S::find(conn, halls, batch.subject)?.map(|after| Committed { answers, after, holds, effects }))
+    Ok(S::find(transaction.conn, transaction.halls, batch.subject)?.map(|after| Committed {
+        answers,
+        after,
+        holds,
+        effects,
+    }))
 }
 
 /// All of `work` or none of it.
@@ -84,22 +89,16 @@ fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> R
 }
 
 /// Runs a batch as it is. A panic in a rule is an error like any other: the writer lives on.
-pub fn together<S: Stored>(
-    conn: &Connection,
-    halls: &Halls,
-    batch: &Batch<S>,
-    now: Moment,
-) -> Result<Option<Committed<S>>> {
-    catch_unwind(AssertUnwindSafe(|| read_decide_write(conn, halls, batch, now)))
+fn together<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
+    catch_unwind(AssertUnwindSafe(|| read_decide_write(transaction, batch)))
         .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())))
 }
 
-fn read_decide_write<S: Stored>(
-    conn: &Connection,
-    halls: &Halls,
+fn read_decide_write<S: SqliteSubject>(
+    transaction: &Transaction<'_>,
     batch: &Batch<S>,
-    now: Moment,
 ) -> Result<Option<Committed<S>>> {
+    let Transaction { conn, halls, now, .. } = *transaction;
     let Some(before) = S::find(conn, halls, batch.subject)? else { return Ok(None) };
     let known = before.read(conn, &batch.commands, now)?;
     let decision = before.decide(known, &batch.commands, &batch.terms, now);

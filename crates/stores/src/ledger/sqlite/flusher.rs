@@ -10,7 +10,7 @@ use std::sync::mpsc::Receiver;
 
 use tokio::sync::watch;
 
-use super::writer::{Finished, Job};
+use super::job::Job;
 use crate::ledger::LedgerFault;
 
 /// A transaction that is written, and whom to tell when it is durable.
@@ -18,7 +18,7 @@ pub struct Written {
     pub number: u64,
     /// False: it only read, so there is nothing of its own to flush.
     pub changed: bool,
-    pub told: Vec<(Job, Finished)>,
+    pub told: Vec<Box<dyn Job>>,
 }
 
 /// The flusher's side of what readers wait for.
@@ -83,14 +83,14 @@ impl Flusher {
                 self.fatal.die(&error);
             }
             if self.fatal.dead() {
-                group.into_iter().flat_map(|w| w.told).for_each(|(job, _)| job.refuse(Fatal::fault()));
+                group.into_iter().flat_map(|w| w.told).for_each(|job| job.refuse(Fatal::fault()));
                 self.flushed.send_replace(u64::MAX);
                 continue;
             }
             if let Some(last) = group.last() {
                 self.flushed.send_replace(last.number);
             }
-            group.into_iter().flat_map(|w| w.told).for_each(|(job, finished)| job.tell(finished));
+            group.into_iter().flat_map(|w| w.told).for_each(|job| job.tell());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an error of SQLite means for those who wait.
 
+use rusqlite::types::Type;
 use rusqlite::{Error, ErrorCode};
 
 use crate::ledger::LedgerFault;
@@ -36,4 +37,9 @@ pub fn fault(error: &Error) -> LedgerFault {
         _ if lasting(error) => LedgerFault::Broken(error.to_string()),
         _ => LedgerFault::Unreachable(error.to_string()),
     }
+}
+
+/// A word in a row that this version does not know.
+pub fn unknown(column: usize, word: &str) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rules::command::EventAction;
 use rules::entries::WaitingRoom;
 use rules::event::{EVENT_NAME_CHARS, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
-use rules::hall::{Hall, ROWS_MOST, Row, SEATS_PER_ROW, SECTIONS_MOST, Section};
+use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 use serde_json::json;
@@ -94,10 +94,10 @@ fn section(node: &Node<'_>) -> Result<Section, Refusal> {
     Ok(Section { name: required(name, node, "name")?.text()?.into(), rows })
 }
 
-fn row(node: &Node<'_>) -> Result<Row, Refusal> {
+fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
     let [name, seats] = node.fields(["name", "seats"])?;
     let seats = required(seats, node, "seats")?.whole_within(1, SEATS_PER_ROW)?;
-    Ok(Row { name: required(name, node, "name")?.text()?.into(), seats })
+    Ok(HallRow { name: required(name, node, "name")?.text()?.into(), seats })
 }
 
 fn required<'a>(field: Option<Node<'a>>, of: &Node<'_>, name: &str) -> Result<Node<'a>, Refusal> {
@@ -118,7 +118,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
     let new = new_event(&call.sent)?;
-    let event = app.ledger.create_event(new, None).await.map_err(|f| refusal(&f))?;
+    let event = app.ledger.create_event(new).await.map_err(|f| refusal(&f))?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
 }

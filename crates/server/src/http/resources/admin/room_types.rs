@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::ids::printable;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
-use rules::stays::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
+use rules::room_type::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
 use serde_json::json;
 
 use crate::app::App;

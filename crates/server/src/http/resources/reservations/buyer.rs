@@ -2,7 +2,7 @@
 
 use rules::command::Buyer;
 use rules::outcome::{FieldError, Problem, Refusal};
-use rules::phone::{self, Reading};
+use rules::phone::{self, PhoneReading};
 use serde::Deserialize;
 
 use crate::http::plumbing::json::{self, Node, given};
@@ -74,15 +74,15 @@ fn text(node: Option<Node<'_>>) -> Result<Option<String>, Refusal> {
 fn e164(text: &str, region: &str) -> Result<Box<str>, Refusal> {
     let not_a_phone = || FieldError::refused("phone", Problem::NotAPhone);
     match phone::read(text, region) {
-        Reading::Number(number) => Ok(number.into()),
-        Reading::Impossible => Err(not_a_phone()),
-        Reading::National => {
+        PhoneReading::Number(number) => Ok(number.into()),
+        PhoneReading::Impossible => Err(not_a_phone()),
+        PhoneReading::National => {
             let country = region.parse::<phonenumber::country::Id>().ok();
             let number = phonenumber::parse(country, text).map_err(|_| not_a_phone())?;
             let e164 = number.format().mode(phonenumber::Mode::E164).to_string();
             match phone::read(&e164, region) {
-                Reading::Number(number) => Ok(number.into()),
-                Reading::Impossible | Reading::National => Err(not_a_phone()),
+                PhoneReading::Number(number) => Ok(number.into()),
+                PhoneReading::Impossible | PhoneReading::National => Err(not_a_phone()),
             }
         }
     }

@@ -1,0 +1,170 @@
+//! Holds on seats: one or many, all or none.
+
+use super::Event;
+use super::stock::{SeatRow, Was};
+use super::writes::{ConfirmedSeat, FreedSeat, HeldSeat, Holding};
+use crate::command::Command;
+use crate::decide::Deciding;
+use crate::history::{Actor, EventRecord, Happened};
+use crate::holds::{Hold, HoldState, On};
+use crate::ids::{Seat, User};
+use crate::outcome::{Done, Refusal};
+use crate::seats::Unit;
+
+impl Deciding<Event> {
+    /// In the order of the contract: repeat, open, conflict of keys, limit, entry, stock.
+    pub(super) fn hold_seats(&mut self, command: &Command, seats: &[Seat], key: &str) -> Result<Done, Refusal> {
+        let user = command.actor.user().ok_or(Refusal::MissingUser)?;
+        if seats.iter().any(|seat| !self.subject.has_seat(*seat)) {
+            return Err(Refusal::NotFound);
+        }
+        let on = On::Seats(seats.to_vec());
+        let same = self.holds.same(user, &on);
+        if let Some(repeated) = self.holds.repeat(same, key, &self.hold_terms()) {
+            return Ok(repeated);
+        }
+        if let Some(refusal) = self.subject.shut(self.now) {
+            return Err(refusal);
+        }
+        self.holds.conflict(user, key, &on)?;
+        self.within_limits(user, seats.len(), same)?;
+        self.needs_entry(command)?;
+        let own = |seat: &Seat| same.is_some() && seats.contains(seat);
+        let gone = |seat: &&Seat| {
+            let state = self.draft.stock.row(**seat);
+            !own(seat) && matches!(state, Some(SeatRow::Sold { .. } | SeatRow::Held { .. }))
+        };
+        let taken: Vec<Seat> = seats.iter().filter(gone).copied().collect();
+        if !taken.is_empty() {
+            return Err(Refusal::NotAvailable { nights: Vec::new(), seats: taken });
+        }
+        let replaced = same.map(|old| old.id.n);
+        Ok(self.begin_hold(&command.actor, user, on, key, replaced))
+    }
+
+    /// Seats sold and on hold count alike; a hold that is replaced does not count against itself.
+    fn within_limits(&self, user: &User, wanted: usize, replaced: Option<&Hold>) -> Result<(), Refusal> {
+        let live = self.holds.live_of(user).count() - usize::from(replaced.is_some());
+        let mine = self.draft.holdings.get(user).map_or(0, Vec::len) - replaced.map_or(0, |_| wanted);
+        let most = self.subject.max_per_user as usize;
+        if mine >= most {
+            return Err(self.at_the_limit(user));
+        }
+        if mine + wanted > most || live >= self.hold_terms().per_user as usize {
+            return Err(Refusal::LimitReached { seats: self.held_by(user) });
+        }
+        Ok(())
+    }
+
+    pub(super) fn hold_each_seat(&mut self, hold: &Hold, actor: &Actor) {
+        let user = &hold.owner;
+        let mut unwritten = std::mem::take(&mut self.draft.unwritten);
+        for seat in seats_of(hold) {
+            let state = || SeatRow::Held { owner: user.clone(), ends_at: hold.ends_at };
+            // A row that this batch was going to write is still to be written in the same way.
+            let known = unwritten.iter().position(|held| held.seat == seat).map(|i| unwritten.swap_remove(i).was);
+            let was = known.or_else(|| self.draft.stock.take(seat, state)).unwrap_or(Was::Free);
+            let unit = self.free_unit(user);
+            let n = self.seat_happened(Happened::Held, hold, seat, Some(actor));
+            self.subject.counts.held += 1;
+            let holding = Holding { seat, n, unit, at: self.now };
+            self.draft.holdings.entry(user.clone()).or_default().push(holding);
+            let unit = Unit { user: user.clone(), unit, limit: self.subject.max_per_user };
+            let (at, ends_at, hold) = (self.now, hold.ends_at, hold.id.n);
+            self.writes.held.push(HeldSeat { seat, n, unit, hold, at, ends_at, was });
+        }
+        let first_end = self.draft.first_end;
+        self.draft.first_end = Some(first_end.map_or(hold.ends_at, |end| end.min(hold.ends_at)));
+    }
+
+    /// Units above the limit cannot be met: the limit was asked before.
+    fn free_unit(&self, user: &User) -> u32 {
+        let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
+        (1..).find(|unit| mine.iter().all(|holding| holding.unit != *unit)).unwrap_or(u32::MAX)
+    }
+
+    /// The seats of a hold that began in this batch have no row yet that could come back: the hold
+    /// that replaces it takes them over as they are.
+    pub(super) fn free_each_seat(&mut self, hold: &Hold, why: Happened, actor: Option<&Actor>) {
+        let n = hold.id.n;
+        if hold.state == HoldState::Replaced && self.holds.begun_here(n) {
+            self.draft.unwritten = self.writes.held.extract_if(.., |held| held.hold == n).collect();
+        }
+        let rows = self.draft.unwritten.is_empty();
+        for (i, seat) in seats_of(hold).into_iter().enumerate() {
+            self.subject.counts.held -= 1;
+            if rows {
+                self.draft.stock.give_back(seat);
+                // The seats of a hold were numbered one after another.
+                self.writes.freed.push(FreedSeat { seat, n: n + i as u64 });
+            }
+            if let Some(mine) = self.draft.holdings.get_mut(&hold.owner) {
+                mine.retain(|holding| holding.seat != seat);
+            }
+            self.seat_happened(why, hold, seat, actor);
+        }
+    }
+
+    pub(super) fn sell_each_seat(&mut self, hold: &Hold, actor: &Actor) -> Vec<u64> {
+        let mut reserved = Vec::new();
+        for seat in seats_of(hold) {
+            let n = self.seat_happened(Happened::Reserved, hold, seat, Some(actor));
+            self.subject.counts.held -= 1;
+            self.subject.counts.sold += 1;
+            if let Some(mine) = self.draft.holdings.get_mut(&hold.owner)
+                && let Some(holding) = mine.iter_mut().find(|holding| holding.seat == seat)
+            {
+                (holding.n, holding.at) = (n, self.now);
+            }
+            reserved.push(n);
+            self.writes.confirmed.push(ConfirmedSeat { seat, hold: hold.id.n, n, at: self.now });
+        }
+        self.entry_served(&hold.owner);
+        reserved
+    }
+
+    pub(super) fn extend_each_seat(&mut self, hold: &Hold, actor: &Actor) {
+        for seat in seats_of(hold) {
+            self.seat_happened(Happened::Extended, hold, seat, Some(actor));
+        }
+    }
+
+    /// Seats that a user has on hold, oldest hold first.
+    pub(super) fn held_by(&self, user: &User) -> Vec<Seat> {
+        let mut holds: Vec<&Hold> = self.holds.live_of(user).collect();
+        holds.sort_by_key(|hold| hold.id.n);
+        holds.into_iter().flat_map(seats_of).collect()
+    }
+
+    /// Nothing is free: sold out, or only until the first hold ends.
+    pub(super) fn nothing_free(&self) -> Refusal {
+        if self.subject.counts.held == 0 {
+            return Refusal::SoldOut;
+        }
+        let retry_after = self.draft.first_end.map_or(1, |end| self.now.seconds_until(end).max(1));
+        Refusal::HeldOut { retry_after }
+    }
+
+    fn seat_happened(&mut self, what: Happened, hold: &Hold, seat: Seat, actor: Option<&Actor>) -> u64 {
+        self.subject.counts.n += 1;
+        let n = self.subject.counts.n;
+        self.writes.history.push(EventRecord {
+            n,
+            what,
+            seat: Some(seat),
+            owner: Some(hold.owner.clone()),
+            by_admin: actor == Some(&Actor::Admin),
+            number: None,
+            at: self.now,
+            hold: Some(hold.id.n),
+        });
+        n
+    }
+}
+
+fn seats_of(hold: &Hold) -> Vec<Seat> {
+    match &hold.on {
+        On::Seats(seats) => seats.clone(),
+        On::Nights(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,107 @@
+//! What must be read before a batch can be decided.
+
+use std::collections::HashSet;
+
+use super::action::EventAction;
+use crate::command::Command;
+use crate::holds::Ask;
+use crate::ids::{Number, Seat, User};
+
+/// What must be read, after the lock was taken, to decide a batch.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct EventNeeds<'a> {
+    /// Whose seats: each user once.
+    pub users: Vec<&'a User>,
+    /// Answers kept for these keys: each pair once.
+    pub keys: Vec<(&'a User, &'a str)>,
+    /// Sales by history number.
+    pub sales: Vec<u64>,
+    /// The rows of these seats: each once.
+    pub seats: Vec<Seat>,
+    /// This many of the lowest seats that came back.
+    pub free_seats: usize,
+    /// This many gaps behind the cursor, lowest first.
+    pub gaps: usize,
+    /// Whose entries: each user once.
+    pub entries: Vec<&'a User>,
+    /// Numbers that somebody may have entered by.
+    pub numbers: Vec<Number>,
+    /// This many of the entries that have lapsed, oldest end first.
+    pub lapsed_entries: usize,
+    /// What is held under these keys of clients: each once.
+    pub hold_keys: Vec<&'a str>,
+    /// Holds by the number they began with.
+    pub holds: Vec<u64>,
+}
+
+/// Of others' entries that have lapsed at most so many are turned in one batch.
+const LAPSED_MOST: usize = 1_000;
+
+pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
+    let mut needs = EventNeeds::default();
+    let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
+    let (mut seats, mut lowest, mut inside) = (HashSet::new(), 0, HashSet::new());
+    for command in commands {
+        if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
+            && keys.insert((user, &*key.text))
+        {
+            needs.keys.push((user, &key.text));
+        }
+        let confirms = matches!(command.action, EventAction::OnHold { ask: Ask::Confirm, .. });
+        let entry_matters = command.entry.is_some() || confirms || command.action.is_about_entries();
+        if let Some(user) = command.actor.user().filter(|_| entry_matters)
+            && inside.insert(user)
+        {
+            needs.entries.push(user);
+        }
+        match &command.action {
+            EventAction::Reserve(_) | EventAction::ReserveSeat { .. } => {
+                match command.action {
+                    EventAction::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
+                    EventAction::ReserveSeat { .. } => {}
+                    _ => lowest += 1,
+                }
+                if let Some(user) = command.actor.user()
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
+            }
+            EventAction::Hold { seats: wanted, key } => {
+                needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
+                needs.hold_keys.push(key);
+                if let Some(user) = command.actor.user()
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
+            }
+            EventAction::OnHold { n, ask } => {
+                needs.holds.push(*n);
+                // A confirmation may be the booking that ends an entry.
+                if let Some(user) = command.actor.user().filter(|_| *ask == Ask::Confirm)
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
+            }
+            EventAction::Cancel { n } => needs.sales.push(*n),
+            EventAction::Enter { number, .. } => {
+                needs.numbers.extend(number);
+                needs.lapsed_entries = LAPSED_MOST;
+            }
+            EventAction::Leave
+            | EventAction::Renew
+            | EventAction::Turn(_)
+            | EventAction::Amend(_)
+            | EventAction::Delete => {}
+        }
+    }
+    // Those who choose may take what those behind them would have been given.
+    if lowest > 0 {
+        needs.free_seats = lowest + needs.seats.len();
+    }
+    // Whoever only chooses still moves the cursor along, so that it never falls far behind.
+    needs.gaps = needs.free_seats.max(needs.seats.len().min(1));
+    needs
+}

@@ -1,0 +1,75 @@
+//! What an operator does to an event.
+
+use super::{Event, EventAmendment, State, Turn};
+use crate::decide::Deciding;
+use crate::history::{EventRecord, Happened};
+use crate::outcome::{Done, Expected, FieldError, Problem, Refusal};
+
+impl Deciding<Event> {
+    pub(super) fn turn(&mut self, turn: Turn) -> Result<Done, Refusal> {
+        let (state, what) = match turn {
+            Turn::Open => (State::Open, Happened::Opened),
+            Turn::Pause => (State::Paused, Happened::Paused),
+            Turn::Resume => (State::Open, Happened::Resumed),
+            Turn::Close => (State::Closed, Happened::Closed),
+        };
+        if turn == Turn::Resume && self.subject.state != State::Paused {
+            return Err(FieldError::refused("state", Problem::Expected(Expected::PausedEvent)));
+        }
+        if turn == Turn::Pause && self.subject.state_at(self.now) != State::Open {
+            return Err(FieldError::refused("state", Problem::Expected(Expected::OpenEvent)));
+        }
+        self.subject.state = state;
+        Ok(self.changed(what))
+    }
+
+    pub(super) fn amend(&mut self, amendment: &EventAmendment) -> Result<Done, Refusal> {
+        if let Some(name) = &amendment.name {
+            self.subject.name = name.clone();
+        }
+        if let Some(most) = amendment.max_per_user {
+            self.subject.max_per_user = most;
+        }
+        if let Some(hold_ttl_ms) = amendment.hold_ttl_ms {
+            self.subject.hold_ttl_ms = hold_ttl_ms;
+        }
+        if let Some(opens_at) = amendment.opens_at {
+            // A closed or paused sale stays so: opening it again is a decision of its own.
+            let waits = matches!(self.subject.state, State::Scheduled | State::Open);
+            self.subject.opens_at = opens_at;
+            if waits {
+                self.subject.state =
+                    if opens_at.is_some_and(|opens| opens > self.now) { State::Scheduled } else { State::Open };
+            }
+        }
+        if let Some(room) = amendment.waiting_room {
+            self.subject.waiting_room = room;
+        }
+        Ok(self.changed(Happened::Amended))
+    }
+
+    pub(super) fn delete(&mut self) -> Result<Done, Refusal> {
+        if self.subject.counts.sold > 0 || self.subject.counts.held > 0 {
+            return Err(Refusal::InUse);
+        }
+        self.subject.deleted = true;
+        Ok(self.changed(Happened::Deleted))
+    }
+
+    fn changed(&mut self, what: Happened) -> Done {
+        self.writes.event_changed = true;
+        self.subject.counts.n += 1;
+        let entry = EventRecord {
+            n: self.subject.counts.n,
+            what,
+            seat: None,
+            owner: None,
+            by_admin: true,
+            number: None,
+            at: self.now,
+            hold: None,
+        };
+        self.writes.history.push(entry);
+        Done::Changed(Box::new(self.subject.clone()))
+    }
+}

@@ -1,0 +1,215 @@
+//! What is free in one event while a batch is decided: rows that came back, and seats that never
+//! had a row.
+//!
+//! Every seat up to the cursor has a row; behind it lie rows of chosen seats, with gaps between
+//! them. The lowest free seat is the lower of the first free row and the first seat of a gap. The
+//! cursor follows the first gap, so it passes each row once, however many were chosen.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use crate::ids::{Seat, User};
+use crate::time::Moment;
+
+/// Seats without a row, from the first to the last of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub first: Seat,
+    pub last: Seat,
+}
+
+/// A seat's row, as far as deciding about the seat needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeatRow {
+    Free,
+    /// Nobody's seats have no owner.
+    Sold {
+        owner: Option<User>,
+    },
+    Held {
+        owner: User,
+        ends_at: Moment,
+    },
+}
+
+/// What a seat that is to be taken is now: how it must be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Was {
+    /// A row to be changed.
+    Free,
+    /// A row to be made.
+    Untouched,
+}
+
+#[derive(Debug)]
+pub struct Stock {
+    free: BTreeSet<Seat>,
+    /// In order; what the batch has taken from the front is gone from here.
+    gaps: VecDeque<Gap>,
+    /// Seats that this batch chose out of gaps.
+    chosen: BTreeSet<Seat>,
+    /// The seats that commands name, as they stand now.
+    rows: HashMap<Seat, SeatRow>,
+    cursor: u32,
+    came_back: u32,
+}
+
+/// What the event's row says of its seats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub seat_count: u32,
+    pub cursor: u32,
+    /// How many rows are free.
+    pub came_back: u32,
+}
+
+impl Stock {
+    /// `gaps` holds as many gaps from the cursor on as the batch may need, or all; none: nobody
+    /// looked, and the cursor stays.
+    pub fn new(extent: Extent, free: Vec<Seat>, gaps: Option<Vec<Gap>>, rows: HashMap<Seat, SeatRow>) -> Stock {
+        let cursor = match gaps.as_deref() {
+            None => extent.cursor,
+            Some([]) => extent.seat_count,
+            Some([first, ..]) => first.first.0 - 1,
+        };
+        let gaps = gaps.unwrap_or_default().into();
+        let came_back = extent.came_back;
+        Stock { free: free.into_iter().collect(), gaps, chosen: BTreeSet::new(), rows, cursor, came_back }
+    }
+
+    pub fn row(&self, seat: Seat) -> Option<&SeatRow> {
+        self.rows.get(&seat)
+    }
+
+    /// Every seat up to here has a row, once what was decided is written.
+    pub fn cursor(&self) -> u32 {
+        self.cursor
+    }
+
+    /// How many rows are free, once what was decided is written.
+    pub fn came_back(&self) -> u32 {
+        self.came_back
+    }
+
+    /// Takes the lowest free seat for `row`.
+    pub fn take_lowest(&mut self, row: impl FnOnce() -> SeatRow) -> Option<(Seat, Was)> {
+        let (seat, was) = match (self.free.first().copied(), self.gaps.front().map(|gap| gap.first)) {
+            (None, None) => return None,
+            (Some(free), gap) if gap.is_none_or(|gap| free < gap) => (free, Was::Free),
+            (_, Some(gap)) => (gap, Was::Untouched),
+            (Some(free), None) => (free, Was::Free),
+        };
+        self.mark(seat, was, row());
+        Some((seat, was))
+    }
+
+    /// Takes this seat for `row`; none: it is not free.
+    pub fn take(&mut self, seat: Seat, row: impl FnOnce() -> SeatRow) -> Option<Was> {
+        let was = match self.rows.get(&seat) {
+            None => Was::Untouched,
+            Some(SeatRow::Free) => Was::Free,
+            Some(SeatRow::Sold { .. } | SeatRow::Held { .. }) => return None,
+        };
+        self.mark(seat, was, row());
+        Some(was)
+    }
+
+    /// The seat came back.
+    pub fn give_back(&mut self, seat: Seat) {
+        self.free.insert(seat);
+        self.came_back += 1;
+        self.rows.insert(seat, SeatRow::Free);
+    }
+
+    fn mark(&mut self, seat: Seat, was: Was, row: SeatRow) {
+        self.rows.insert(seat, row);
+        match was {
+            Was::Free => {
+                self.free.remove(&seat);
+                self.came_back -= 1;
+            }
+            Was::Untouched => {
+                self.chosen.insert(seat);
+                self.advance();
+            }
+        }
+    }
+
+    /// The first gap begins with a seat that nobody has taken in this batch; the cursor is before it.
+    fn advance(&mut self) {
+        while let Some(gap) = self.gaps.front_mut() {
+            let taken = self.chosen.first().is_some_and(|chosen| *chosen == gap.first);
+            if !taken {
+                self.cursor = gap.first.0 - 1;
+                return;
+            }
+            self.chosen.pop_first();
+            self.cursor = gap.first.0;
+            if gap.first == gap.last {
+                self.gaps.pop_front();
+            } else {
+                gap.first.0 += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOLD: SeatRow = SeatRow::Sold { owner: None };
+
+    fn gap(first: u32, last: u32) -> Gap {
+        Gap { first: Seat(first), last: Seat(last) }
+    }
+
+    fn stock(cursor: u32, seat_count: u32, free: &[u32], gaps: Option<Vec<Gap>>) -> Stock {
+        let extent = Extent { seat_count, cursor, came_back: free.len() as u32 };
+        Stock::new(extent, free.iter().copied().map(Seat).collect(), gaps, HashMap::new())
+    }
+
+    fn lowest(stock: &mut Stock) -> Option<(u32, Was)> {
+        stock.take_lowest(|| SOLD).map(|(seat, was)| (seat.0, was))
+    }
+
+    #[test]
+    fn rows_that_came_back_and_gaps_are_served_in_seat_order() {
+        // 1 to 3 have rows (2 is free), 5 and 7 were chosen (7 came back), the hall ends at 8.
+        let rows = vec![gap(4, 4), gap(6, 6), gap(8, 8)];
+        let mut stock = stock(3, 8, &[2, 7], Some(rows));
+        let served: Vec<u32> = std::iter::from_fn(|| lowest(&mut stock)).map(|(seat, _)| seat).collect();
+        assert_eq!(served, [2, 4, 6, 7, 8]);
+        assert_eq!(stock.cursor(), 8);
+    }
+
+    #[test]
+    fn a_seat_chosen_in_this_batch_is_not_served_again_and_the_cursor_passes_it() {
+        let mut stock = stock(0, 9, &[], Some(vec![gap(1, 9)]));
+        assert_eq!(stock.take(Seat(2), || SOLD), Some(Was::Untouched));
+        assert_eq!(stock.take(Seat(2), || SOLD), None, "it is taken");
+        assert_eq!(stock.cursor(), 0);
+        assert_eq!(lowest(&mut stock), Some((1, Was::Untouched)));
+        assert_eq!(stock.cursor(), 2, "the chosen seat has a row too");
+        assert_eq!(lowest(&mut stock), Some((3, Was::Untouched)));
+    }
+
+    #[test]
+    fn the_cursor_passes_old_rows_at_once() {
+        assert_eq!(stock(0, 100, &[], Some(vec![gap(71, 100)])).cursor(), 70);
+        assert_eq!(stock(5, 100, &[], Some(vec![])).cursor(), 100, "no gap is left");
+        assert_eq!(stock(5, 100, &[], None).cursor(), 5, "nobody looked");
+    }
+
+    #[test]
+    fn a_seat_that_came_back_can_be_chosen() {
+        let mut stock = stock(9, 9, &[3], None);
+        stock.rows = HashMap::from([(Seat(3), SeatRow::Free), (Seat(4), SOLD)]);
+        assert_eq!(stock.take(Seat(4), || SOLD), None);
+        assert_eq!(stock.take(Seat(3), || SOLD), Some(Was::Free));
+        assert_eq!(lowest(&mut stock), None);
+        stock.give_back(Seat(4));
+        assert_eq!(stock.came_back(), 1);
+        assert_eq!(lowest(&mut stock), Some((4, Was::Free)));
+        assert_eq!(stock.came_back(), 0);
+    }
+}

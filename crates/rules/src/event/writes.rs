@@ -1,0 +1,157 @@
+//! What is read for a batch of an event, what the batch writes, and what it changes beside its rows.
+
+use std::collections::{HashMap, HashSet};
+
+use super::stock::{Gap, SeatRow, Was};
+use crate::entries::{Entry, Moved};
+use crate::history::EventRecord;
+use crate::holds::Hold;
+use crate::holds::book::HoldChanges;
+use crate::ids::{Number, Seat, User};
+use crate::once::{KeptAnswers, NewAnswer};
+use crate::seats::{Sale, Unit};
+use crate::subject::Writes;
+use crate::time::Moment;
+
+/// What the ledger found.
+#[derive(Debug, Default)]
+pub struct EventKnown {
+    /// Every seat each of those users has in this event.
+    pub holdings: HashMap<User, Vec<Holding>>,
+    pub answers: KeptAnswers,
+    /// Sales that still stand.
+    pub sales: HashMap<u64, Sale>,
+    /// The lowest seats that came back.
+    pub free: Vec<Seat>,
+    /// Of the seats that were asked about, those that have a row.
+    pub rows: HashMap<Seat, SeatRow>,
+    /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
+    /// not asked for.
+    pub gaps: Option<Vec<Gap>>,
+    /// Entries that are not over.
+    pub entries: HashMap<User, Entry>,
+    /// Of the numbers that were asked about, those that somebody has entered by.
+    pub spent: HashSet<Number>,
+    /// The oldest entries that have lapsed and are not over yet.
+    pub lapsed: Vec<Entry>,
+    /// Read where anything is on hold: holds on the seats, of the users and under the keys that were
+    /// asked for, and what has lapsed elsewhere, by the number they began with.
+    pub holds: HashMap<u64, Hold>,
+    /// When the first live hold ends.
+    pub first_end: Option<Moment>,
+}
+
+/// A seat that a user has, sold or on hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holding {
+    pub seat: Seat,
+    pub n: u64,
+    pub unit: u32,
+    pub at: Moment,
+}
+
+/// What a batch of an event changed beside its rows.
+#[derive(Debug, Default)]
+pub struct EventEffects {
+    /// When the first hold ends.
+    pub first_end: Option<Moment>,
+    /// Who is inside changed: for the door.
+    pub moved: Vec<Moved>,
+}
+
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time;
+/// then holds that changed, holds that began, seats on hold, seats that their hold sells; then
+/// entries made, renewed, over.
+#[derive(Clone, Debug, Default)]
+pub struct EventWrites {
+    pub freed: Vec<FreedSeat>,
+    pub resold: Vec<Sale>,
+    pub sold: Vec<Sale>,
+    /// The ledger refuses to change one that is not held.
+    pub holds_changed: Vec<Hold>,
+    pub holds_begun: Vec<Hold>,
+    pub held: Vec<HeldSeat>,
+    pub confirmed: Vec<ConfirmedSeat>,
+    pub entered: Vec<NewEntry>,
+    pub renewed: Vec<RenewedEntry>,
+    pub over: Vec<EndedEntry>,
+    pub history: Vec<EventRecord>,
+    pub answers: Vec<NewAnswer>,
+    /// Name, limit, opening or state differ: more of the event's row is written than its counts.
+    pub event_changed: bool,
+    /// How many rows the cursor passed.
+    pub cursor_moved: u32,
+}
+
+/// A batch that was refused still moves the cursor if the next one would have to read so many rows
+/// again.
+const CURSOR_FAR: u32 = 1_000;
+
+impl Writes for EventWrites {
+    fn is_empty(&self) -> bool {
+        self.history.is_empty() && self.renewed.is_empty() && self.over.is_empty() && self.cursor_moved < CURSOR_FAR
+    }
+
+    fn first_n(&self) -> Option<u64> {
+        self.history.first().map(|record| record.n)
+    }
+
+    fn keep(&mut self, holds: HoldChanges, answers: Vec<NewAnswer>) {
+        (self.holds_changed, self.holds_begun, self.answers) = (holds.changed, holds.begun, answers);
+    }
+
+    fn holds(self) -> Vec<Hold> {
+        self.holds_changed.into_iter().chain(self.holds_begun).collect()
+    }
+}
+
+/// A seat that is put on hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldSeat {
+    pub seat: Seat,
+    pub n: u64,
+    pub unit: Unit,
+    pub hold: u64,
+    pub at: Moment,
+    pub ends_at: Moment,
+    pub was: Was,
+}
+
+/// A seat that its hold sells to its holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfirmedSeat {
+    pub seat: Seat,
+    pub hold: u64,
+    /// History number of the sale.
+    pub n: u64,
+    pub at: Moment,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreedSeat {
+    pub seat: Seat,
+    /// The sale or hold it ends: the ledger refuses to free any other.
+    pub n: u64,
+}
+
+/// An entry that was made, with what the database holds it against: it is the nth inside of at
+/// most so many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    pub entry: Entry,
+    pub nth: u32,
+    pub most: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenewedEntry {
+    pub number: Number,
+    pub ends: Moment,
+}
+
+/// An entry that is over: given back, or lapsed and noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedEntry {
+    pub number: Number,
+    pub at: Moment,
+}

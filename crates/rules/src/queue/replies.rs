@@ -1,0 +1,98 @@
+//! What the line is asked, what it must know of the stock, and what it answers.
+
+use crate::event::State;
+use crate::ids::{Number, User};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Join,
+    /// The heartbeat.
+    Poll,
+    Enter,
+    Leave,
+}
+
+/// What somebody in front of the line wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asking {
+    pub user: User,
+    pub what: What,
+    /// A place that their ticket proves, and that nobody has entered by.
+    pub proven: Option<Number>,
+}
+
+/// What is for sale, as the last batch left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supply {
+    pub free: u32,
+    pub held: u32,
+    pub state: State,
+}
+
+impl Supply {
+    pub fn sold_out(&self) -> bool {
+        self.free == 0 && self.held == 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Waiting,
+    Ready,
+    SoldOut,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Waiting => "waiting",
+            Status::Ready => "ready",
+            Status::SoldOut => "sold_out",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub number: Number,
+    /// How many who were seen lately are before.
+    pub rank: u64,
+    /// How many must go before it is their turn.
+    pub ahead: u64,
+    pub status: Status,
+    /// Seconds.
+    pub poll_after: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueueReply {
+    Place(Place),
+    /// They are inside, for so long yet, and renewed for so long at most.
+    Inside {
+        left_ms: i64,
+        cap_left_ms: i64,
+    },
+    /// It is their turn: the ledger may let them in by this number.
+    MayEnter {
+        number: Number,
+    },
+    NotReady {
+        retry_after: u64,
+    },
+    NotQueued,
+    /// They had no place, or have none any more.
+    Gone,
+    /// Nobody may say which number is next.
+    NoNumber,
+}
+
+/// For everybody to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serving {
+    /// The highest number that would be admitted now.
+    pub serving: u64,
+    pub waiting: u64,
+    pub admitted_per_minute: u64,
+    pub sold_out: bool,
+    pub inside: u64,
+}

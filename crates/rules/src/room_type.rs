@@ -1,0 +1,138 @@
+//! Room types and the stays in them: what is known of each, and what can be asked of one.
+
+mod decide;
+mod needs;
+mod writes;
+
+pub use self::decide::RoomTypeDraft;
+pub use self::needs::{RoomTypeNeeds, needs};
+pub use self::writes::{RoomTypeKnown, RoomTypeWrites, Shift};
+
+use crate::history::Happened;
+use crate::holds::Ask;
+use crate::ids::User;
+use crate::nights::{Dates, Night};
+use crate::subject::{RoomTypeId, StayId};
+use crate::time::Moment;
+
+pub const ROOMS_MOST: u32 = 1_000_000;
+pub const ROOM_NAME_CHARS: usize = 200;
+pub const DESCRIPTION_CHARS: usize = 2_000;
+
+/// What is asked for when a room type is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRoomType {
+    pub name: Box<str>,
+    pub description: Option<Box<str>>,
+    /// A number as JSON writes it. Shown; nothing is computed from it.
+    pub price: Option<Box<str>>,
+    /// The property's zone: its dates are dates there.
+    pub time_zone: Box<str>,
+    /// How many rooms there are on every night.
+    pub total: u32,
+}
+
+/// The row that every batch of a room type locks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomType {
+    pub id: RoomTypeId,
+    pub name: Box<str>,
+    pub description: Option<Box<str>>,
+    pub price: Option<Box<str>>,
+    pub time_zone: Box<str>,
+    pub total: u32,
+    pub created_at: Moment,
+    /// Number of the newest history row.
+    pub n: u64,
+}
+
+/// What an operator may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoomTypeAmendment {
+    pub name: Option<Box<str>>,
+    /// `Some(None)` takes it away.
+    pub description: Option<Option<Box<str>>>,
+    pub price: Option<Option<Box<str>>>,
+    pub time_zone: Option<Box<str>>,
+    pub total: Option<u32>,
+}
+
+/// What was sold of one night. The row carries its total, so that it can refuse by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NightRow {
+    pub total: u32,
+    pub reserved: u32,
+    /// On hold, also what has lapsed and was not turned yet.
+    pub held: u32,
+}
+
+impl NightRow {
+    pub fn untouched(total: u32) -> NightRow {
+        NightRow { total, reserved: 0, held: 0 }
+    }
+
+    pub fn free(self) -> u32 {
+        self.total.saturating_sub(self.reserved).saturating_sub(self.held)
+    }
+}
+
+/// A confirmed stay, while it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stay {
+    pub id: StayId,
+    pub owner: User,
+    pub dates: Dates,
+    /// The hold it came from.
+    pub hold: u64,
+    pub at: Moment,
+}
+
+/// What can be asked of a room type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomAction {
+    /// A room on each of these nights, or none.
+    Hold {
+        dates: Dates,
+        key: Box<str>,
+    },
+    OnHold {
+        n: u64,
+        ask: Ask,
+    },
+    /// Gives a confirmed stay back.
+    Cancel {
+        n: u64,
+    },
+    /// Nights before `today` are as they were.
+    Amend {
+        amendment: RoomTypeAmendment,
+        today: Night,
+    },
+}
+
+impl RoomAction {
+    /// In a batch, what gives back comes first: those behind it may have the room.
+    pub fn gives_back(&self) -> bool {
+        matches!(self, RoomAction::Cancel { .. } | RoomAction::OnHold { ask: Ask::Cancel, .. })
+    }
+
+    /// Holds are waited for at most a second.
+    pub fn about_a_hold(&self) -> bool {
+        matches!(self, RoomAction::Hold { .. } | RoomAction::OnHold { .. })
+    }
+}
+
+pub type RoomCommand = crate::command::Command<RoomType>;
+
+/// What happened to a room type, one row per change, numbered without gaps in commit order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomRecord {
+    pub n: u64,
+    pub what: Happened,
+    /// The hold it is about, by the number it began with.
+    pub hold: Option<u64>,
+    pub dates: Option<Dates>,
+    pub owner: Option<User>,
+    pub by_admin: bool,
+    pub at: Moment,
+}

@@ -1,0 +1,217 @@
+//! One batch of commands for one room type. Nights are changed by differences: the rows themselves
+//! refuse to go beyond their total.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::writes::{RoomTypeKnown, RoomTypeWrites, Shift};
+use super::{NightRow, RoomAction, RoomCommand, RoomRecord, RoomType, RoomTypeAmendment, Stay};
+use crate::decide::{Deciding, Opening};
+use crate::history::{Actor, Happened};
+use crate::holds::{Hold, On};
+use crate::ids::User;
+use crate::nights::{Dates, Night};
+use crate::outcome::{Done, Forbidden, Refusal};
+use crate::subject::{RoomTypeId, StayId, Subject, SubjectId};
+
+/// What a batch of a room type knows and counts with.
+#[derive(Debug)]
+pub struct RoomTypeDraft {
+    nights: HashMap<Night, NightRow>,
+    stays: HashMap<u64, Stay>,
+    /// By how much the reserved and the held rooms of each night change.
+    shifts: BTreeMap<Night, (i32, i32)>,
+}
+
+impl Subject for RoomType {
+    type Id = RoomTypeId;
+    type Action = RoomAction;
+    type Known = RoomTypeKnown;
+    type Draft = RoomTypeDraft;
+    type Writes = RoomTypeWrites;
+    type Effects = ();
+
+    fn subject(id: RoomTypeId) -> SubjectId {
+        SubjectId::RoomType(id)
+    }
+
+    fn id(&self) -> RoomTypeId {
+        self.id
+    }
+
+    fn newest(&self) -> u64 {
+        self.n
+    }
+
+    fn gives_back(action: &RoomAction) -> bool {
+        action.gives_back()
+    }
+
+    fn about_a_hold(action: &RoomAction) -> bool {
+        action.about_a_hold()
+    }
+
+    fn then(_: &mut (), (): ()) {}
+
+    fn open(&self, known: RoomTypeKnown) -> Opening<RoomTypeDraft> {
+        let draft = RoomTypeDraft { nights: known.nights, stays: known.stays, shifts: BTreeMap::new() };
+        Opening { holds: known.holds, answers: known.answers, draft }
+    }
+
+    fn perform(deciding: &mut Deciding<RoomType>, command: &RoomCommand) -> Result<Done, Refusal> {
+        match &command.action {
+            RoomAction::Hold { dates, key } => deciding.hold_nights(command, *dates, key),
+            RoomAction::OnHold { n, ask } => deciding.on_hold(command, *n, *ask),
+            RoomAction::Cancel { n } => deciding.cancel(command, *n),
+            RoomAction::Amend { amendment, today } => deciding.amend(amendment, *today),
+        }
+    }
+
+    fn take_stock(deciding: &mut Deciding<RoomType>, hold: &Hold, actor: &Actor) {
+        let Some(dates) = dates_of(hold) else { return };
+        let total = deciding.subject.total;
+        let (nights, new) = (&mut deciding.draft.nights, &mut deciding.writes.new_nights);
+        for night in dates.nights() {
+            nights.entry(night).or_insert_with(|| {
+                new.push(night);
+                NightRow::untouched(total)
+            });
+        }
+        deciding.shift(dates, 0, 1);
+        deciding.hold_happened(Happened::Held, hold, dates, Some(actor));
+    }
+
+    fn return_stock(deciding: &mut Deciding<RoomType>, hold: &Hold, why: Happened, actor: Option<&Actor>) {
+        let Some(dates) = dates_of(hold) else { return };
+        deciding.shift(dates, 0, -1);
+        deciding.hold_happened(why, hold, dates, actor);
+    }
+
+    fn sell_stock(deciding: &mut Deciding<RoomType>, hold: &Hold, actor: &Actor) -> Vec<u64> {
+        let Some(dates) = dates_of(hold) else { return Vec::new() };
+        deciding.shift(dates, 1, -1);
+        deciding.hold_happened(Happened::Reserved, hold, dates, Some(actor));
+        let (room_type, n) = (deciding.subject.id, deciding.subject.n);
+        let (owner, at) = (hold.owner.clone(), deciding.now);
+        deciding.writes.stays.push(Stay { id: StayId { room_type, n }, owner, dates, hold: hold.id.n, at });
+        vec![n]
+    }
+
+    fn record_extension(deciding: &mut Deciding<RoomType>, hold: &Hold, actor: &Actor) {
+        let Some(dates) = dates_of(hold) else { return };
+        deciding.hold_happened(Happened::Extended, hold, dates, Some(actor));
+    }
+
+    fn close(_: &RoomType, _: &mut RoomType, draft: RoomTypeDraft, writes: &mut RoomTypeWrites) {
+        let shifts = draft.shifts.into_iter().filter(|(_, shift)| *shift != (0, 0));
+        writes.shifts = shifts.map(|(night, (reserved, held))| Shift { night, reserved, held }).collect();
+    }
+}
+
+impl Deciding<RoomType> {
+    /// In the order of the contract: repeat, conflict of keys, limit, stock.
+    fn hold_nights(&mut self, command: &RoomCommand, dates: Dates, key: &str) -> Result<Done, Refusal> {
+        let user = command.actor.user().ok_or(Refusal::MissingUser)?;
+        let (on, terms) = (On::Nights(dates), self.hold_terms());
+        let same = self.holds.same(user, &on);
+        if let Some(repeated) = self.holds.repeat(same, key, &terms) {
+            return Ok(repeated);
+        }
+        self.holds.conflict(user, key, &on)?;
+        let live = self.holds.live_of(user).count() - usize::from(same.is_some());
+        if live >= terms.per_user as usize {
+            return Err(Refusal::LimitReached { seats: Vec::new() });
+        }
+        self.room_on(dates, same.is_some())?;
+        let replaced = same.map(|old| old.id.n);
+        Ok(self.begin_hold(&command.actor, user, on, key, replaced))
+    }
+
+    /// Whether every night has a room; one's own hold on them counts as one.
+    fn room_on(&self, dates: Dates, own: bool) -> Result<(), Refusal> {
+        let full = |night: &Night| {
+            let row = self.draft.nights.get(night).copied().unwrap_or(NightRow::untouched(self.subject.total));
+            row.free() + u32::from(own) == 0
+        };
+        let nights: Vec<Night> = dates.nights().filter(full).collect();
+        if nights.is_empty() { Ok(()) } else { Err(Refusal::NotAvailable { nights, seats: Vec::new() }) }
+    }
+
+    fn cancel(&mut self, command: &RoomCommand, n: u64) -> Result<Done, Refusal> {
+        let stay = self.draft.stays.get(&n).ok_or(Refusal::NotFound)?;
+        if command.actor != Actor::Admin && command.actor.user() != Some(&stay.owner) {
+            return Err(Refusal::Forbidden(Forbidden::Anothers));
+        }
+        let (dates, owner, hold) = (stay.dates, stay.owner.clone(), stay.hold);
+        self.draft.stays.remove(&n);
+        self.writes.ended.push(n);
+        self.shift(dates, -1, 0);
+        self.happened(Happened::Cancelled, Some(hold), Some(dates), Some(owner), Some(&command.actor));
+        Ok(Done::Cancelled)
+    }
+
+    fn amend(&mut self, amendment: &RoomTypeAmendment, today: Night) -> Result<Done, Refusal> {
+        if let Some(total) = amendment.total {
+            let coming = self.draft.nights.iter().filter(|(night, _)| **night >= today);
+            let least = coming.map(|(_, row)| row.reserved + row.held).max().unwrap_or(0);
+            if total < least {
+                return Err(Refusal::RoomsInUse { least });
+            }
+            self.subject.total = total;
+            self.draft.nights.iter_mut().filter(|(night, _)| **night >= today).for_each(|(_, row)| row.total = total);
+        }
+        let room_type = &mut self.subject;
+        let set = |field: &mut Box<str>, new: &Option<Box<str>>| {
+            if let Some(new) = new {
+                *field = new.clone();
+            }
+        };
+        set(&mut room_type.name, &amendment.name);
+        set(&mut room_type.time_zone, &amendment.time_zone);
+        if let Some(description) = &amendment.description {
+            room_type.description = description.clone();
+        }
+        if let Some(price) = &amendment.price {
+            room_type.price = price.clone();
+        }
+        self.writes.amended = Some(self.writes.amended.map_or(today, |from| from.min(today)));
+        self.happened(Happened::Amended, None, None, None, Some(&Actor::Admin));
+        Ok(Done::RoomsChanged(Box::new(self.subject.clone())))
+    }
+
+    fn shift(&mut self, dates: Dates, reserved: i32, held: i32) {
+        for night in dates.nights() {
+            let shift = self.draft.shifts.entry(night).or_default();
+            *shift = (shift.0 + reserved, shift.1 + held);
+            // Nights that nobody in this batch wants were not read.
+            if let Some(row) = self.draft.nights.get_mut(&night) {
+                row.reserved = row.reserved.saturating_add_signed(reserved);
+                row.held = row.held.saturating_add_signed(held);
+            }
+        }
+    }
+
+    fn happened(
+        &mut self,
+        what: Happened,
+        hold: Option<u64>,
+        dates: Option<Dates>,
+        owner: Option<User>,
+        actor: Option<&Actor>,
+    ) {
+        self.subject.n += 1;
+        let by_admin = actor == Some(&Actor::Admin);
+        let entry = RoomRecord { n: self.subject.n, what, hold, dates, owner, by_admin, at: self.now };
+        self.writes.history.push(entry);
+    }
+
+    fn hold_happened(&mut self, what: Happened, hold: &Hold, dates: Dates, actor: Option<&Actor>) {
+        self.happened(what, Some(hold.id.n), Some(dates), Some(hold.owner.clone()), actor);
+    }
+}
+
+fn dates_of(hold: &Hold) -> Option<Dates> {
+    match &hold.on {
+        On::Nights(dates) => Some(*dates),
+        On::Seats(_) => None,
+    }
+}

@@ -1,0 +1,218 @@
+//! One engine for every kind of subject. A batch takes two round trips: BEGIN, the lock and every read
+//! in the first; every write and COMMIT in the second.
+
+pub mod gather;
+mod one_by_one;
+mod resolve;
+mod together;
+mod unlocked;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rules::command::Command;
+use rules::subject::Subject;
+use rules::time::Moment;
+use tokio_postgres::{Error, Row};
+
+use self::gather::Gathering;
+use self::resolve::Unknown;
+use self::together::{Lock, together};
+use super::session::Session;
+use super::trouble::Trouble;
+use super::{Inner, PostgresLedger};
+use crate::ledger::{Answered, Batch, Commit, Committed, LedgerFault};
+
+/// How a kind of subject is found, read and written in PostgreSQL.
+pub(super) trait PostgresSubject: Subject {
+    /// Reads one row by its id and locks it, waiting for the lock; the id is the first column.
+    const LOCK: &'static str;
+
+    /// Reads the same row without a lock, and `ledger_now`. None: batches of this kind always take
+    /// the lock.
+    const UNLOCKED: Option<&'static str> = None;
+
+    /// What is known of a subject before its transaction begins.
+    type Aside: Clone + Send + Sync + 'static;
+    /// The statements that read, prepared before any of them is sent: nothing may come between the
+    /// parts of a pipeline.
+    type Reads: Send + Sync;
+    /// Rows as they came.
+    type Found: Send + Sync;
+    /// The statements that write.
+    type Writer: Send + Sync + 'static;
+
+    /// The id in its own table.
+    fn row_id(id: Self::Id) -> i64;
+
+    /// None: there is no such subject.
+    fn aside(ledger: &Inner, batch: &Batch<Self>) -> impl Future<Output = Result<Option<Self::Aside>, Trouble>> + Send;
+
+    /// Where batches of several subjects wait to share a transaction, for a kind that shares.
+    fn gathering(_: &Inner) -> Option<&Gathering<Self>> {
+        None
+    }
+
+    /// Nothing seems to be left for this batch: worth a try without the lock.
+    fn seems_refused(_: &PreparedBatch<Self>) -> bool {
+        false
+    }
+
+    fn reads(
+        session: &Session,
+        portions: &[Portion<'_, Self>],
+    ) -> impl Future<Output = Result<Self::Reads, Trouble>> + Send;
+
+    /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
+    fn read(
+        reads: &Self::Reads,
+        session: &Session,
+        portions: &[Portion<'_, Self>],
+    ) -> impl Future<Output = Result<Self::Found, Error>> + Send;
+
+    /// A subject's row, and the newest moment that it knows: the clock of another primary may be
+    /// behind.
+    fn of_row(row: &Row, aside: &Self::Aside) -> Result<(Self, Moment), Trouble>;
+
+    /// The row was read: what it shows is better than what was guessed before.
+    fn refresh(&self, _: &mut Self::Aside) {}
+
+    /// The row shows nothing to be needed that was not read.
+    fn wholly_read(&self, _: &Self::Found) -> bool {
+        true
+    }
+
+    /// Reads what `wholly_read` misses, under the same lock.
+    fn read_rest(
+        &self,
+        _reads: &Self::Reads,
+        _session: &Session,
+        _portion: &Portion<'_, Self>,
+        _found: &mut Self::Found,
+    ) -> impl Future<Output = Result<(), Trouble>> + Send {
+        async { Ok(()) }
+    }
+
+    /// What is known of each of the locked subjects of which anything is.
+    fn understand(
+        found: &Self::Found,
+        locked: &[(&Self, &Self::Aside)],
+    ) -> Result<HashMap<Self::Id, Self::Known>, Trouble>;
+
+    fn writer(session: &Session) -> impl Future<Output = Result<Self::Writer, Trouble>> + Send;
+
+    /// Prepares what only some batches write, before anything is sent.
+    fn complete(
+        _writer: &mut Self::Writer,
+        _session: &Session,
+        _decided: &[DecidedBatch<'_, Self>],
+    ) -> impl Future<Output = Result<(), Trouble>> + Send {
+        async { Ok(()) }
+    }
+
+    /// Sends everything at its first poll; the first error is the one that counts.
+    fn write(
+        writer: &Self::Writer,
+        session: &Session,
+        decided: &[DecidedBatch<'_, Self>],
+        mark: Mark<'_>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// The subject as it was seen last, for the next guess.
+    fn learn(&self, _: &Inner) {}
+}
+
+/// A batch, and what was known of its subject before its transaction.
+pub struct PreparedBatch<S: PostgresSubject> {
+    pub batch: Batch<S>,
+    pub aside: S::Aside,
+}
+
+impl<S: PostgresSubject> PreparedBatch<S> {
+    fn portion(&self) -> Portion<'_, S> {
+        Portion { id: self.batch.subject, commands: &self.batch.commands, aside: &self.aside }
+    }
+}
+
+/// What one transaction reads for one subject.
+pub struct Portion<'a, S: PostgresSubject> {
+    pub id: S::Id,
+    pub commands: &'a [Command<S>],
+    pub aside: &'a S::Aside,
+}
+
+/// What was decided for one subject, on its way to the tables.
+pub struct DecidedBatch<'a, S: Subject> {
+    pub before: &'a S,
+    pub after: &'a S,
+    pub writes: &'a S::Writes,
+    pub now: Moment,
+}
+
+/// What a transaction writes beside what was decided.
+#[derive(Clone, Copy)]
+pub struct Mark<'a> {
+    /// The transaction's own id, written into the first history row of each subject.
+    pub batch: &'a str,
+    /// Kept answers older than this are forgotten.
+    pub key_ttl_ms: i64,
+}
+
+/// For each batch of a transaction what was committed; none: its row was not to be had.
+type Each<S> = Vec<Option<Committed<S>>>;
+
+/// How one attempt ended.
+enum Tried<S: PostgresSubject> {
+    Done(Each<S>),
+    NoSuchSubject,
+    /// Others have the locks of all of them, or they are not there.
+    NoneFree,
+    /// COMMIT was sent, and nobody said how it ended.
+    Unknown(Unknown<S>),
+}
+
+impl<S: PostgresSubject> Commit<S> for PostgresLedger {
+    fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>> {
+        self.run(|inner| commit(inner, batch))
+    }
+}
+
+async fn commit<S: PostgresSubject>(ledger: Arc<Inner>, batch: Batch<S>) -> Result<Committed<S>, LedgerFault> {
+    let aside = S::aside(&ledger, &batch).await.map_err(Trouble::fault)?;
+    let prepared = PreparedBatch { batch, aside: aside.ok_or(LedgerFault::NoSuchSubject)? };
+    if S::gathering(&ledger).is_some() {
+        gather::commit(ledger, prepared).await
+    } else {
+        alone(&ledger, prepared).await
+    }
+}
+
+/// One subject alone: its lock is waited for, and if its batch is refused, its requests run one by
+/// one.
+async fn alone<S: PostgresSubject>(
+    ledger: &Inner,
+    mut prepared: PreparedBatch<S>,
+) -> Result<Committed<S>, LedgerFault> {
+    if let Some(query) = S::UNLOCKED
+        && S::seems_refused(&prepared)
+        && let Some(refused) = unlocked::refuse(ledger, &mut prepared, query).await.map_err(Trouble::fault)?
+    {
+        return Ok(refused);
+    }
+    let tried = match together(ledger, std::slice::from_ref(&prepared), Lock::Wait).await {
+        Err(Trouble::Lasting(why)) => {
+            let subject = S::subject(prepared.batch.subject);
+            tracing::warn!(%subject, why, "a batch was refused; its requests run one by one");
+            one_by_one::one_by_one(ledger, prepared).await
+        }
+        other => other,
+    };
+    let each = match tried.map_err(Trouble::fault)? {
+        Tried::Done(each) => each,
+        Tried::NoSuchSubject | Tried::NoneFree => return Err(LedgerFault::NoSuchSubject),
+        Tried::Unknown(unknown) => resolve::resolve(ledger, unknown).await?,
+    };
+    let committed = each.into_iter().next().flatten().ok_or(LedgerFault::NoSuchSubject)?;
+    committed.after.learn(ledger);
+    Ok(committed)
+}

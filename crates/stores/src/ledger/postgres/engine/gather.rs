@@ -1,0 +1,142 @@
+//! Batches of several subjects become one transaction: what waits when a transaction ends is the next
+//! one. Alone, each would have its own round trips and its own flush; with the load spread over many
+//! room types most of them are one hold.
+//!
+//! A subject whose row somebody else has locked does not hold up the others: it is left out and goes
+//! alone, where it waits for its lock.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::oneshot;
+
+use super::super::Inner;
+use super::super::trouble::Trouble;
+use super::together::{Lock, together};
+use super::{Each, PostgresSubject, PreparedBatch, Tried, alone, resolve};
+use crate::ledger::{BATCH_MOST, Committed, LedgerFault};
+
+/// So many transactions are in flight at once: while one is flushed, the next is decided.
+const IN_FLIGHT: usize = 2;
+
+struct Waiting<S: PostgresSubject> {
+    prepared: PreparedBatch<S>,
+    reply: oneshot::Sender<Result<Committed<S>, LedgerFault>>,
+}
+
+struct Queue<S: PostgresSubject> {
+    waiting: VecDeque<Waiting<S>>,
+    in_flight: usize,
+}
+
+/// Batches that wait for a transaction.
+pub struct Gathering<S: PostgresSubject> {
+    queue: Mutex<Queue<S>>,
+    /// Locks the rows of several subjects, and leaves out what somebody else has.
+    lock_free: &'static str,
+}
+
+impl<S: PostgresSubject> Gathering<S> {
+    pub fn new(lock_free: &'static str) -> Gathering<S> {
+        Gathering { queue: Mutex::new(Queue { waiting: VecDeque::new(), in_flight: 0 }), lock_free }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<S>> {
+        self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// True: a transaction must be started for it.
+    fn add(&self, waiting: Waiting<S>) -> bool {
+        let mut queue = self.lock();
+        queue.waiting.push_back(waiting);
+        let starts = queue.in_flight < IN_FLIGHT;
+        queue.in_flight += usize::from(starts);
+        starts
+    }
+
+    /// The next transaction: as many as make one batch, each subject once. None: nobody waits.
+    fn next(&self) -> Option<Vec<Waiting<S>>> {
+        let mut queue = self.lock();
+        let (mut taken, mut commands) = (Vec::<Waiting<S>>::new(), 0);
+        while let Some(next) = queue.waiting.pop_front() {
+            commands += next.prepared.batch.commands.len();
+            let twice = taken.iter().any(|other| other.prepared.batch.subject == next.prepared.batch.subject);
+            if twice || (commands > BATCH_MOST && !taken.is_empty()) {
+                queue.waiting.push_front(next);
+                break;
+            }
+            taken.push(next);
+        }
+        if taken.is_empty() {
+            queue.in_flight -= 1;
+            return None;
+        }
+        Some(taken)
+    }
+}
+
+/// Of a kind that gathers.
+pub async fn commit<S: PostgresSubject>(
+    ledger: Arc<Inner>,
+    prepared: PreparedBatch<S>,
+) -> Result<Committed<S>, LedgerFault> {
+    let (reply, answer) = oneshot::channel();
+    if S::gathering(&ledger).is_some_and(|gathering| gathering.add(Waiting { prepared, reply })) {
+        tokio::spawn(run::<S>(ledger));
+    }
+    answer.await.unwrap_or_else(|_| Err(LedgerFault::Broken("the ledger's task has ended".into())))
+}
+
+/// Transaction after transaction until nobody waits.
+async fn run<S: PostgresSubject>(ledger: Arc<Inner>) {
+    while let Some((lock, taken)) = S::gathering(&ledger).and_then(|g| Some((Lock::IfFree(g.lock_free), g.next()?))) {
+        // In a task of its own: should it panic, those in it are told, and the next is served.
+        let _ = tokio::spawn(serve(ledger.clone(), taken, lock)).await;
+    }
+}
+
+async fn serve<S: PostgresSubject>(ledger: Arc<Inner>, taken: Vec<Waiting<S>>, lock: Lock) {
+    let (all, replies): (Vec<PreparedBatch<S>>, Vec<_>) = taken.into_iter().map(|w| (w.prepared, w.reply)).unzip();
+    let each: Vec<Option<Result<Committed<S>, LedgerFault>>> = match shared(&ledger, &all, lock).await {
+        Ok(each) => each.into_iter().map(|committed| committed.map(Ok)).collect(),
+        Err(fault) => all.iter().map(|_| Some(Err(fault.clone()))).collect(),
+    };
+    for ((prepared, reply), result) in all.into_iter().zip(replies).zip(each) {
+        match result {
+            Some(result) => {
+                if let Ok(committed) = &result {
+                    committed.after.learn(&ledger);
+                }
+                drop(reply.send(result));
+            }
+            None => {
+                let ledger = ledger.clone();
+                tokio::spawn(async move { reply.send(alone(&ledger, prepared).await) });
+            }
+        }
+    }
+}
+
+/// What was committed of each; none: it goes alone.
+async fn shared<S: PostgresSubject>(
+    ledger: &Inner,
+    all: &[PreparedBatch<S>],
+    lock: Lock,
+) -> Result<Each<S>, LedgerFault> {
+    let go_alone = || Ok(all.iter().map(|_| None).collect());
+    match together(ledger, all, lock).await {
+        Ok(Tried::Done(each)) => Ok(each),
+        Ok(Tried::NoSuchSubject | Tried::NoneFree) => go_alone(),
+        Ok(Tried::Unknown(unknown)) => resolve::resolve(ledger, unknown).await,
+        Err(Trouble::Lasting(why)) => {
+            tracing::warn!(subjects = all.len(), why, "a transaction was refused; its batches go alone");
+            go_alone()
+        }
+        // Perhaps it was too much at once: nobody fails for what is another's.
+        Err(Trouble::Passing(why)) if all.len() > 1 => {
+            tracing::warn!(subjects = all.len(), why, "a transaction was disturbed; its batches go alone");
+            go_alone()
+        }
+        Err(trouble) => Err(trouble.fault()),
+    }
+}

@@ -1,0 +1,93 @@
+//! A batch that the database refuses for a reason that lasts: every command in a savepoint of its
+//! own, so that only the guilty one fails.
+
+use futures_util::future::try_join3;
+use rules::command::Command;
+use rules::decide::{Answer, Decision, order};
+use rules::outcome::{Outcome, Refusal};
+use rules::subject::Writes;
+use rules::time::Moment;
+
+use super::super::Inner;
+use super::super::session::{Session, within};
+use super::super::trouble::Trouble;
+use super::resolve::Unknown;
+use super::together::{Lock, Locking, decided, ended, finish, locked};
+use super::{DecidedBatch, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
+use crate::ledger::Committed;
+
+pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBatch<S>) -> Result<Tried<S>, Trouble> {
+    let PreparedBatch { batch, mut aside } = prepared;
+    let mut session = ledger.sessions.get().await?;
+    let mut writer = S::writer(&session).await?;
+    let statements = Locking::prepare::<S>(ledger, &session, Lock::Wait).await?;
+    session.dirty();
+    let (rows, now) = {
+        let portions = [Portion { id: batch.subject, commands: &batch.commands, aside: &aside }];
+        let begin = session.batch_execute("BEGIN");
+        let lock = statements.lock::<S>(&session, &portions);
+        let now = session.query_one(&statements.now, &[]);
+        let ((), rows, now) = within(try_join3(begin, lock, now)).await??;
+        (rows, now)
+    };
+    let Some(row) = rows.first() else { return ended(session, Tried::NoSuchSubject).await };
+    let (mut subject, now) = locked::<S>(ledger, row, &now, &aside)?;
+    let id = uuid::Uuid::new_v4().to_string();
+    let mark = Mark { batch: &id, key_ttl_ms: ledger.key_ttl_ms };
+    let (mut first, mut effects, mut holds) = (None, S::Effects::default(), Vec::new());
+    let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
+    for i in order(&batch.commands) {
+        within(session.batch_execute("SAVEPOINT request")).await??;
+        subject.refresh(&mut aside);
+        let command = Portion { id: batch.subject, commands: std::slice::from_ref(&batch.commands[i]), aside: &aside };
+        let one = One { session: &session, portion: command, before: &subject, now, mark };
+        match one.run(&mut writer, &batch.terms).await {
+            Ok(Decision { answers: mut answer, writes, after, effects: later }) => {
+                within(session.batch_execute("RELEASE request")).await??;
+                S::then(&mut effects, later);
+                first = first.or(writes.first_n());
+                subject = after;
+                holds.extend(writes.holds());
+                answers[i] = answer.pop().unwrap_or(answers[i].clone());
+            }
+            Err(Trouble::Lasting(why)) => {
+                tracing::error!(subject = %S::subject(batch.subject), why, "a request was refused by the database");
+                within(session.batch_execute("ROLLBACK TO request")).await??;
+            }
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    let committed = vec![Some(Committed { answers, after: subject, holds, effects })];
+    let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
+    let written = within(session.batch_execute("COMMIT")).await;
+    finish(session, written, Unknown { subject: batch.subject, first, id, committed })
+}
+
+/// One command, with everything that its transaction has.
+struct One<'a, S: PostgresSubject> {
+    session: &'a Session,
+    portion: Portion<'a, S>,
+    before: &'a S,
+    now: Moment,
+    mark: Mark<'a>,
+}
+
+impl<S: PostgresSubject> One<'_, S> {
+    async fn run(&self, writer: &mut S::Writer, terms: &rules::command::Terms) -> Result<Decision<S>, Trouble> {
+        let One { session, portion, before, now, mark } = self;
+        let before: &S = before;
+        let commands: &[Command<S>] = portion.commands;
+        let portions = std::slice::from_ref(portion);
+        let reads = S::reads(session, portions).await?;
+        let found = within(S::read(&reads, session, portions)).await??;
+        let known = S::understand(&found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
+        let decision = decided(before, known, commands, terms, *now)?;
+        if !decision.writes.is_empty() {
+            let Decision { writes, after, .. } = &decision;
+            let to_write = [DecidedBatch { before, after, writes, now: *now }];
+            S::complete(writer, session, &to_write).await?;
+            within(S::write(writer, session, &to_write, *mark)).await??;
+        }
+        Ok(decision)
+    }
+}

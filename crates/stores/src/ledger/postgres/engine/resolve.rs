@@ -1,0 +1,69 @@
+//! The connection broke at COMMIT, and nobody said how it ended. The lock is taken again, which
+//! waits for the first transaction to end, one way or the other; then its own first history row is
+//! there, or it is not. A plain read would prove nothing while the first may still be running.
+
+use std::time::Duration;
+
+use futures_util::future::try_join4;
+
+use super::super::session::within;
+use super::super::trouble::Trouble;
+use super::super::{Inner, planted, queries};
+use super::{Each, PostgresSubject};
+use crate::ledger::LedgerFault;
+
+/// A transaction whose end is not known. What happened to one of its subjects happened to all.
+pub struct Unknown<S: PostgresSubject> {
+    /// One that it wrote, with its first history number, and the id that this row carries if it is
+    /// there.
+    pub subject: S::Id,
+    pub first: u64,
+    pub id: String,
+    pub committed: Each<S>,
+}
+
+/// Whoever waits is told after this that nothing is known.
+const UNTIL: Duration = Duration::from_secs(3);
+const AGAIN: Duration = Duration::from_millis(50);
+
+pub async fn resolve<S: PostgresSubject>(ledger: &Inner, unknown: Unknown<S>) -> Result<Each<S>, LedgerFault> {
+    let (subject, n) = (S::subject(unknown.subject), unknown.first);
+    match tokio::time::timeout(UNTIL, looked_up(ledger, &unknown)).await {
+        Ok(true) => {
+            tracing::info!(%subject, n, "the batch had been committed");
+            Ok(unknown.committed)
+        }
+        Ok(false) => Err(LedgerFault::Passing("the connection broke before the commit".into())),
+        Err(_) => {
+            tracing::error!(%subject, n, "whether a batch was committed is not known");
+            Err(LedgerFault::Unreachable("the connection broke at the commit".into()))
+        }
+    }
+}
+
+/// Asks until there is an answer.
+async fn looked_up<S: PostgresSubject>(ledger: &Inner, unknown: &Unknown<S>) -> bool {
+    loop {
+        match happened(ledger, unknown).await {
+            Ok(happened) => return happened,
+            Err(trouble) => tracing::warn!(subject = %S::subject(unknown.subject), ?trouble, "not known yet"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+async fn happened<S: PostgresSubject>(ledger: &Inner, unknown: &Unknown<S>) -> Result<bool, Trouble> {
+    let mut session = ledger.sessions.get().await?;
+    let lock = session.prepared(planted::lock_to_resolve::<S>(ledger)).await?;
+    let committed = session.prepared(queries::BATCH_COMMITTED).await?;
+    session.dirty();
+    let (row, history) = (S::row_id(unknown.subject), S::subject(unknown.subject).row());
+    let (first, id) = (unknown.first as i64, &unknown.id);
+    let begin = session.batch_execute("BEGIN");
+    let locked = async { session.query_opt(&lock, &[&row]).await };
+    let found = async { session.query_one(&committed, &[&history, &first, id]).await };
+    let end = session.batch_execute("COMMIT");
+    let ((), _, found, ()) = within(try_join4(begin, locked, found, end)).await??;
+    session.clean();
+    Ok(found.try_get(0)?)
+}

@@ -1,0 +1,197 @@
+//! One transaction for the batches of one or several subjects.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use futures_util::future::{try_join, try_join4};
+use rules::command::{Command, Terms};
+use rules::decide::Decision;
+use rules::subject::Writes;
+use rules::time::Moment;
+use tokio_postgres::{Error, Row};
+
+use super::super::session::{Session, within};
+use super::super::trouble::Trouble;
+use super::super::{Inner, planted, queries};
+use super::resolve::Unknown;
+use super::{DecidedBatch, Each, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
+use crate::ledger::Committed;
+
+/// How the rows of subjects are locked.
+#[derive(Clone, Copy)]
+pub enum Lock {
+    /// Of one subject: waited for.
+    Wait,
+    /// Of several, with this statement: what somebody else has is left out.
+    IfFree(&'static str),
+}
+
+pub async fn together<S: PostgresSubject>(
+    ledger: &Inner,
+    all: &[PreparedBatch<S>],
+    lock: Lock,
+) -> Result<Tried<S>, Trouble> {
+    let portions: Vec<Portion<'_, S>> = all.iter().map(PreparedBatch::portion).collect();
+    let mut session = ledger.sessions.get().await?;
+    let reads = S::reads(&session, &portions).await?;
+    let mut writer = S::writer(&session).await?;
+    let statements = Locking::prepare::<S>(ledger, &session, lock).await?;
+    session.dirty();
+    let (rows, now, mut found) = {
+        let begin = session.batch_execute("BEGIN");
+        let locked = statements.lock(&session, &portions);
+        let now = session.query_one(&statements.now, &[]);
+        let found = S::read(&reads, &session, &portions);
+        let ((), rows, now, found) = within(try_join4(begin, locked, now, found)).await??;
+        (rows, now, found)
+    };
+    if rows.is_empty() {
+        let nothing = if matches!(lock, Lock::Wait) { Tried::NoSuchSubject } else { Tried::NoneFree };
+        return ended(session, nothing).await;
+    }
+    let mut before = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        let id: i64 = row.try_get(0)?;
+        let Some(prepared) = all.iter().find(|one| S::row_id(one.batch.subject) == id) else { continue };
+        let (subject, now) = locked::<S>(ledger, row, &now, &prepared.aside)?;
+        if !subject.wholly_read(&found) {
+            subject.read_rest(&reads, &session, &prepared.portion(), &mut found).await?;
+        }
+        before.insert(prepared.batch.subject, (subject, now, &prepared.aside));
+    }
+    let seen: Vec<(&S, &S::Aside)> = before.values().map(|(subject, _, aside)| (subject, *aside)).collect();
+    let mut known = S::understand(&found, &seen)?;
+    let mut decisions = Vec::with_capacity(all.len());
+    for PreparedBatch { batch, .. } in all {
+        let decision = before.get(&batch.subject).map(|(before, now, _)| {
+            let known = known.remove(&batch.subject).unwrap_or_default();
+            decided(before, known, &batch.commands, &batch.terms, *now)
+        });
+        decisions.push(decision.transpose()?);
+    }
+    let to_write: Vec<DecidedBatch<'_, S>> = decisions
+        .iter()
+        .flatten()
+        .filter(|decision| !decision.writes.is_empty())
+        .filter_map(|Decision { writes, after, .. }| {
+            before.get(&after.id()).map(|(before, now, _)| DecidedBatch { before, after, writes, now: *now })
+        })
+        .collect();
+    S::complete(&mut writer, &session, &to_write).await?;
+    let id = uuid::Uuid::new_v4().to_string();
+    let mark = Mark { batch: &id, key_ttl_ms: ledger.key_ttl_ms };
+    let first = to_write.iter().find_map(|decided| Some((decided.before.id(), decided.writes.first_n()?)));
+    let Some((subject, first)) = first else {
+        if !to_write.is_empty() {
+            within(S::write(&writer, &session, &to_write, mark)).await??;
+        }
+        drop(to_write);
+        return ended(session, Tried::Done(each(decisions))).await;
+    };
+    #[cfg(feature = "planted")]
+    if ledger.planted == planted::PlantedBug::AnswerBeforeCommit {
+        planted::write_later(session, writer, &to_write, mark);
+        drop(to_write);
+        return Ok(Tried::Done(each(decisions)));
+    }
+    let writing = S::write(&writer, &session, &to_write, mark);
+    let written = within(try_join(writing, session.batch_execute("COMMIT"))).await;
+    drop(to_write);
+    let unknown = Unknown { subject, first, id, committed: each(decisions) };
+    finish(session, written.map(|result| result.map(drop)), unknown)
+}
+
+fn each<S: PostgresSubject>(decisions: Vec<Option<Decision<S>>>) -> Each<S> {
+    decisions.into_iter().map(|decision| decision.map(Committed::from)).collect()
+}
+
+/// The statements at the beginning of every transaction.
+pub struct Locking {
+    lock: Lock,
+    statement: tokio_postgres::Statement,
+    pub now: tokio_postgres::Statement,
+}
+
+impl Locking {
+    pub async fn prepare<S: PostgresSubject>(
+        ledger: &Inner,
+        session: &Session,
+        lock: Lock,
+    ) -> Result<Locking, Trouble> {
+        let query = match lock {
+            Lock::Wait => planted::lock(ledger, S::LOCK),
+            Lock::IfFree(query) => query,
+        };
+        let statement = session.prepared(query).await?;
+        Ok(Locking { lock, statement, now: session.prepared(planted::now(ledger, queries::NOW)).await? })
+    }
+
+    pub async fn lock<S: PostgresSubject>(
+        &self,
+        session: &Session,
+        portions: &[Portion<'_, S>],
+    ) -> Result<Vec<Row>, Error> {
+        let ids: Vec<i64> = portions.iter().map(|portion| S::row_id(portion.id)).collect();
+        match self.lock {
+            Lock::Wait => session.query(&self.statement, &[&ids[0]]).await,
+            Lock::IfFree(_) => session.query(&self.statement, &[&ids]).await,
+        }
+    }
+}
+
+/// A subject as its locked row says, and the time.
+pub fn locked<S: PostgresSubject>(
+    ledger: &Inner,
+    row: &Row,
+    now: &Row,
+    aside: &S::Aside,
+) -> Result<(S, Moment), Trouble> {
+    let (subject, newest) = S::of_row(row, aside)?;
+    let now = Moment(now.try_get(0)?);
+    ledger.clock.saw(now);
+    // A new primary's clock may be behind: what happened later is not older.
+    Ok((subject, now.max(newest)))
+}
+
+/// A panic in a rule is an error like any other.
+pub fn decided<S: PostgresSubject>(
+    subject: &S,
+    known: S::Known,
+    commands: &[Command<S>],
+    terms: &Terms,
+    now: Moment,
+) -> Result<Decision<S>, Trouble> {
+    catch_unwind(AssertUnwindSafe(|| subject.decide(known, commands, terms, now)))
+        .map_err(|_| Trouble::Lasting("a rule panicked".into()))
+}
+
+/// What the answer to COMMIT, or its absence, says.
+pub fn finish<S: PostgresSubject>(
+    mut session: Session,
+    written: Result<Result<(), Error>, Trouble>,
+    unknown: Unknown<S>,
+) -> Result<Tried<S>, Trouble> {
+    match written {
+        Ok(Ok(())) => {
+            session.clean();
+            Ok(Tried::Done(unknown.committed))
+        }
+        Ok(Err(error)) if Trouble::certain(&error) => Err(error.into()),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the connection broke at COMMIT");
+            Ok(Tried::Unknown(unknown))
+        }
+        Err(_) => {
+            tracing::warn!("COMMIT was not answered in time");
+            Ok(Tried::Unknown(unknown))
+        }
+    }
+}
+
+/// Everything was answered already, or nothing was written: the transaction only has to let go of
+/// its lock.
+pub async fn ended<S: PostgresSubject>(mut session: Session, tried: Tried<S>) -> Result<Tried<S>, Trouble> {
+    within(session.batch_execute("COMMIT")).await??;
+    session.clean();
+    Ok(tried)
+}

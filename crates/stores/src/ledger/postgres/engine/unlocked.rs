@@ -1,0 +1,48 @@
+//! A batch that can only be refused takes no lock: one snapshot, and if the rules would write nothing
+//! on it, its answers stand.
+
+use futures_util::future::try_join4;
+use rules::subject::Writes;
+use rules::time::Moment;
+
+use super::super::Inner;
+use super::super::session::within;
+use super::super::trouble::Trouble;
+use super::together::decided;
+use super::{PostgresSubject, PreparedBatch};
+use crate::ledger::Committed;
+
+/// None: something may be free, and the lock must be taken.
+pub async fn refuse<S: PostgresSubject>(
+    ledger: &Inner,
+    prepared: &mut PreparedBatch<S>,
+    query: &str,
+) -> Result<Option<Committed<S>>, Trouble> {
+    let (row, found) = {
+        let portions = [prepared.portion()];
+        let mut session = ledger.sessions.get().await?;
+        let reads = S::reads(&session, &portions).await?;
+        let unlocked = session.prepared(query).await?;
+        let id = S::row_id(prepared.batch.subject);
+        session.dirty();
+        let begin = session.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        let row = async { session.query_opt(&unlocked, &[&id]).await };
+        let found = S::read(&reads, &session, &portions);
+        let end = session.batch_execute("COMMIT");
+        let ((), row, found, ()) = within(try_join4(begin, row, found, end)).await??;
+        session.clean();
+        (row, found)
+    };
+    let Some(row) = row else { return Ok(None) };
+    let PreparedBatch { batch, aside } = prepared;
+    let (subject, newest) = S::of_row(&row, aside)?;
+    let now = Moment(row.try_get("ledger_now")?).max(newest);
+    subject.learn(ledger);
+    subject.refresh(aside);
+    if !subject.wholly_read(&found) {
+        return Ok(None);
+    }
+    let known = S::understand(&found, &[(&subject, aside)])?.remove(&batch.subject).unwrap_or_default();
+    let decision = decided(&subject, known, &batch.commands, &batch.terms, now)?;
+    Ok(decision.writes.is_empty().then(|| decision.into()))
+}

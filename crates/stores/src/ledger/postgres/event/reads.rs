@@ -1,0 +1,171 @@
+//! What must be read to decide a batch of an event, sent together and awaited together.
+
+use std::collections::HashMap;
+
+use futures_util::future::{OptionFuture, try_join, try_join_all, try_join3, try_join4};
+use rules::event::{Event, EventKnown, EventNeeds, needs};
+use rules::ids::{EventId, User};
+use tokio_postgres::{Error, Row, Statement};
+
+use super::super::engine::Portion;
+use super::super::session::{Session, rows_of, within};
+use super::super::trouble::Trouble;
+use super::super::{answers, queries};
+use super::entries::{EntryReads, EntryRows};
+use super::rows;
+use super::seat_holds::{SeatHoldReads, SeatHoldRows};
+
+pub struct EventReads {
+    holdings: Statement,
+    answers: Statement,
+    sales: Statement,
+    free_seats: Statement,
+    rows_of_seats: Statement,
+    gaps: Statement,
+    entries: EntryReads,
+    /// Where something is on hold, as far as is known, or a hold is asked for.
+    holds: Option<SeatHoldReads>,
+}
+
+fn wants_holds(portion: &Portion<'_, Event>) -> bool {
+    portion.aside.hint.holds || portion.commands.iter().any(|command| command.action.about_a_hold())
+}
+
+impl EventReads {
+    pub async fn prepare(session: &Session, portions: &[Portion<'_, Event>]) -> Result<EventReads, Trouble> {
+        let holds = OptionFuture::from(portions.iter().any(wants_holds).then(|| SeatHoldReads::prepare(session)));
+        Ok(EventReads {
+            holdings: session.prepared(queries::HOLDINGS).await?,
+            answers: session.prepared(queries::ANSWERS).await?,
+            sales: session.prepared(queries::SALES).await?,
+            free_seats: session.prepared(queries::FREE_SEATS).await?,
+            rows_of_seats: session.prepared(queries::ROWS_OF_SEATS).await?,
+            gaps: session.prepared(queries::GAPS).await?,
+            entries: EntryReads::prepare(session).await?,
+            holds: holds.await.transpose()?,
+        })
+    }
+
+    /// Sends every read at its first poll.
+    pub async fn read(&self, session: &Session, portions: &[Portion<'_, Event>]) -> Result<EventsFound, Error> {
+        let all = try_join_all(portions.iter().map(|portion| self.read_one(session, portion))).await?;
+        Ok(portions.iter().map(|portion| portion.id).zip(all).collect())
+    }
+
+    async fn read_one(&self, session: &Session, portion: &Portion<'_, Event>) -> Result<EventRows, Error> {
+        let Portion { id: event, commands, aside } = portion;
+        let (stock, holds) = (aside.hint.stock, self.holds.as_ref().filter(|_| wants_holds(portion)));
+        let needs = needs(commands);
+        let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
+        let (key_users, keys): (Vec<&str>, Vec<&str>) =
+            needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
+        let key_events = vec![event.0; keys.len()];
+        let numbers: Vec<i64> = needs.sales.iter().map(|n| *n as i64).collect();
+        let holdings =
+            (!users.is_empty()).then_some(async { session.query(&self.holdings, &[&event.0, &users]).await });
+        let answers = (!keys.is_empty())
+            .then_some(async { session.query(&self.answers, &[&key_events, &key_users, &keys]).await });
+        let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
+        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
+        let chosen =
+            (!seats.is_empty()).then_some(async { session.query(&self.rows_of_seats, &[&event.0, &seats]).await });
+        let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
+        let stock = OptionFuture::from(stock.then(|| self.stock(session, *event, &needs)));
+        let seats = try_join(async { stock.await.transpose() }, rows_of(chosen));
+        let inside = self.entries.read(session, *event, &needs);
+        let holds = OptionFuture::from(holds.map(|holds| holds.read(session, *event, &needs)));
+        let holds = async { holds.await.transpose() };
+        let ((holdings, answers, sales), (stock, chosen), inside, holds) =
+            try_join4(people, seats, inside, holds).await?;
+        Ok(EventRows { inside, holdings, answers, sales, stock, chosen, gaps_wanted: needs.gaps, holds })
+    }
+
+    /// Seats that came back, and gaps behind the cursor.
+    async fn stock(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<StockRows, Error> {
+        let (wanted, most) = (needs.free_seats as i64, needs.gaps as i64);
+        let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
+        let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
+        let (free, gaps) = try_join(rows_of(free), rows_of(gaps)).await?;
+        Ok(StockRows { free, gaps })
+    }
+
+    /// Another server put seats on hold, chose ahead or gave back: read in one more round trip each.
+    pub async fn read_rest(
+        &self,
+        session: &Session,
+        event: &Event,
+        portion: &Portion<'_, Event>,
+        found: &mut EventRows,
+    ) -> Result<(), Trouble> {
+        let needs = needs(portion.commands);
+        if found.misses_holds(event) {
+            let holds = SeatHoldReads::prepare(session).await?;
+            found.holds = Some(within(holds.read(session, event.id, &needs)).await??);
+        }
+        if found.misses_stock(event) {
+            found.stock = Some(within(self.stock(session, event.id, &needs)).await??);
+        }
+        Ok(())
+    }
+}
+
+/// What was read of each event.
+pub type EventsFound = HashMap<EventId, EventRows>;
+
+/// Rows as they came.
+pub struct EventRows {
+    inside: EntryRows,
+    holdings: Vec<Row>,
+    answers: Vec<Row>,
+    sales: Vec<Row>,
+    /// None: nobody looked.
+    stock: Option<StockRows>,
+    chosen: Vec<Row>,
+    gaps_wanted: usize,
+    /// None: nobody looked.
+    holds: Option<SeatHoldRows>,
+}
+
+struct StockRows {
+    free: Vec<Row>,
+    gaps: Vec<Row>,
+}
+
+impl EventRows {
+    fn misses_holds(&self, event: &Event) -> bool {
+        event.counts.held > 0 && self.holds.is_none()
+    }
+
+    fn misses_stock(&self, event: &Event) -> bool {
+        !event.counts.in_order() && self.stock.is_none()
+    }
+
+    pub fn whole(&self, event: &Event) -> bool {
+        !self.misses_holds(event) && !self.misses_stock(event)
+    }
+
+    /// Where nobody looked for its seats, the event is in order.
+    pub fn understand(&self, event: &Event) -> Result<EventKnown, Trouble> {
+        let (free, gaps) = match &self.stock {
+            Some(stock) => (rows::seats(&stock.free)?, rows::gaps(&stock.gaps, self.gaps_wanted)?),
+            None => (Vec::new(), event.behind(event.counts.cursor).into_iter().collect()),
+        };
+        let mut known = EventKnown {
+            holdings: rows::holdings(&self.holdings)?,
+            answers: self.answers.iter().map(answers::kept).collect::<Result<_, _>>()?,
+            free,
+            rows: rows::seat_rows(&self.chosen)?,
+            gaps: (self.gaps_wanted > 0).then_some(gaps),
+            ..EventKnown::default()
+        };
+        self.inside.understand(&mut known)?;
+        if let Some(holds) = &self.holds {
+            (known.holds, known.first_end) = holds.understand()?;
+        }
+        for row in &self.sales {
+            let sale = rows::sale(row)?;
+            known.sales.insert(sale.n, sale);
+        }
+        Ok(known)
+    }
+}

@@ -1,0 +1,150 @@
+//! Rows of events into the nouns of the rules. Column order is that of the query files.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rules::entries::{Entry, EntryToken, WaitingRoom};
+use rules::event::Holding;
+use rules::event::stock::{self, Gap};
+use rules::event::{Counts, Event, State};
+use rules::history::{EventRecord, Happened};
+use rules::ids::{EventId, Number, Seat, User};
+use rules::seats::{Hall, Sale, Unit};
+use rules::time::Moment;
+use tokio_postgres::Row;
+
+use super::super::trouble::{Trouble, unknown};
+use crate::ledger::Reservation;
+
+/// An event's row, and the newest moment that it knows: the clock of another primary may be behind.
+pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
+    let state: &str = row.try_get(4)?;
+    let event = Event {
+        id: EventId(row.try_get(0)?),
+        name: row.try_get::<_, &str>(1)?.into(),
+        hall,
+        max_per_user: row.try_get::<_, i32>(2)? as u32,
+        opens_at: row.try_get::<_, Option<i64>>(3)?.map(Moment),
+        hold_ttl_ms: row.try_get("hold_ttl")?,
+        state: State::named(state).ok_or_else(|| unknown(state))?,
+        deleted: row.try_get(5)?,
+        created_at: Moment(row.try_get(6)?),
+        counts: Counts {
+            n: row.try_get::<_, i64>(7)? as u64,
+            cursor: row.try_get::<_, i32>(8)? as u32,
+            sold: row.try_get::<_, i32>(9)? as u32,
+            held: row.try_get::<_, i32>(10)? as u32,
+            came_back: row.try_get::<_, i32>(11)? as u32,
+            inside: row.try_get::<_, i32>(12)? as u32,
+            lapsed: 0,
+        },
+        waiting_room: room(row)?,
+        oldest_key: row.try_get::<_, i32>(17)? as u32,
+    };
+    Ok((event, Moment(row.try_get("changed_at")?)))
+}
+
+fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
+    let Some(most) = row.try_get::<_, Option<i32>>(13)? else { return Ok(None) };
+    Ok(Some(WaitingRoom {
+        max_concurrent: most as u32,
+        token_ttl_ms: row.try_get(14)?,
+        token_max_age_ms: row.try_get(15)?,
+        idle_ms: row.try_get(16)?,
+    }))
+}
+
+/// The entry of somebody who is or was inside.
+pub fn entry(row: &Row) -> Result<Entry, Trouble> {
+    let token: &[u8] = row.try_get(2)?;
+    Ok(Entry {
+        number: Number(row.try_get::<_, i64>(0)? as u64),
+        user: User::stored(row.try_get(1)?),
+        token: EntryToken(token.try_into().map_err(|_| Trouble::Broken("a token of another length".into()))?),
+        n: row.try_get::<_, i64>(3)? as u64,
+        begins: Moment(row.try_get(4)?),
+        ends: Moment(row.try_get(5)?),
+        cap: Moment(row.try_get(6)?),
+    })
+}
+
+pub fn holdings(rows: &[Row]) -> Result<HashMap<User, Vec<Holding>>, Trouble> {
+    let mut holdings: HashMap<User, Vec<Holding>> = HashMap::new();
+    for row in rows {
+        holdings.entry(User::stored(row.try_get(0)?)).or_default().push(Holding {
+            seat: Seat(row.try_get::<_, i32>(1)? as u32),
+            n: row.try_get::<_, i64>(2)? as u64,
+            unit: row.try_get::<_, i32>(3)? as u32,
+            at: Moment(row.try_get(4)?),
+        });
+    }
+    Ok(holdings)
+}
+
+pub fn seats(rows: &[Row]) -> Result<Vec<Seat>, Trouble> {
+    rows.iter().map(|row| Ok(Seat(row.try_get::<_, i32>(0)? as u32))).collect()
+}
+
+/// Seats with their kind, owner and end.
+pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::SeatRow>, Trouble> {
+    rows.iter()
+        .map(|row| {
+            let kind: &str = row.try_get(1)?;
+            let owner = row.try_get::<_, Option<&str>>(2)?.map(User::stored);
+            let found = match (kind, owner, row.try_get(3)?) {
+                ("free", ..) => stock::SeatRow::Free,
+                ("sold", owner, _) => stock::SeatRow::Sold { owner },
+                ("held", Some(owner), Some(ends_at)) => stock::SeatRow::Held { owner, ends_at: Moment(ends_at) },
+                _ => return Err(unknown(kind)),
+            };
+            Ok((Seat(row.try_get::<_, i32>(0)? as u32), found))
+        })
+        .collect()
+}
+
+/// The lowest `most` gaps, in order.
+pub fn gaps(rows: &[Row], most: usize) -> Result<Vec<Gap>, Trouble> {
+    let seat = |row: &Row, column| Ok::<_, Trouble>(Seat(row.try_get::<_, i32>(column)? as u32));
+    let gaps = rows.iter().map(|row| Ok(Gap { first: seat(row, 0)?, last: seat(row, 1)? }));
+    let mut gaps: Vec<Gap> = gaps.collect::<Result<_, Trouble>>()?;
+    gaps.sort_unstable_by_key(|gap| gap.first);
+    gaps.truncate(most);
+    Ok(gaps)
+}
+
+pub fn sale(row: &Row) -> Result<Sale, Trouble> {
+    let owner: Option<&str> = row.try_get(2)?;
+    let unit: (Option<i32>, Option<i32>) = (row.try_get(3)?, row.try_get(4)?);
+    Ok(Sale {
+        seat: Seat(row.try_get::<_, i32>(0)? as u32),
+        n: row.try_get::<_, i64>(1)? as u64,
+        owner: match (owner, unit) {
+            (Some(owner), (Some(unit), Some(limit))) => {
+                Some(Unit { user: User::stored(owner), unit: unit as u32, limit: limit as u32 })
+            }
+            _ => None,
+        },
+        buyer_name: row.try_get::<_, Option<&str>>(5)?.map(Into::into),
+        phone: row.try_get::<_, Option<&str>>(6)?.map(Into::into),
+        number: row.try_get::<_, Option<i64>>(7)?.map(|n| Number(n as u64)),
+        at: Moment(row.try_get(8)?),
+    })
+}
+
+pub fn reservation(row: &Row) -> Result<Reservation, Trouble> {
+    Ok(Reservation { event: EventId(row.try_get(9)?), sale: sale(row)? })
+}
+
+pub fn record(row: &Row) -> Result<EventRecord, Trouble> {
+    let what: &str = row.try_get(1)?;
+    Ok(EventRecord {
+        n: row.try_get::<_, i64>(0)? as u64,
+        what: Happened::named(what).ok_or_else(|| unknown(what))?,
+        seat: row.try_get::<_, Option<i32>>(2)?.map(|s| Seat(s as u32)),
+        owner: row.try_get::<_, Option<&str>>(3)?.map(User::stored),
+        by_admin: row.try_get(4)?,
+        number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
+        at: Moment(row.try_get(6)?),
+        hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
+    })
+}

@@ -1,0 +1,141 @@
+//! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join;
+use rules::event::stock::Was;
+use rules::event::{ConfirmedSeat, EventNeeds, EventWrites, HeldSeat};
+use rules::holds::LAPSED_MOST;
+use rules::holds::{Hold, HoldState, On};
+use rules::ids::EventId;
+use rules::time::Moment;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row, Statement};
+
+use super::super::holds::{begin_holds, change_holds, hold};
+use super::super::queries;
+use super::super::session::{Sent, Session, execute};
+use super::super::trouble::Trouble;
+
+pub struct SeatHoldReads {
+    holds: Statement,
+    first_end: Statement,
+}
+
+impl SeatHoldReads {
+    pub async fn prepare(session: &Session) -> Result<SeatHoldReads, Trouble> {
+        Ok(SeatHoldReads {
+            holds: session.prepared(queries::HOLDS_IN_EVENT).await?,
+            first_end: session.prepared(queries::FIRST_END).await?,
+        })
+    }
+
+    pub async fn read(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<SeatHoldRows, Error> {
+        let numbers: Vec<i64> = needs.holds.iter().map(|n| *n as i64).collect();
+        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
+        let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
+        let most = LAPSED_MOST as i64;
+        let wanted: [&(dyn ToSql + Sync); 6] = [&event.0, &numbers, &seats, &users, &needs.hold_keys, &most];
+        let first_end = async { session.query_one(&self.first_end, &[&event.0]).await };
+        let (holds, first_end) = try_join(session.query(&self.holds, &wanted), first_end).await?;
+        Ok(SeatHoldRows { holds, first_end })
+    }
+}
+
+/// Rows as they came.
+pub struct SeatHoldRows {
+    holds: Vec<Row>,
+    first_end: Row,
+}
+
+impl SeatHoldRows {
+    pub fn understand(&self) -> Result<(HashMap<u64, Hold>, Option<Moment>), Trouble> {
+        let mut holds = HashMap::with_capacity(self.holds.len());
+        for row in &self.holds {
+            let hold = hold(row)?;
+            holds.insert(hold.id.n, hold);
+        }
+        Ok((holds, self.first_end.try_get::<_, Option<i64>>(0)?.map(Moment)))
+    }
+}
+
+pub struct SeatHoldWriter {
+    change_holds: Statement,
+    begin_holds: Statement,
+    hold_seats: Statement,
+    hold_seats_again: Statement,
+    extend_seats: Statement,
+    confirm_seats: Statement,
+}
+
+impl SeatHoldWriter {
+    /// Where holds are written at all.
+    pub fn needed(writes: &EventWrites) -> bool {
+        !writes.holds_changed.is_empty() || !writes.holds_begun.is_empty()
+    }
+
+    pub async fn prepare(session: &Session) -> Result<SeatHoldWriter, Trouble> {
+        Ok(SeatHoldWriter {
+            change_holds: session.prepared(queries::CHANGE_HOLDS).await?,
+            begin_holds: session.prepared(queries::BEGIN_HOLDS).await?,
+            hold_seats: session.prepared(queries::HOLD_SEATS).await?,
+            hold_seats_again: session.prepared(queries::HOLD_SEATS_AGAIN).await?,
+            extend_seats: session.prepared(queries::EXTEND_SEATS).await?,
+            confirm_seats: session.prepared(queries::CONFIRM_SEATS).await?,
+        })
+    }
+
+    /// After what was freed and sold.
+    pub fn send<'a>(&'a self, session: &'a Session, id: i64, writes: &'a EventWrites, sent: &mut Vec<Sent<'a>>) {
+        if !writes.holds_changed.is_empty() {
+            sent.push(Box::pin(change_holds(session, &self.change_holds, writes.holds_changed.iter().collect())));
+        }
+        if !writes.holds_begun.is_empty() {
+            sent.push(Box::pin(begin_holds(session, &self.begin_holds, writes.holds_begun.iter().collect())));
+        }
+        for (statement, was) in [(&self.hold_seats, Was::Untouched), (&self.hold_seats_again, Was::Free)] {
+            let held: Vec<&HeldSeat> = writes.held.iter().filter(|held| held.was == was).collect();
+            if !held.is_empty() {
+                sent.push(Box::pin(hold_seats(session, statement, id, held)));
+            }
+        }
+        let extended: Vec<&Hold> = writes.holds_changed.iter().filter(|hold| hold.state == HoldState::Held).collect();
+        if !extended.is_empty() {
+            sent.push(Box::pin(extend_seats(session, &self.extend_seats, id, extended)));
+        }
+        if !writes.confirmed.is_empty() {
+            sent.push(Box::pin(confirm_seats(session, &self.confirm_seats, id, &writes.confirmed)));
+        }
+    }
+}
+
+async fn hold_seats(session: &Session, statement: &Statement, id: i64, held: Vec<&HeldSeat>) -> Result<(), Error> {
+    let seat: Vec<i32> = held.iter().map(|h| h.seat.0 as i32).collect();
+    let owner: Vec<&str> = held.iter().map(|h| h.unit.user.as_str()).collect();
+    let unit: Vec<i32> = held.iter().map(|h| h.unit.unit as i32).collect();
+    let limit: Vec<i32> = held.iter().map(|h| h.unit.limit as i32).collect();
+    let n: Vec<i64> = held.iter().map(|h| h.n as i64).collect();
+    let at: Vec<i64> = held.iter().map(|h| h.at.0).collect();
+    let hold: Vec<i64> = held.iter().map(|h| h.hold as i64).collect();
+    let ends_at: Vec<i64> = held.iter().map(|h| h.ends_at.0).collect();
+    execute(session, statement, &[&id, &seat, &owner, &unit, &limit, &n, &at, &hold, &ends_at]).await
+}
+
+async fn extend_seats(session: &Session, statement: &Statement, id: i64, holds: Vec<&Hold>) -> Result<(), Error> {
+    let (mut seat, mut hold, mut ends_at): (Vec<i32>, Vec<i64>, Vec<i64>) = Default::default();
+    for extended in holds {
+        let On::Seats(seats) = &extended.on else { continue };
+        seat.extend(seats.iter().map(|seat| seat.0 as i32));
+        hold.resize(seat.len(), extended.id.n as i64);
+        ends_at.resize(seat.len(), extended.ends_at.0);
+    }
+    execute(session, statement, &[&id, &seat, &hold, &ends_at]).await
+}
+
+async fn confirm_seats(session: &Session, statement: &Statement, id: i64, sold: &[ConfirmedSeat]) -> Result<(), Error> {
+    let seat: Vec<i32> = sold.iter().map(|s| s.seat.0 as i32).collect();
+    let hold: Vec<i64> = sold.iter().map(|s| s.hold as i64).collect();
+    let n: Vec<i64> = sold.iter().map(|s| s.n as i64).collect();
+    let at: Vec<i64> = sold.iter().map(|s| s.at.0).collect();
+    execute(session, statement, &[&id, &seat, &hold, &n, &at]).await
+}

@@ -1,0 +1,222 @@
+//! What was decided, written with a constant number of statements: arrays in, one statement per
+//! table and kind of change.
+
+use futures_util::future::try_join_all;
+use rules::event::{Event, EventWrites};
+use rules::history::EventRecord;
+use rules::ids::User;
+use rules::seats::Sale;
+use rules::time::Moment;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Statement};
+
+use super::super::engine::{DecidedBatch, Mark};
+use super::super::session::{Sent, Session, execute};
+use super::super::trouble::Trouble;
+use super::super::{answers, queries};
+use super::entries::{self, EntryWriter};
+use super::seat_holds::SeatHoldWriter;
+
+type Decided<'a> = DecidedBatch<'a, Event>;
+
+pub struct EventWriter {
+    free: Statement,
+    resell: Statement,
+    sell: Statement,
+    append_history: Statement,
+    keep_answers: Statement,
+    forget_answers: Statement,
+    amend_event: Statement,
+    move_counts: Statement,
+    entries: EntryWriter,
+    /// Where holds are written too.
+    holds: Option<SeatHoldWriter>,
+}
+
+impl EventWriter {
+    pub async fn prepare(session: &Session) -> Result<EventWriter, Trouble> {
+        Ok(EventWriter {
+            free: session.prepared(queries::FREE).await?,
+            resell: session.prepared(queries::RESELL).await?,
+            sell: session.prepared(queries::SELL).await?,
+            append_history: session.prepared(queries::APPEND_HISTORY).await?,
+            keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
+            forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
+            amend_event: session.prepared(queries::AMEND_EVENT).await?,
+            move_counts: session.prepared(queries::MOVE_COUNTS).await?,
+            entries: EntryWriter::prepare(session).await?,
+            holds: None,
+        })
+    }
+
+    /// Prepares the writing of holds, where something of it is to be written.
+    pub async fn complete(&mut self, session: &Session, decided: &[Decided<'_>]) -> Result<(), Trouble> {
+        if self.holds.is_none() && decided.iter().any(|decided| SeatHoldWriter::needed(decided.writes)) {
+            self.holds = Some(SeatHoldWriter::prepare(session).await?);
+        }
+        Ok(())
+    }
+
+    /// Sends everything at its first poll; the first error is the one that counts.
+    pub async fn write(&self, session: &Session, decided: &[Decided<'_>], mark: Mark<'_>) -> Result<(), Error> {
+        let mut sent: Vec<Sent<'_>> = Vec::with_capacity(8);
+        for decided in decided {
+            self.send(session, decided, mark, &mut sent);
+        }
+        try_join_all(sent).await.map(drop)
+    }
+
+    fn send<'a>(&'a self, session: &'a Session, decided: &'a Decided<'_>, mark: Mark<'a>, sent: &mut Vec<Sent<'a>>) {
+        let DecidedBatch { before, after, writes, now } = decided;
+        let id = before.id.0;
+        if !writes.freed.is_empty() {
+            let seats: Vec<i32> = writes.freed.iter().map(|f| f.seat.0 as i32).collect();
+            let numbers: Vec<i64> = writes.freed.iter().map(|f| f.n as i64).collect();
+            sent.push(Box::pin(async move { execute(session, &self.free, &[&id, &seats, &numbers, &now.0]).await }));
+        }
+        if !writes.resold.is_empty() {
+            sent.push(Box::pin(async move {
+                execute(session, &self.resell, &SaleColumns::of(&writes.resold).row(&id)).await
+            }));
+        }
+        let (of_sales, others) = by_sale(writes);
+        if !writes.sold.is_empty() {
+            sent.push(Box::pin(self.sell(session, decided, mark, of_sales)));
+        }
+        if let Some(holds) = &self.holds {
+            holds.send(session, id, writes, sent);
+        }
+        sent.push(Box::pin(self.entries.write(session, id, writes)));
+        if !others.is_empty() {
+            sent.push(Box::pin(self.append(session, decided, mark, others)));
+        }
+        if !writes.answers.is_empty() {
+            let new = writes.answers.iter().map(|new| (id, new)).collect();
+            sent.push(Box::pin(answers::keep(session, &self.keep_answers, new)));
+            let old = now.0 - mark.key_ttl_ms;
+            sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
+        }
+        if writes.event_changed {
+            sent.push(Box::pin(self.amend(session, after)));
+        }
+        sent.push(Box::pin(self.move_counts(session, before, after, *now)));
+    }
+
+    /// `entries` are what the history says of these sales, one each, in their order.
+    async fn sell(
+        &self,
+        session: &Session,
+        decided: &Decided<'_>,
+        mark: Mark<'_>,
+        entries: Vec<&EventRecord>,
+    ) -> Result<(), Error> {
+        let id = decided.before.id.0;
+        let columns = SaleColumns::of(&decided.writes.sold);
+        let by_admin: Vec<bool> = entries.iter().map(|e| e.by_admin).collect();
+        let first = first(decided.writes);
+        let mut row = columns.row(&id).to_vec();
+        row.extend([&by_admin as &(dyn ToSql + Sync), &first, &mark.batch]);
+        execute(session, &self.sell, &row).await
+    }
+
+    async fn append(
+        &self,
+        session: &Session,
+        decided: &Decided<'_>,
+        mark: Mark<'_>,
+        history: Vec<&EventRecord>,
+    ) -> Result<(), Error> {
+        let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
+        let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
+        let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
+        let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
+        let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
+        let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
+        let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
+        let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
+        let first = first(decided.writes);
+        let row: [&(dyn ToSql + Sync); 11] =
+            [&decided.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &hold, &first, &mark.batch];
+        execute(session, &self.append_history, &row).await
+    }
+
+    async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
+        let (most, [ttl, age, idle]) = entries::room(after.waiting_room.as_ref());
+        let row: [&(dyn ToSql + Sync); 11] = [
+            &after.id.0,
+            &&*after.name,
+            &(after.max_per_user as i32),
+            &after.opens_at.map(|m| m.0),
+            &after.state.as_str(),
+            &after.deleted,
+            &most,
+            &ttl,
+            &age,
+            &idle,
+            &after.hold_ttl_ms,
+        ];
+        execute(session, &self.amend_event, &row).await
+    }
+
+    async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
+        let counts = after.counts;
+        let row: [&(dyn ToSql + Sync); 9] = [
+            &before.id.0,
+            &(before.counts.n as i64),
+            &(counts.n as i64),
+            &(counts.cursor as i32),
+            &(counts.sold as i32),
+            &(counts.held as i32),
+            &(counts.came_back as i32),
+            &(counts.inside as i32),
+            &now.0,
+        ];
+        execute(session, &self.move_counts, &row).await
+    }
+}
+
+/// The number of the history row that carries the batch's id.
+fn first(writes: &EventWrites) -> Option<i64> {
+    writes.history.first().map(|entry| entry.n as i64)
+}
+
+/// The history of a batch: what it says of seats that are sold for the first time, which their own statement
+/// writes, and everything else. Both lists are in the order of their numbers.
+fn by_sale(writes: &EventWrites) -> (Vec<&EventRecord>, Vec<&EventRecord>) {
+    let mut sold = writes.sold.iter().peekable();
+    writes.history.iter().partition(|entry| sold.next_if(|sale| sale.n == entry.n).is_some())
+}
+
+/// Sales as the statements take them.
+struct SaleColumns<'a> {
+    seat: Vec<i32>,
+    owner: Vec<Option<&'a str>>,
+    unit: Vec<Option<i32>>,
+    limit: Vec<Option<i32>>,
+    n: Vec<i64>,
+    at: Vec<i64>,
+    number: Vec<Option<i64>>,
+    buyer: Vec<Option<&'a str>>,
+    phone: Vec<Option<&'a str>>,
+}
+
+impl<'a> SaleColumns<'a> {
+    fn of(sales: &'a [Sale]) -> SaleColumns<'a> {
+        SaleColumns {
+            seat: sales.iter().map(|s| s.seat.0 as i32).collect(),
+            owner: sales.iter().map(|s| s.owner.as_ref().map(|o| o.user.as_str())).collect(),
+            unit: sales.iter().map(|s| s.owner.as_ref().map(|o| o.unit as i32)).collect(),
+            limit: sales.iter().map(|s| s.owner.as_ref().map(|o| o.limit as i32)).collect(),
+            n: sales.iter().map(|s| s.n as i64).collect(),
+            at: sales.iter().map(|s| s.at.0).collect(),
+            number: sales.iter().map(|s| s.number.map(|n| n.0 as i64)).collect(),
+            buyer: sales.iter().map(|s| s.buyer_name.as_deref()).collect(),
+            phone: sales.iter().map(|s| s.phone.as_deref()).collect(),
+        }
+    }
+
+    fn row<'b>(&'b self, event: &'b i64) -> [&'b (dyn ToSql + Sync); 10] {
+        let SaleColumns { seat, owner, unit, limit, n, at, number, buyer, phone } = self;
+        [event, seat, owner, unit, limit, n, at, number, buyer, phone]
+    }
+}

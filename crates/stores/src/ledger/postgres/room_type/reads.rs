@@ -1,0 +1,144 @@
+//! What must be read to decide batches of room types, sent together and awaited together.
+
+use std::collections::HashMap;
+
+use futures_util::future::try_join4;
+use rules::holds::LAPSED_MOST;
+use rules::ids::User;
+use rules::room_type::{RoomCommand, RoomType, RoomTypeKnown, needs};
+use rules::subject::{RoomTypeId, SubjectId};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row, Statement};
+
+use super::super::engine::Portion;
+use super::super::holds::hold;
+use super::super::session::{Session, rows_of};
+use super::super::trouble::Trouble;
+use super::super::{answers, queries};
+use super::rows::{night, stay};
+
+pub struct RoomTypeReads {
+    nights: Statement,
+    holds: Statement,
+    stays: Statement,
+    answers: Statement,
+}
+
+impl RoomTypeReads {
+    pub async fn prepare(session: &Session) -> Result<RoomTypeReads, Trouble> {
+        Ok(RoomTypeReads {
+            nights: session.prepared(queries::NIGHTS).await?,
+            holds: session.prepared(queries::HOLDS_NEEDED).await?,
+            stays: session.prepared(queries::STAYS).await?,
+            answers: session.prepared(queries::ANSWERS).await?,
+        })
+    }
+
+    /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
+    pub async fn read(&self, session: &Session, portions: &[Portion<'_, RoomType>]) -> Result<RoomTypeRows, Error> {
+        let mut columns = NeedColumns::default();
+        for portion in portions {
+            columns.add(portion.id, portion.commands);
+        }
+        let NeedColumns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
+        // Of others, so many in one transaction, however many room types it has.
+        let most = (LAPSED_MOST / portions.len().max(1)).max(1) as i64;
+        let nights =
+            (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });
+        let wanted: [&(dyn ToSql + Sync); 11] = [
+            subjects,
+            &holds.0,
+            &holds.1,
+            &owners.0,
+            &owners.1,
+            &hold_keys.0,
+            &hold_keys.1,
+            &hull.1,
+            &hull.2,
+            &hull.3,
+            &most,
+        ];
+        let held = session.query(&self.holds, &wanted);
+        let stays = (!stays.0.is_empty()).then_some(async { session.query(&self.stays, &[&stays.0, &stays.1]).await });
+        let answers =
+            (!keys.0.is_empty()).then_some(async { session.query(&self.answers, &[&keys.0, &keys.1, &keys.2]).await });
+        let (nights, holds, stays, answers) =
+            try_join4(rows_of(nights), held, rows_of(stays), rows_of(answers)).await?;
+        Ok(RoomTypeRows { nights, holds, stays, answers })
+    }
+}
+
+/// What all of them need, in the columns that the statements take; each begins with whose it is.
+#[derive(Default)]
+struct NeedColumns<'a> {
+    subjects: Vec<i64>,
+    holds: (Vec<i64>, Vec<i64>),
+    owners: (Vec<i64>, Vec<&'a str>),
+    hold_keys: (Vec<i64>, Vec<&'a str>),
+    /// Room type, its subject, from, to.
+    hull: (Vec<i64>, Vec<i64>, Vec<i32>, Vec<i32>),
+    /// By room type.
+    stays: (Vec<i64>, Vec<i64>),
+    keys: (Vec<i64>, Vec<&'a str>, Vec<&'a str>),
+}
+
+impl<'a> NeedColumns<'a> {
+    fn add(&mut self, id: RoomTypeId, commands: &'a [RoomCommand]) {
+        let needs = needs(commands);
+        let subject = SubjectId::RoomType(id).row();
+        self.subjects.push(subject);
+        self.holds.1.extend(needs.holds.iter().map(|n| *n as i64));
+        self.holds.0.resize(self.holds.1.len(), subject);
+        self.owners.1.extend(needs.users.iter().map(|user| user.as_str()));
+        self.owners.0.resize(self.owners.1.len(), subject);
+        self.hold_keys.1.extend(needs.hold_keys);
+        self.hold_keys.0.resize(self.hold_keys.1.len(), subject);
+        self.stays.1.extend(needs.stays.iter().map(|n| *n as i64));
+        self.stays.0.resize(self.stays.1.len(), id.0);
+        for (user, key) in needs.keys {
+            self.keys.0.push(subject);
+            self.keys.1.push(User::as_str(user));
+            self.keys.2.push(key);
+        }
+        if let Some(dates) = needs.hull {
+            self.hull.0.push(id.0);
+            self.hull.1.push(subject);
+            self.hull.2.push(dates.check_in.0);
+            self.hull.3.push(dates.check_out.0);
+        }
+    }
+}
+
+/// Rows as they came.
+pub struct RoomTypeRows {
+    nights: Vec<Row>,
+    holds: Vec<Row>,
+    stays: Vec<Row>,
+    answers: Vec<Row>,
+}
+
+impl RoomTypeRows {
+    /// What is known of each room type of which anything is.
+    pub fn understand(&self) -> Result<HashMap<RoomTypeId, RoomTypeKnown>, Trouble> {
+        let mut all: HashMap<RoomTypeId, RoomTypeKnown> = HashMap::new();
+        for row in &self.nights {
+            let (night, counts) = night(row, 1)?;
+            all.entry(RoomTypeId(row.try_get(0)?)).or_default().nights.insert(night, counts);
+        }
+        for row in &self.holds {
+            let hold = hold(row)?;
+            let SubjectId::RoomType(id) = hold.id.subject else { continue };
+            all.entry(id).or_default().holds.insert(hold.id.n, hold);
+        }
+        for row in &self.stays {
+            let stay = stay(row)?;
+            all.entry(stay.id.room_type).or_default().stays.insert(stay.id.n, stay);
+        }
+        for row in &self.answers {
+            let SubjectId::RoomType(id) = SubjectId::of_row(row.try_get(5)?) else { continue };
+            let (whose, answer) = answers::kept(row)?;
+            all.entry(id).or_default().answers.insert(whose, answer);
+        }
+        Ok(all)
+    }
+}

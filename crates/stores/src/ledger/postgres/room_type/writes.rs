@@ -1,0 +1,201 @@
+//! What was decided for room types, written with a constant number of statements.
+
+use futures_util::future::try_join_all;
+use rules::holds::Hold;
+use rules::ids::User;
+use rules::once::NewAnswer;
+use rules::room_type::{RoomRecord, RoomType, Stay};
+use rules::subject::SubjectId;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Statement};
+
+use super::super::engine::{DecidedBatch, Mark};
+use super::super::holds::{begin_holds, change_holds};
+use super::super::session::{Sent, Session, execute};
+use super::super::trouble::Trouble;
+use super::super::{answers, queries};
+
+type Decided<'a> = DecidedBatch<'a, RoomType>;
+
+pub struct RoomTypeWriter {
+    new_nights: Statement,
+    shift_nights: Statement,
+    amend_nights: Statement,
+    change_holds: Statement,
+    begin_holds: Statement,
+    book_stays: Statement,
+    end_stays: Statement,
+    append_history: Statement,
+    keep_answers: Statement,
+    forget_answers: Statement,
+    move_room_types: Statement,
+}
+
+fn subject(decided: &Decided<'_>) -> i64 {
+    SubjectId::RoomType(decided.before.id).row()
+}
+
+/// The new total of nights from some day on, if they have one.
+fn amended(decided: &Decided<'_>) -> Option<(i32, i32)> {
+    decided.writes.amended.map(|night| (night.0, decided.after.total as i32))
+}
+
+impl RoomTypeWriter {
+    pub async fn prepare(session: &Session) -> Result<RoomTypeWriter, Trouble> {
+        Ok(RoomTypeWriter {
+            new_nights: session.prepared(queries::NEW_NIGHTS).await?,
+            shift_nights: session.prepared(queries::SHIFT_NIGHTS).await?,
+            amend_nights: session.prepared(queries::AMEND_NIGHTS).await?,
+            change_holds: session.prepared(queries::CHANGE_HOLDS).await?,
+            begin_holds: session.prepared(queries::BEGIN_HOLDS).await?,
+            book_stays: session.prepared(queries::BOOK_STAYS).await?,
+            end_stays: session.prepared(queries::END_STAYS).await?,
+            append_history: session.prepared(queries::APPEND_ROOM_HISTORY).await?,
+            keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
+            forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
+            move_room_types: session.prepared(queries::MOVE_ROOM_TYPES).await?,
+        })
+    }
+
+    /// Sends everything at its first poll, in this order; the first error is the one that counts.
+    pub async fn write(&self, session: &Session, all: &[Decided<'_>], mark: Mark<'_>) -> Result<(), Error> {
+        let mut sent: Vec<Sent<'_>> = Vec::with_capacity(11);
+        self.nights(session, all, &mut sent);
+        let changed: Vec<&Hold> = all.iter().flat_map(|one| &one.writes.changed).collect();
+        if !changed.is_empty() {
+            sent.push(Box::pin(change_holds(session, &self.change_holds, changed)));
+        }
+        let begun: Vec<&Hold> = all.iter().flat_map(|one| &one.writes.begun).collect();
+        if !begun.is_empty() {
+            sent.push(Box::pin(begin_holds(session, &self.begin_holds, begun)));
+        }
+        let stays: Vec<&Stay> = all.iter().flat_map(|one| &one.writes.stays).collect();
+        if !stays.is_empty() {
+            sent.push(Box::pin(self.book(session, stays)));
+        }
+        if all.iter().any(|one| !one.writes.ended.is_empty()) {
+            sent.push(Box::pin(self.end(session, all)));
+        }
+        let history = all.iter().flat_map(|one| one.writes.history.iter().map(|entry| (subject(one), entry)));
+        sent.push(Box::pin(append(session, &self.append_history, history.collect(), Some(mark.batch))));
+        let new = all.iter().flat_map(|one| one.writes.answers.iter().map(|new| (subject(one), new)));
+        let new: Vec<(i64, &NewAnswer)> = new.collect();
+        if !new.is_empty() {
+            sent.push(Box::pin(answers::keep(session, &self.keep_answers, new)));
+            sent.push(Box::pin(self.forget(session, all, mark.key_ttl_ms)));
+        }
+        sent.push(Box::pin(self.move_room_types(session, all)));
+        try_join_all(sent).await.map(|_| ())
+    }
+
+    fn nights<'a>(&'a self, session: &'a Session, all: &'a [Decided<'a>], sent: &mut Vec<Sent<'a>>) {
+        if all.iter().any(|one| !one.writes.new_nights.is_empty()) {
+            sent.push(Box::pin(self.new_nights(session, all)));
+        }
+        if all.iter().any(|one| !one.writes.shifts.is_empty()) {
+            sent.push(Box::pin(self.shift_nights(session, all)));
+        }
+        if all.iter().any(|one| one.writes.amended.is_some()) {
+            sent.push(Box::pin(self.amend_nights(session, all)));
+        }
+    }
+
+    async fn new_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
+        let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<i32>) = Default::default();
+        for one in all {
+            day.extend(one.writes.new_nights.iter().map(|night| night.0));
+            id.resize(day.len(), one.before.id.0);
+            total.resize(day.len(), one.after.total as i32);
+        }
+        execute(session, &self.new_nights, &[&id, &day, &total]).await
+    }
+
+    async fn shift_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
+        let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<Option<i32>>) = Default::default();
+        let (mut reserved, mut held): (Vec<i32>, Vec<i32>) = Default::default();
+        for one in all {
+            for shift in &one.writes.shifts {
+                id.push(one.before.id.0);
+                day.push(shift.night.0);
+                reserved.push(shift.reserved);
+                held.push(shift.held);
+                total.push(amended(one).filter(|(from, _)| shift.night.0 >= *from).map(|(_, total)| total));
+            }
+        }
+        execute(session, &self.shift_nights, &[&id, &day, &reserved, &held, &total]).await
+    }
+
+    async fn amend_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
+        let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<i32>) = Default::default();
+        for (one, amended) in all.iter().filter_map(|one| Some((one, amended(one)?))) {
+            id.push(one.before.id.0);
+            day.push(amended.0);
+            total.push(amended.1);
+        }
+        execute(session, &self.amend_nights, &[&id, &day, &total]).await
+    }
+
+    async fn book(&self, session: &Session, stays: Vec<&Stay>) -> Result<(), Error> {
+        let id: Vec<i64> = stays.iter().map(|s| s.id.room_type.0).collect();
+        let n: Vec<i64> = stays.iter().map(|s| s.id.n as i64).collect();
+        let owner: Vec<&str> = stays.iter().map(|s| s.owner.as_str()).collect();
+        let check_in: Vec<i32> = stays.iter().map(|s| s.dates.check_in.0).collect();
+        let check_out: Vec<i32> = stays.iter().map(|s| s.dates.check_out.0).collect();
+        let hold: Vec<i64> = stays.iter().map(|s| s.hold as i64).collect();
+        let at: Vec<i64> = stays.iter().map(|s| s.at.0).collect();
+        execute(session, &self.book_stays, &[&id, &n, &owner, &check_in, &check_out, &hold, &at]).await
+    }
+
+    async fn end(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
+        let (mut id, mut n, mut at): (Vec<i64>, Vec<i64>, Vec<i64>) = Default::default();
+        for one in all {
+            n.extend(one.writes.ended.iter().map(|n| *n as i64));
+            id.resize(n.len(), one.before.id.0);
+            at.resize(n.len(), one.now.0);
+        }
+        execute(session, &self.end_stays, &[&id, &n, &at]).await
+    }
+
+    async fn forget(&self, session: &Session, all: &[Decided<'_>], key_ttl_ms: i64) -> Result<(), Error> {
+        let subject: Vec<i64> = all.iter().map(subject).collect();
+        let now = all.iter().map(|one| one.now.0).min().unwrap_or_default();
+        execute(session, &self.forget_answers, &[&subject, &(now - key_ttl_ms)]).await
+    }
+
+    async fn move_room_types(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
+        let id: Vec<i64> = all.iter().map(|p| p.before.id.0).collect();
+        let before: Vec<i64> = all.iter().map(|p| p.before.n as i64).collect();
+        let n: Vec<i64> = all.iter().map(|p| p.after.n as i64).collect();
+        let now: Vec<i64> = all.iter().map(|p| p.now.0).collect();
+        let name: Vec<&str> = all.iter().map(|p| &*p.after.name).collect();
+        let description: Vec<Option<&str>> = all.iter().map(|p| p.after.description.as_deref()).collect();
+        let price: Vec<Option<&str>> = all.iter().map(|p| p.after.price.as_deref()).collect();
+        let time_zone: Vec<&str> = all.iter().map(|p| &*p.after.time_zone).collect();
+        let total: Vec<i32> = all.iter().map(|p| p.after.total as i32).collect();
+        let row: [&(dyn ToSql + Sync); 9] = [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total];
+        execute(session, &self.move_room_types, &row).await
+    }
+}
+
+/// Entries with their subject, those of one subject together.
+pub async fn append(
+    session: &Session,
+    statement: &Statement,
+    history: Vec<(i64, &RoomRecord)>,
+    batch: Option<&str>,
+) -> Result<(), Error> {
+    let (subject, history): (Vec<i64>, Vec<&RoomRecord>) = history.into_iter().unzip();
+    let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
+    let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
+    let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
+    let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
+    let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
+    let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
+    let check_in: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_in.0)).collect();
+    let check_out: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_out.0)).collect();
+    let first = |i: usize| i == 0 || subject[i - 1] != subject[i];
+    let batch: Vec<Option<&str>> = (0..subject.len()).map(|i| batch.filter(|_| first(i))).collect();
+    let row: [&(dyn ToSql + Sync); 10] =
+        [&subject, &n, &what, &owner, &by_admin, &at, &hold, &check_in, &check_out, &batch];
+    execute(session, statement, &row).await
+}

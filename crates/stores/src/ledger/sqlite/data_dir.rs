@@ -1,0 +1,55 @@
+//! The data directory: one process at a time, and nobody else may read it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A claimed data directory. The lock is held as long as the process writes there; the system
+/// releases it when the process ends, however it ends.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+#[derive(Debug)]
+pub enum NotClaimed {
+    InUse(PathBuf),
+    Io(PathBuf, io::Error),
+}
+
+impl DataDir {
+    pub fn claim(path: &Path) -> Result<DataDir, NotClaimed> {
+        let io = |e| NotClaimed::Io(path.to_owned(), e);
+        if !path.exists() {
+            fs::create_dir_all(path).map_err(io)?;
+            private(path).map_err(io)?;
+        }
+        let file = path.join("lock");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&file).map_err(io)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(DataDir { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(NotClaimed::InUse(path.to_owned())),
+            Err(TryLockError::Error(e)) => Err(io(e)),
+        }
+    }
+
+    pub fn database(&self) -> PathBuf {
+        database_in(&self.path)
+    }
+}
+
+pub fn database_in(folder: &Path) -> PathBuf {
+    folder.join("tickettock.db")
+}
+
+#[cfg(unix)]
+fn private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn private(_: &Path) -> io::Result<()> {
+    Ok(())
+}

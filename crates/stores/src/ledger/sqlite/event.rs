@@ -1,0 +1,232 @@
+//! Events in SQLite: what a batch of one reads and writes.
+
+mod entries;
+mod port;
+mod rows;
+mod seat_holds;
+
+use std::collections::HashMap;
+
+use rules::command::Command;
+use rules::event::stock::Gap;
+use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
+use rules::history::Happened;
+use rules::ids::{EventId, Seat, User};
+use rules::seats::{Hall, Sale};
+use rules::time::Moment;
+use rusqlite::{Connection, Error, OptionalExtension, Result, params};
+
+use super::engine::{SqliteSubject, exactly_one};
+use super::many::{self, Parameters};
+use super::{answers, queries};
+use crate::ledger::halls::HallCache;
+
+impl SqliteSubject for Event {
+    fn find(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option<Event>> {
+        rows::event(conn, halls, id)
+    }
+
+    fn read(&self, conn: &Connection, commands: &[Command], now: Moment) -> Result<EventKnown> {
+        let needs = needs(commands);
+        let event = self.id.0;
+        let (holds, first_end) = seat_holds::known(conn, self, &needs, now)?;
+        let mut known = EventKnown {
+            holds,
+            first_end,
+            holdings: HashMap::with_capacity(needs.users.len()),
+            ..EventKnown::default()
+        };
+        entries::read(conn, self.id, &needs, &mut known, now)?;
+        let owner = |row: &mut Parameters<'_, '_>, user: &&User| row.give(user.as_str());
+        many::HOLDINGS.find(conn, &needs.users, event, owner, |row| {
+            let user = User::stored(row.get_ref(4)?.as_str()?);
+            known.holdings.entry(user).or_default().push(rows::holding(row)?);
+            Ok(())
+        })?;
+        if !needs.keys.is_empty() {
+            let mut answer = conn.prepare_cached(queries::ANSWER)?;
+            for (user, key) in needs.keys {
+                let found = answer.query_row(params![event, user.as_str(), key], answers::kept).optional()?;
+                if let Some(found) = found {
+                    known.answers.insert((user.clone(), key.into()), found);
+                }
+            }
+        }
+        for n in needs.sales {
+            if let Some(sale) =
+                conn.prepare_cached(queries::SALE)?.query_row((event, n as i64), rows::sale).optional()?
+            {
+                known.sales.insert(n, sale);
+            }
+        }
+        for seat in needs.seats {
+            let row =
+                conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
+            known.rows.extend(row.map(|row| (seat, row)));
+        }
+        if needs.gaps > 0 {
+            known.gaps = Some(gaps(conn, self, needs.gaps)?);
+        }
+        if needs.free_seats > 0 && self.counts.came_back > 0 {
+            let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
+            known.free =
+                free.query_map((event, needs.free_seats as i64), |row| row.get(0).map(Seat))?.collect::<Result<_>>()?;
+        }
+        Ok(known)
+    }
+
+    fn write(&self, conn: &Connection, after: &Event, writes: &EventWrites, now: Moment) -> Result<()> {
+        let id = self.id;
+        for freed in &writes.freed {
+            let mut statement = conn.prepare_cached(queries::FREE_SEAT)?;
+            exactly_one(statement.execute(params![id.0, freed.seat.0, freed.n as i64, now.0])?)?;
+        }
+        let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
+        for sale in &writes.resold {
+            give_sale(&mut Parameters::of(&mut resell), id, sale)?;
+            exactly_one(resell.raw_execute()?)?;
+        }
+        let hall_seats = self.seat_count();
+        many::SELL_SEATS.insert(conn, &writes.sold, |row, sale| {
+            give_sale(row, id, sale)?;
+            row.give(hall_seats)
+        })?;
+        seat_holds::write(conn, id, hall_seats, writes)?;
+        entries::write(conn, id, writes)?;
+        many::APPEND_HISTORY.insert(conn, &writes.history, |row, entry| {
+            row.give(id.0)?;
+            row.give(entry.n as i64)?;
+            row.give(entry.what.as_str())?;
+            row.give(entry.seat.map(|s| s.0))?;
+            row.give(entry.owner.as_ref().map(User::as_str))?;
+            row.give(entry.by_admin)?;
+            row.give(entry.number.map(|n| n.0 as i64))?;
+            row.give(entry.at.0)?;
+            row.give(entry.hold.map(|n| n as i64))
+        })?;
+        answers::keep(conn, id.0, &writes.answers)?;
+        if self.hold_ttl_ms != after.hold_ttl_ms {
+            conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
+        }
+        if writes.event_changed {
+            let [most, ttl, age, idle] = entries::room(after.waiting_room.as_ref());
+            conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
+                id.0,
+                &*after.name,
+                after.max_per_user,
+                after.opens_at.map(|m| m.0),
+                after.state.as_str(),
+                after.deleted,
+                most,
+                ttl,
+                age,
+                idle,
+            ])?;
+        }
+        let counts = after.counts;
+        let mut statement = conn.prepare_cached(queries::MOVE_COUNTS)?;
+        exactly_one(statement.execute(params![
+            id.0,
+            self.counts.n as i64,
+            counts.n as i64,
+            counts.cursor,
+            counts.sold,
+            counts.held,
+            counts.came_back,
+            counts.inside,
+            now.0
+        ])?)
+    }
+}
+
+/// The lowest gaps behind the cursor. Where nobody chose a seat there is one, and nothing to read.
+fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
+    let mut gaps = Vec::new();
+    let mut before = event.counts.cursor;
+    if event.counts.chosen_ahead() {
+        let mut statement = conn.prepare_cached(queries::ROWS_AHEAD)?;
+        let mut rows = statement.query((event.id.0, before))?;
+        while let Some(row) = rows.next()? {
+            let seat: u32 = row.get(0)?;
+            if seat > before + 1 {
+                gaps.push(Gap { first: Seat(before + 1), last: Seat(seat - 1) });
+                if gaps.len() == most {
+                    return Ok(gaps);
+                }
+            }
+            before = seat;
+        }
+    }
+    gaps.extend(event.behind(before));
+    Ok(gaps)
+}
+
+/// The first ten parameters of both statements that sell.
+fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<()> {
+    let owner = sale.owner.as_ref();
+    row.give(id.0)?;
+    row.give(sale.seat.0)?;
+    row.give(owner.map(|o| o.user.as_str()))?;
+    row.give(owner.map(|o| o.unit))?;
+    row.give(owner.map(|o| o.limit))?;
+    row.give(sale.n as i64)?;
+    row.give(sale.at.0)?;
+    row.give(sale.number.map(|n| n.0 as i64))?;
+    row.give(sale.buyer_name.as_deref())?;
+    row.give(sale.phone.as_deref())
+}
+
+/// Makes an event with its history row number 1. None: the id is taken.
+fn create_event(
+    conn: &Connection,
+    halls: &HallCache,
+    new: &NewEvent,
+    id: Option<EventId>,
+    now: Moment,
+) -> Result<Option<Event>> {
+    if let Some(id) = id
+        && rows::event(conn, halls, id)?.is_some()
+    {
+        return Ok(None);
+    }
+    let waits = new.opens_at.is_some_and(|opens| opens > now);
+    let state = if waits { State::Scheduled } else { State::Open };
+    let [most, ttl, age, idle] = entries::room(new.waiting_room.as_ref());
+    let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
+        params![
+            id.map(|id| id.0),
+            &*new.name,
+            new.hall.seat_count(),
+            new.max_per_user,
+            new.opens_at.map(|m| m.0),
+            state.as_str(),
+            now.0,
+            most,
+            ttl,
+            age,
+            idle,
+        ],
+        |row| row.get(0),
+    )?;
+    if new.hold_ttl_ms.is_some() {
+        conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id, new.hold_ttl_ms])?;
+    }
+    let plan = plan(&new.hall)?;
+    conn.prepare_cached("INSERT INTO hall (event, plan) VALUES (?1, ?2)")?.execute(params![id, plan])?;
+    conn.prepare_cached(queries::APPEND_HISTORY)?.execute(params![
+        id,
+        1,
+        Happened::Created.as_str(),
+        None::<u32>,
+        None::<&str>,
+        true,
+        None::<i64>,
+        now.0,
+        None::<i64>
+    ])?;
+    rows::event(conn, halls, EventId(id))
+}
+
+fn plan(hall: &Hall) -> Result<String> {
+    serde_json::to_string(hall).map_err(|e| Error::ToSqlConversionFailure(Box::new(e)))
+}

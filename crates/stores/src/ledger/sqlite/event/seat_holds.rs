@@ -1,0 +1,98 @@
+//! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
+
+use std::collections::HashMap;
+
+use rules::event::Event;
+use rules::event::stock::Was;
+use rules::event::{EventNeeds, EventWrites, HeldSeat};
+use rules::holds::LAPSED_MOST;
+use rules::holds::{Hold, HoldState, On};
+use rules::ids::EventId;
+use rules::subject::SubjectId;
+use rules::time::Moment;
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use super::super::engine::exactly_one;
+use super::super::holds::{begin_holds, change_holds, hold};
+use super::super::queries;
+
+/// Nothing is read where nothing is on hold, but for holds that are asked for by name.
+pub fn known(
+    conn: &Connection,
+    event: &Event,
+    needs: &EventNeeds<'_>,
+    now: Moment,
+) -> Result<(HashMap<u64, Hold>, Option<Moment>)> {
+    let mut holds: Vec<Hold> = Vec::new();
+    let subject = SubjectId::Event(event.id).row();
+    for n in &needs.holds {
+        holds.extend(conn.prepare_cached(queries::HOLD)?.query_row((subject, *n as i64), hold).optional()?);
+    }
+    let mut first_end = None;
+    if event.counts.held > 0 {
+        let mut on_seat = conn.prepare_cached(queries::HOLD_ON_SEAT)?;
+        for seat in &needs.seats {
+            holds.extend(on_seat.query_row((subject, seat.0), hold).optional()?);
+        }
+        let mut of_owner = conn.prepare_cached(queries::HOLDS_OF_OWNER)?;
+        for user in &needs.users {
+            let mine = of_owner.query_map(params![user.as_str(), subject], hold)?;
+            holds.extend(mine.collect::<Result<Vec<_>>>()?);
+        }
+        let mut by_key = conn.prepare_cached(queries::HOLDS_BY_KEY)?;
+        for key in &needs.hold_keys {
+            holds.extend(by_key.query_map(params![subject, key], hold)?.collect::<Result<Vec<_>>>()?);
+        }
+        let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
+        holds.extend(lapsed.query_map((subject, now.0, LAPSED_MOST as i64), hold)?.collect::<Result<Vec<_>>>()?);
+        let mut first = conn.prepare_cached(queries::FIRST_END)?;
+        first_end = first.query_row((subject, now.0), |row| row.get::<_, Option<i64>>(0))?.map(Moment);
+    }
+    Ok((holds.into_iter().map(|hold| (hold.id.n, hold)).collect(), first_end))
+}
+
+/// After what was freed and sold.
+pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrites) -> Result<()> {
+    let subject = SubjectId::Event(id).row();
+    change_holds(conn, subject, &writes.holds_changed)?;
+    begin_holds(conn, subject, &writes.holds_begun)?;
+    for held in &writes.held {
+        put(conn, id, hall_seats, held)?;
+    }
+    for hold in writes.holds_changed.iter().filter(|hold| hold.state == HoldState::Held) {
+        let On::Seats(seats) = &hold.on else { continue };
+        for seat in seats {
+            let mut extend = conn.prepare_cached(queries::EXTEND_SEAT)?;
+            exactly_one(extend.execute((id.0, seat.0, hold.id.n as i64, hold.ends_at.0))?)?;
+        }
+    }
+    for sold in &writes.confirmed {
+        let mut confirm = conn.prepare_cached(queries::CONFIRM_SEAT)?;
+        exactly_one(confirm.execute((id.0, sold.seat.0, sold.hold as i64, sold.n as i64, sold.at.0))?)?;
+    }
+    Ok(())
+}
+
+fn put(conn: &Connection, id: EventId, hall_seats: u32, held: &HeldSeat) -> Result<()> {
+    let HeldSeat { seat, n, unit, hold, at, ends_at, was } = held;
+    let (owner, n, hold) = (unit.user.as_str(), *n as i64, *hold as i64);
+    match was {
+        Was::Untouched => {
+            let row = params![id.0, seat.0, owner, unit.unit, unit.limit, n, at.0, hold, ends_at.0, hall_seats];
+            exactly_one(conn.prepare_cached(queries::HOLD_SEAT)?.execute(row)?)
+        }
+        Was::Free => {
+            let row = params![id.0, seat.0, owner, unit.unit, unit.limit, n, at.0, hold, ends_at.0];
+            exactly_one(conn.prepare_cached(queries::HOLD_SEAT_AGAIN)?.execute(row)?)
+        }
+    }
+}
+
+/// For showing an event: what has lapsed is free, turned or not.
+pub fn count_lapsed(conn: &Connection, event: &mut Event, now: Moment) -> Result<()> {
+    if event.counts.held > 0 {
+        let mut count = conn.prepare_cached(queries::LAPSED_SEATS)?;
+        event.counts.lapsed = count.query_row((event.id.0, now.0), |row| row.get(0))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Rows of room types into the nouns of the rules. Column order is that of the query files.
+
+use rules::history::Happened;
+use rules::ids::User;
+use rules::nights::{Dates, Night};
+use rules::room_type::{NightRow, RoomRecord, RoomType, Stay};
+use rules::subject::{RoomTypeId, StayId};
+use rules::time::Moment;
+use rusqlite::{Result, Row};
+
+use super::super::trouble::unknown;
+
+pub fn room_type(row: &Row<'_>) -> Result<RoomType> {
+    Ok(RoomType {
+        id: RoomTypeId(row.get(0)?),
+        name: row.get::<_, String>(1)?.into(),
+        description: row.get::<_, Option<String>>(2)?.map(Into::into),
+        price: row.get::<_, Option<String>>(3)?.map(Into::into),
+        time_zone: row.get::<_, String>(4)?.into(),
+        total: row.get(5)?,
+        created_at: Moment(row.get(6)?),
+        n: row.get::<_, i64>(7)? as u64,
+    })
+}
+
+pub fn night(row: &Row<'_>) -> Result<(Night, NightRow)> {
+    Ok((Night(row.get(0)?), NightRow { total: row.get(1)?, reserved: row.get(2)?, held: row.get(3)? }))
+}
+
+pub fn stay(row: &Row<'_>) -> Result<Stay> {
+    Ok(Stay {
+        id: StayId { room_type: RoomTypeId(row.get(6)?), n: row.get::<_, i64>(0)? as u64 },
+        owner: User::stored(&row.get::<_, String>(1)?),
+        dates: Dates { check_in: Night(row.get(2)?), check_out: Night(row.get(3)?) },
+        hold: row.get::<_, i64>(4)? as u64,
+        at: Moment(row.get(5)?),
+    })
+}
+
+pub fn record(row: &Row<'_>) -> Result<RoomRecord> {
+    let what: String = row.get(1)?;
+    let dates: (Option<i32>, Option<i32>) = (row.get(6)?, row.get(7)?);
+    Ok(RoomRecord {
+        n: row.get::<_, i64>(0)? as u64,
+        what: Happened::named(&what).ok_or_else(|| unknown(1, &what))?,
+        owner: row.get::<_, Option<String>>(2)?.map(|o| User::stored(&o)),
+        by_admin: row.get(3)?,
+        at: Moment(row.get(4)?),
+        hold: row.get::<_, Option<i64>>(5)?.map(|n| n as u64),
+        dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
+    })
+}

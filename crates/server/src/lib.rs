@@ -2,7 +2,6 @@
 
 pub mod app;
 pub mod auth;
-pub mod batch;
 pub mod board;
 pub mod clock;
 pub mod commands;
@@ -16,7 +15,6 @@ pub mod names;
 pub mod path;
 pub mod refusals;
 pub mod reopen;
-pub mod reserve;
 pub mod rush;
 pub mod settings;
 pub mod telemetry;

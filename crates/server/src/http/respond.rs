@@ -28,7 +28,8 @@ pub use self::dialect::{Dialect, Speech};
 pub use self::language::Language;
 pub use self::reply::Reply;
 pub use self::success::Success;
-use crate::reserve::Told;
+use crate::lane::Served;
+use crate::path::Ended;
 
 /// Who a reservation is asked for, in the words of the oldest dialect; nobody is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,9 +52,9 @@ impl From<Refusal> for Refused {
 }
 
 impl Refused {
-    /// A refusal that was told by the path of a request.
-    pub fn told(refusal: Refusal, told: &Told) -> Refused {
-        Refused { refusal, hall: Some(told.hall.clone()), number: told.number, caller: None }
+    /// A refusal at the end of the path of a request.
+    pub fn at_the_end<S: Served>(refusal: Refusal, ended: &Ended<S>) -> Refused {
+        Refused { refusal, hall: S::hall(&ended.lane), number: ended.number, caller: None }
     }
 
     pub fn to(self, caller: Caller) -> Refused {

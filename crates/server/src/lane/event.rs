@@ -48,6 +48,10 @@ impl Served for Event {
         self.hall
     }
 
+    fn hall(lane: &Lane<Event>) -> Option<Arc<Hall>> {
+        Some(lane.hall())
+    }
+
     fn learn(_: &Arc<Hall>, _: &Event) {}
 
     fn check(hall: &Arc<Hall>, action: &EventAction) -> Result<(), Refusal> {

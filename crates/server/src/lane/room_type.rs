@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use rules::ids::EventId;
 use rules::outcome::Refusal;
 use rules::room_type::{RoomAction, RoomType};
+use rules::seats::Hall;
 use rules::subject::RoomTypeId;
 use stores::door::Release;
 use stores::ledger::{Answered, Batch, Commit, Committed, Ledger};
@@ -42,6 +43,10 @@ impl Served for RoomType {
 
     fn facts(self) -> Mutex<Arc<RoomType>> {
         Mutex::new(Arc::new(self))
+    }
+
+    fn hall(_: &Lane<RoomType>) -> Option<Arc<Hall>> {
+        None
     }
 
     fn learn(newest: &Mutex<Arc<RoomType>>, after: &RoomType) {

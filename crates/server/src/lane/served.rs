@@ -1,8 +1,11 @@
 //! What a lane must know of a kind of subject. Adding a kind means implementing this in a file here.
 
+use std::sync::Arc;
+
 use rules::holds::Hold;
 use rules::ids::EventId;
 use rules::outcome::Refusal;
+use rules::seats::Hall;
 use rules::subject::Subject;
 use stores::door::Release;
 use stores::ledger::{Answered, Batch, Committed, Ledger};
@@ -36,6 +39,9 @@ pub trait Served: Subject {
     fn door(id: Self::Id) -> Option<EventId>;
 
     fn facts(self) -> Self::Facts;
+
+    /// The hall whose names its answers use, if it has one.
+    fn hall(lane: &Lane<Self>) -> Option<Arc<Hall>>;
 
     /// A batch left the subject like this.
     fn learn(facts: &Self::Facts, after: &Self);

@@ -10,7 +10,7 @@ use super::call::Incoming;
 use crate::app::App;
 use crate::auth::{self, Admin};
 use crate::http::respond::Dialect;
-use crate::reserve::Came;
+use crate::path::Came;
 
 /// A rule by name, for documents and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use super::call::Incoming;
 use crate::app::App;
 use crate::auth;
 use crate::http::respond::Reply;
-use crate::reserve::{Came, LetIn};
+use crate::path::{Came, LetIn};
 
 const ADDRESS: HeaderName = HeaderName::from_static("x-gateway-address");
 const NUMBER: HeaderName = HeaderName::from_static("x-fcfs-seq");

@@ -7,7 +7,6 @@ use rules::outcome::Refusal;
 use serde_json::json;
 
 use crate::app::App;
-use crate::batch::refusal;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
@@ -26,7 +25,7 @@ pub async fn one(app: Arc<App>, call: Call) -> Handled {
 pub async fn show_page(app: &App, request: &Incoming) -> Handled {
     let paging = Paging::of(request)?;
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
-    let events = app.ledger.events(after, paging.one_more()).await.map_err(|f| refusal(&f))?;
+    let events = app.ledger.events(after, paging.one_more()).await?;
     let (events, next) = paging.cut(events, |event| event.id.to_string());
     let now = app.ledger.now();
     let events: Vec<EventBody> = events.iter().map(|event| EventBody::of(event, now)).collect();
@@ -35,7 +34,7 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
 
 /// One event, for buyers and operators alike.
 pub async fn show(app: &App, request: &Incoming) -> Handled {
-    let found = app.ledger.event(request.event()?).await.map_err(|f| refusal(&f))?;
+    let found = app.ledger.event(request.event()?).await?;
     let event = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
     Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
 }

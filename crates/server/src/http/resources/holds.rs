@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use rules::command::{EventAction, Key};
 use rules::decide::Answer;
+use rules::event::Event;
 use rules::history::Actor;
 use rules::holds::{Ask, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Done, Expected, FieldError, Forbidden, Outcome, Problem, Refusal};
-use rules::room_type::RoomAction;
+use rules::room_type::{RoomAction, RoomType};
 use rules::seats::Hall;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
 use serde_json::json;
 
 use crate::app::App;
-use crate::batch::refusal;
 use crate::http::plumbing::access::Confirmer;
 use crate::http::plumbing::body::{AnyBytes, Json, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
@@ -24,7 +24,8 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::stays::{HoldBody, HoldReservations};
-use crate::reserve::{change, change_rooms, change_with};
+use crate::lane::Served;
+use crate::path::{Ended, Request, serve};
 use crate::zones;
 
 /// Seats of one hold at most.
@@ -38,9 +39,15 @@ enum Wanted {
 }
 
 /// The ledger's answer, with the hall that names its seats.
-struct HoldTold {
+struct HoldEnded {
     answer: Answer,
     hall: Option<Arc<Hall>>,
+}
+
+impl<S: Served> From<Ended<S>> for HoldEnded {
+    fn from(ended: Ended<S>) -> Self {
+        HoldEnded { hall: S::hall(&ended.lane), answer: ended.answer }
+    }
 }
 
 fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
@@ -97,7 +104,7 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
 }
 
 /// The content, then whether it exists, then the path of a request.
-async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<HoldTold, Refusal> {
+async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<HoldEnded, Refusal> {
     let (wanted, hold_key) = read(sent)?;
     let (actor, key) = (Actor::User(user), request.key(sent)?);
     match wanted {
@@ -105,13 +112,13 @@ async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<
             let room_type = app.lanes.rooms.find(id).await?.room_type();
             let today = zones::today(&room_type.time_zone, app.ledger.now());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
-            let answer = change_rooms(app, id, actor, key, RoomAction::Hold { dates, key: hold_key }).await?;
-            Ok(HoldTold { answer, hall: None })
+            let action = RoomAction::Hold { dates, key: hold_key };
+            Ok(serve::<RoomType>(app, Request { key, ..Request::new(id, actor, action) }).await?.into())
         }
         Wanted::Seats(event, seats) => {
             let action = EventAction::Hold { seats, key: hold_key };
-            let told = change_with(app, event, actor, key, request.entry(), action).await?;
-            Ok(HoldTold { answer: told.answer, hall: Some(told.hall) })
+            let asks = Request { key, entry: request.entry(), ..Request::new(event, actor, action) };
+            Ok(serve::<Event>(app, asks).await?.into())
         }
     }
 }
@@ -156,22 +163,29 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     }
 }
 
-async fn on_hold(app: &App, request: &Incoming, actor: Actor, key: Option<Key>, ask: Ask) -> Result<HoldTold, Refusal> {
+async fn on_hold(
+    app: &App,
+    request: &Incoming,
+    actor: Actor,
+    key: Option<Key>,
+    ask: Ask,
+) -> Result<HoldEnded, Refusal> {
     let HoldId { subject, n } = hold_id(request)?;
     // A missing event or room type is, to this caller, a missing hold.
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     match subject {
         SubjectId::RoomType(id) => {
-            let answer = change_rooms(app, id, actor, key, RoomAction::OnHold { n, ask }).await.map_err(no_hold)?;
-            Ok(HoldTold { answer, hall: None })
+            let asks = Request { key, ..Request::new(id, actor, RoomAction::OnHold { n, ask }) };
+            Ok(serve::<RoomType>(app, asks).await.map_err(no_hold)?.into())
         }
         SubjectId::Event(event) => {
-            let told = change(app, event, actor, key, EventAction::OnHold { n, ask }).await.map_err(no_hold)?;
+            let asks = Request { key, ..Request::new(event, actor, EventAction::OnHold { n, ask }) };
+            let ended = serve::<Event>(app, asks).await.map_err(no_hold)?;
             // Only a cancellation frees seats; a confirmation must not mute the gateway's hint.
             if ask == Ask::Cancel {
                 request.tell_gateway_freed(event);
             }
-            Ok(HoldTold { answer: told.answer, hall: Some(told.hall) })
+            Ok(ended.into())
         }
     }
 }
@@ -183,14 +197,14 @@ fn hold_id(request: &Incoming) -> Result<HoldId, Refusal> {
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let paging = Paging::of(&request)?;
     let after = paging.after(|text| text.parse::<HoldId>().ok())?;
-    let at = app.ledger.holds_of(user, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
+    let at = app.ledger.holds_of(user, after, paging.one_more()).await?;
     let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
     let holds: Vec<HoldBody> = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
     Ok(Reply::ok(&json!({ "success": true, "holds": holds, "next": next })))
 }
 
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    let at = app.ledger.hold(hold_id(&request)?).await.map_err(|f| refusal(&f))?;
+    let at = app.ledger.hold(hold_id(&request)?).await?;
     let hold = at.found.filter(|hold| hold.state != HoldState::Replaced).ok_or(Refusal::HoldNotFound)?;
     if hold.owner != user {
         return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());

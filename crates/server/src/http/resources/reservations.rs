@@ -6,17 +6,17 @@ mod create;
 use std::sync::Arc;
 
 use rules::command::{EventAction, Key};
+use rules::event::Event;
 use rules::history::Actor;
 use rules::ids::{EventId, Seat, User, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
-use rules::room_type::{RoomAction, Stay};
+use rules::room_type::{RoomAction, RoomType, Stay};
 use rules::subject::{AnyReservation, StayId};
 use serde_json::json;
 use stores::ledger::Reservation;
 
 pub use self::create::create;
 use crate::app::App;
-use crate::batch::refusal;
 use crate::http::plumbing::body::{AnyBytes, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
@@ -24,7 +24,7 @@ use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
 use crate::http::wire::ReservationBody;
 use crate::http::wire::stays::{AnyReservationBody, StayBody};
-use crate::reserve::{change, change_rooms};
+use crate::path::{Request, serve};
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let paging = Paging::of(&request)?;
@@ -32,13 +32,13 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
     let mut found = Vec::new();
     if !matches!(after, Some(Place::Stay(_))) {
         let seat = after.and_then(Place::seat);
-        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await.map_err(|f| refusal(&f))?;
+        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await?;
         found.extend(seats.into_iter().map(Mine::Seat));
     }
     // Seats first; stays fill what is left of the page.
     if found.len() < paging.one_more() {
         let (stay, most) = (after.and_then(Place::stay), paging.one_more() - found.len());
-        let stays = app.ledger.stays_of(user, stay, most).await.map_err(|f| refusal(&f))?;
+        let stays = app.ledger.stays_of(user, stay, most).await?;
         found.extend(stays.into_iter().map(Mine::Stay));
     }
     let (found, next) = paging.cut(found, Mine::place);
@@ -101,7 +101,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
     let anothers = || Refusal::Forbidden(Forbidden::Anothers);
     let body = match request.id("reservationId")? {
         AnyReservation::Seat(id) => {
-            let found = app.ledger.reservation(id).await.map_err(|f| refusal(&f))?;
+            let found = app.ledger.reservation(id).await?;
             let reservation = found.ok_or(Refusal::NotFound)?;
             if reservation.sale.owner.as_ref().is_none_or(|owner| owner.user != user) {
                 return Err(anothers().into());
@@ -109,7 +109,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
             AnyReservationBody::Seat(describe(&app, &reservation).await?)
         }
         AnyReservation::Stay(id) => {
-            let stay = app.ledger.stay(id).await.map_err(|f| refusal(&f))?.ok_or(Refusal::NotFound)?;
+            let stay = app.ledger.stay(id).await?.ok_or(Refusal::NotFound)?;
             if stay.owner != user {
                 return Err(anothers().into());
             }
@@ -128,11 +128,15 @@ pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
 pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<Key>) -> Handled {
     let answer = match request.id("reservationId")? {
         AnyReservation::Seat(id) => {
-            let told = change(app, id.event, actor, key, EventAction::Cancel { n: id.n }).await?;
+            let asks = Request { key, ..Request::new(id.event, actor, EventAction::Cancel { n: id.n }) };
+            let ended = serve::<Event>(app, asks).await?;
             request.tell_gateway_freed(id.event);
-            told.answer
+            ended.answer
         }
-        AnyReservation::Stay(id) => change_rooms(app, id.room_type, actor, key, RoomAction::Cancel { n: id.n }).await?,
+        AnyReservation::Stay(id) => {
+            let asks = Request { key, ..Request::new(id.room_type, actor, RoomAction::Cancel { n: id.n }) };
+            serve::<RoomType>(app, asks).await?.answer
+        }
     };
     match answer.outcome {
         Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(answer.replayed)),

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::seats::has_already;
 use crate::app::App;
-use crate::batch::refusal;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
@@ -35,7 +34,7 @@ pub async fn one(app: Arc<App>, call: Call) -> Handled {
 pub async fn show_page(app: &App, request: &Incoming) -> Handled {
     let paging = Paging::of(request)?;
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(RoomTypeId))?;
-    let found = app.ledger.room_types(after, paging.one_more()).await.map_err(|f| refusal(&f))?;
+    let found = app.ledger.room_types(after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |room_type| room_type.id.to_string());
     let room_types: Vec<RoomTypeBody> = found.iter().map(RoomTypeBody::of).collect();
     Ok(Reply::ok(&json!({ "success": true, "roomTypes": room_types, "next": next })))
@@ -43,7 +42,7 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
 
 /// One room type, for buyers and operators alike.
 pub async fn show(app: &App, request: &Incoming) -> Handled {
-    let found = app.ledger.room_type(id_in_path(request)?).await.map_err(|f| refusal(&f))?;
+    let found = app.ledger.room_type(id_in_path(request)?).await?;
     let room_type = found.ok_or(Refusal::NotFound)?;
     Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(&room_type) })))
 }
@@ -56,7 +55,7 @@ pub async fn availability(app: Arc<App>, Call { request, .. }: Call) -> Handled 
     };
     let dates = Dates::new(night("checkIn")?, night("checkOut")?)?;
     let id = id_in_path(&request)?;
-    let found = app.ledger.availability(id, dates).await.map_err(|f| refusal(&f))?.ok_or(Refusal::NotFound)?;
+    let found = app.ledger.availability(id, dates).await?.ok_or(Refusal::NotFound)?;
     dates.sold_on(zones::today(&found.room_type.time_zone, app.ledger.now()), app.settings.max_days_ahead)?;
     let etag = format!("\"{}.{}\"", found.room_type.n, found.lapsed);
     if has_already(&request.headers, &etag) {

@@ -8,12 +8,12 @@ use salvo::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, IF_NONE_M
 use serde_json::json;
 
 use crate::app::App;
-use crate::batch::refusal;
 use crate::board::{Body, SeatState, Writing};
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::{Dialect, Reply};
 use crate::http::wire::{BareSeatBody, LayoutBody, SeatBody};
+use crate::refusals::Failure;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call) -> Handled {
     let event = request.event()?;
@@ -67,8 +67,8 @@ pub async fn one(app: Arc<App>, Call { request, .. }: Call) -> Handled {
     if !hall.has_seat(seat) {
         return Err(Refusal::NotFound.into());
     }
-    let sale = app.ledger.sale_of_seat(event, seat).await.map_err(|f| refusal(&f))?;
-    let held = || async { app.ledger.seat_is_held(event, seat).await.map_err(|f| refusal(&f)) };
+    let sale = app.ledger.sale_of_seat(event, seat).await?;
+    let held = || async { app.ledger.seat_is_held(event, seat).await.map_err(Failure::from) };
     let state = match sale {
         Some(_) => SeatState::Sold,
         None if held().await? => SeatState::Held,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use rules::command::EventAction;
 use rules::entries::WaitingRoom;
-use rules::event::{EVENT_NAME_CHARS, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn};
+use rules::event::{
+    EVENT_NAME_CHARS, Event, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn,
+};
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
@@ -13,7 +15,6 @@ use serde_json::json;
 use super::waiting_room;
 use crate::app::App;
 use crate::auth::Admin;
-use crate::batch::refusal;
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::json::{self, Node, given};
@@ -21,7 +22,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::{EventBody, read_moment};
-use crate::reserve::change;
+use crate::path::{Request, serve};
 
 /// What an operator sends about an event. Null counts as absent, except where it removes a value:
 /// `opensAt`, `waitingRoom`, `holdTtl`.
@@ -118,7 +119,7 @@ fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
     let new = new_event(&call.sent)?;
-    let event = app.ledger.create_event(new).await.map_err(|f| refusal(&f))?;
+    let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
 }
@@ -177,14 +178,14 @@ async fn turn(app: &App, call: &Call<Admin>, turn: Turn) -> Handled {
 
 async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventAction) -> Handled {
     let event = request.event()?;
-    let told = change(app, event, admin.actor(), None, action).await?;
+    let ended = serve::<Event>(app, Request::new(event, admin.actor(), action)).await?;
     request.tell_gateway_freed(event);
-    match &told.answer.outcome {
+    match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);
             Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(event, app.ledger.now()) })))
         }
-        Outcome::Refused(refusal) => Err(Refused::told(refusal.clone(), &told)),
+        Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), &ended)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
     }
 }

@@ -11,7 +11,6 @@ use stores::ledger::Reservation;
 
 use crate::app::App;
 use crate::auth::Admin;
-use crate::batch::refusal;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
@@ -26,7 +25,7 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let after = paging.after(|text| whole(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
-    let found = app.ledger.reservations_in(event, after, paging.one_more()).await.map_err(|f| refusal(&f))?;
+    let found = app.ledger.reservations_in(event, after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
     if wants_csv(&request) {
         let reply = Reply::text("text/csv; charset=utf-8", csv(&found, &hall));

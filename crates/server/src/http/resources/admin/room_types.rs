@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use rules::ids::printable;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
-use rules::room_type::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
+use rules::room_type::{
+    DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomType, RoomTypeAmendment,
+};
 use serde_json::json;
 
 use crate::app::App;
 use crate::auth::Admin;
-use crate::batch::refusal;
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::json::{self, Node, given};
@@ -17,7 +18,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
 use crate::http::wire::stays::RoomTypeBody;
-use crate::reserve::change_rooms;
+use crate::path::{Request, serve};
 use crate::zones;
 
 /// What an operator sends about a room type. In a change, null removes description or price.
@@ -88,7 +89,7 @@ fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
     let new = new_room_type(&call.sent)?;
-    let made = app.ledger.create_room_type(new).await.map_err(|f| refusal(&f))?;
+    let made = app.ledger.create_room_type(new).await?;
     tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
     Ok(Reply::created(&json!({ "success": true, "roomType": RoomTypeBody::of(&made) })))
 }
@@ -113,7 +114,8 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     let id = public::id_in_path(&request)?;
     let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
     let today = zones::today(&zone, app.ledger.now());
-    let answer = change_rooms(&app, id, admin.actor(), None, RoomAction::Amend { amendment, today }).await?;
+    let asks = Request::new(id, admin.actor(), RoomAction::Amend { amendment, today });
+    let answer = serve::<RoomType>(&app, asks).await?.answer;
     match &answer.outcome {
         Outcome::Done(Done::RoomsChanged(room_type)) => {
             Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(room_type) })))

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rules::command::EventAction;
+use rules::event::Event;
 use rules::history::Actor;
 use rules::ids::User;
 use rules::outcome::{Done, Outcome, Refusal};
@@ -15,13 +16,13 @@ use crate::http::plumbing::body::{JsonByDialect, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::{self, Caller, Dialect, Refused};
-use crate::reserve::{Told, reserve};
+use crate::path::{Ended, Request, serve};
 
 pub async fn create(app: Arc<App>, call: Call<SeatSeeker, SentBody<JsonByDialect>>) -> Handled {
     let Call { request, caller: seeker, sent } = call;
     let mut caller = Caller(None);
     match ask(&app, &request, seeker, &sent, &mut caller).await {
-        Ok(told) => tell(&told, caller, request.dialect),
+        Ok(ended) => tell(&ended, caller, request.dialect),
         Err(refusal) => {
             request.release_mark(&app).await;
             Err(Refused::from(refusal).to(caller))
@@ -36,27 +37,27 @@ async fn ask(
     seeker: SeatSeeker,
     sent: &[u8],
     caller: &mut Caller,
-) -> Result<Told, Refusal> {
+) -> Result<Ended<Event>, Refusal> {
     let buyer = buyer::read(sent, request.dialect, &app.settings.default_region)?;
     let user = seeker.user.or_else(|| buyer.phone.as_deref().and_then(User::new));
     *caller = Caller(user.as_ref().map(|user| user.as_str().into()));
     let key = request.key(sent)?;
     let actor = user.map_or(Actor::Nobody, Actor::User);
-    let event = request.event()?;
+    let subject = request.event()?;
     let action = match request.chosen_seat()? {
         None => EventAction::Reserve(buyer),
         Some(seat) => EventAction::ReserveSeat { seat, buyer },
     };
-    reserve(app, event, actor, seeker.came, key, request.entry(), action).await
+    serve(app, Request { subject, actor, key, entry: request.entry(), action, came: Some(seeker.came) }).await
 }
 
-fn tell(told: &Told, caller: Caller, dialect: Dialect) -> Handled {
-    match &told.answer.outcome {
+fn tell(ended: &Ended<Event>, caller: Caller, dialect: Dialect) -> Handled {
+    match &ended.answer.outcome {
         Outcome::Done(Done::Reserved(reserved)) => {
-            let reply = respond::reserved(reserved, &told.hall, &caller, dialect);
-            Ok(reply.replayed(told.answer.replayed))
+            let reply = respond::reserved(reserved, &ended.lane.hall(), &caller, dialect);
+            Ok(reply.replayed(ended.answer.replayed))
         }
-        Outcome::Refused(refusal) => Err(Refused::told(refusal.clone(), told).to(caller)),
+        Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), ended).to(caller)),
         Outcome::Done(_) => Err(Refused::from(Refusal::Internal).to(caller)),
     }
 }

@@ -9,9 +9,10 @@ use serde_json::json;
 use server::http::plumbing::body::Takes;
 use server::http::plumbing::operation::{Operation, Route};
 use server::http::routes::router;
+use testing::http::{TestClient, TestResponse};
+use testing::server::TestServer;
 
 use crate::holds::{day, hold, hold_id, nights, seats};
-use crate::support::{Answer, Client, Stand};
 use crate::waiting::Person;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Row<'_> {
 }
 
 pub struct Stage {
-    stand: Stand,
+    stand: TestServer,
     address: SocketAddr,
     room_type: u64,
     /// Calls so far: every call has users, a seat and a telephone number of its own.
@@ -67,7 +68,7 @@ struct Prepared {
 impl Stage {
     pub async fn new(settings: &[(&str, &str)]) -> Stage {
         let settings: Vec<_> = settings.iter().copied().chain([("FCFS_SEATS", "5000")]).collect();
-        let stand = Stand::embedded(&settings).await;
+        let stand = TestServer::embedded(&settings).await;
         let body = json!({ "name": "Double", "totalQuantity": 1000 });
         let made = stand.admin("POST", "room-types", &body).await.json();
         let room_type = made["roomType"]["id"].as_u64().unwrap();
@@ -83,7 +84,7 @@ impl Stage {
     }
 
     /// The answer, and which outcomes were counted meanwhile: operation and code.
-    pub async fn call(&mut self, row: &Row<'_>) -> (Answer, Vec<(String, String)>) {
+    pub async fn call(&mut self, row: &Row<'_>) -> (TestResponse, Vec<(String, String)>) {
         self.calls += 1;
         let (kind, body) = match row.operation.takes {
             Takes::Nothing => ("", String::new()),
@@ -99,20 +100,25 @@ impl Stage {
     }
 
     /// Any request of nobody.
-    pub async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (Answer, Vec<(String, String)>) {
+    pub async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> (TestResponse, Vec<(String, String)>) {
         let before = self.counted();
-        let answer = Client::new(self.address).send(method, path, headers, "").await;
+        let answer = TestClient::new(self.address).send(method, path, headers, "").await;
         (answer, self.counted_since(&before))
     }
 
     /// With a body of the test's own.
-    pub async fn call_with(&mut self, row: &Row<'_>, kind: &str, body: &str) -> Answer {
+    pub async fn call_with(&mut self, row: &Row<'_>, kind: &str, body: &str) -> TestResponse {
         self.calls += 1;
         let prepared = self.prepare(row).await;
         self.send(row, &prepared, kind, body).await
     }
 
-    async fn send(&self, row: &Row<'_>, prepared: &Prepared, kind: &str, body: &str) -> Answer {
+    async fn send(&self, row: &Row<'_>, prepared: &Prepared, kind: &str, body: &str) -> TestResponse {
         let token = format!("Bearer {}", self.stand.app.admin_token);
         let mut headers = vec![("Api-Version", row.dialect)];
         if !kind.is_empty() {
@@ -127,7 +133,7 @@ impl Stage {
             Caller::Ticket => headers.push(("X-Queue-Ticket", &prepared.ticket)),
         }
         let method = row.operation.method.as_str();
-        Client::new(self.address).send(method, &prepared.target, &headers, body).await
+        TestClient::new(self.address).send(method, &prepared.target, &headers, body).await
     }
 
     /// A body that succeeds. A new schema needs a line here.

@@ -138,7 +138,7 @@ fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
 fn unescaped(text: &str) -> Option<String> {
     // Characters that are special in a form are not special in a URL.
     let plain = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
-    let (decoded, _) = form_urlencoded::parse(plain.as_bytes()).next().unwrap_or_default();
+    let (decoded, _) = url::form_urlencoded::parse(plain.as_bytes()).next().unwrap_or_default();
     Some(decoded.into_owned())
 }
 

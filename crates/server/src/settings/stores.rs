@@ -67,7 +67,7 @@ pub(super) fn redis(read: &Reading<'_>) -> Result<Option<Redis>, BadSetting> {
 
 /// Percent-encodes a password for a URL.
 fn escaped(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl Incoming {
     pub fn query(&self, name: &'static str) -> Result<Option<String>, Refusal> {
         let query = self.uri.query().unwrap_or_default();
         let mut found = None;
-        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (key, value) in url::form_urlencoded::parse(query.as_bytes()) {
             if key == name && found.replace(value.into_owned()).is_some() {
                 return Err(FieldError::refused(name, Problem::Repeated));
             }

@@ -9,6 +9,8 @@ use serde_json::json;
 use server::http::plumbing::body::Takes;
 use server::http::plumbing::operation::{Operation, Route};
 use server::http::routes::router;
+use testing::http::{TestClient, TestResponse};
+use testing::server::TestServer;
 
 use crate::holds::{day, hold, hold_id, nights, seats};
 use crate::waiting::Person;

@@ -8,7 +8,6 @@ use rules::event::{EVENT_NAME_CHARS, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_US
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
-use serde_json::json;
 
 use super::waiting_room;
 use crate::app::App;
@@ -20,7 +19,8 @@ use crate::http::plumbing::json::{self, Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
-use crate::http::wire::{EventBody, read_moment};
+use crate::http::wire::answers::EventAnswer;
+use crate::http::wire::read_moment;
 use crate::reserve::change;
 
 /// What an operator sends about an event. Null counts as absent, except where it removes a value:
@@ -120,7 +120,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let new = new_event(&call.sent)?;
     let event = app.ledger.create_event(new).await.map_err(|f| refusal(&f))?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
-    Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
+    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.now())))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -182,7 +182,7 @@ async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventActi
     match &told.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);
-            Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(event, app.ledger.now()) })))
+            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.now())))
         }
         Outcome::Refused(refusal) => Err(Refused::told(refusal.clone(), &told)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use rules::ids::printable;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::room_type::{DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomTypeAmendment};
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::Admin;
@@ -16,7 +15,7 @@ use crate::http::plumbing::json::{self, Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
-use crate::http::wire::stays::RoomTypeBody;
+use crate::http::wire::answers::RoomTypeAnswer;
 use crate::reserve::change_rooms;
 use crate::zones;
 
@@ -90,7 +89,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let new = new_room_type(&call.sent)?;
     let made = app.ledger.create_room_type(new).await.map_err(|f| refusal(&f))?;
     tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
-    Ok(Reply::created(&json!({ "success": true, "roomType": RoomTypeBody::of(&made) })))
+    Ok(Reply::created(&RoomTypeAnswer::of(&made)))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -115,9 +114,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     let today = zones::today(&zone, app.ledger.now());
     let answer = change_rooms(&app, id, admin.actor(), None, RoomAction::Amend { amendment, today }).await?;
     match &answer.outcome {
-        Outcome::Done(Done::RoomsChanged(room_type)) => {
-            Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(room_type) })))
-        }
+        Outcome::Done(Done::RoomsChanged(room_type)) => Ok(Reply::ok(&RoomTypeAnswer::of(room_type))),
         Outcome::Refused(refusal) => Err(refusal.clone().into()),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
     }

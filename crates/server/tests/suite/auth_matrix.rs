@@ -123,11 +123,11 @@ fn none(violations: &[String]) {
 #[test]
 fn the_access_list_is_pinned() {
     let list = access_list(&table());
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         std::fs::write(ACCESS_LIST, &list).unwrap();
     }
     let kept = std::fs::read_to_string(ACCESS_LIST).unwrap_or_default();
-    assert_eq!(kept, list, "UPDATE_GOLDEN=1 cargo test -p tickettock writes golden/access.txt");
+    assert_eq!(kept, list, "INSTA_UPDATE=always cargo test -p tickettock writes golden/access.txt");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rules::ids::{EventId, whole};
 use rules::outcome::Refusal;
-use serde_json::json;
 
 use crate::app::App;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
-use crate::http::wire::EventBody;
+use crate::http::wire::answers::{EventAnswer, EventsAnswer};
+use crate::http::wire::{EventBody, Succeeded};
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
     show_page(&app, &call.request).await
@@ -29,12 +29,12 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
     let (events, next) = paging.cut(events, |event| event.id.to_string());
     let now = app.ledger.now();
     let events: Vec<EventBody> = events.iter().map(|event| EventBody::of(event, now)).collect();
-    Ok(Reply::ok(&json!({ "success": true, "events": events, "next": next })))
+    Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }))
 }
 
 /// One event, for buyers and operators alike.
 pub async fn show(app: &App, request: &Incoming) -> Handled {
     let found = app.ledger.event(request.event()?).await?;
     let event = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
-    Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
+    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.now())))
 }

@@ -11,7 +11,7 @@ use crate::http::respond::Reply;
 use crate::line;
 
 pub async fn live(_: Arc<App>, _: Call) -> Handled {
-    Ok(Reply::ok(&json!({ "success": true })))
+    Ok(Reply::done())
 }
 
 pub async fn ready(app: Arc<App>, _: Call) -> Completion {
@@ -29,7 +29,7 @@ pub async fn ready(app: Arc<App>, _: Call) -> Completion {
         missing.push("the first event is being made".to_owned());
     }
     if missing.is_empty() {
-        return Completion::Done(Reply::ok(&json!({ "success": true })));
+        return Completion::Done(Reply::done());
     }
     let why = json!({ "success": false, "reason": "service_unavailable", "missing": missing });
     Completion::Unready(Reply::not_ready(&why))

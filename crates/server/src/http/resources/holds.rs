@@ -13,7 +13,6 @@ use rules::outcome::{Done, Expected, FieldError, Forbidden, Outcome, Problem, Re
 use rules::room_type::{RoomAction, RoomType};
 use rules::seats::Hall;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
-use serde_json::json;
 
 use crate::app::App;
 use crate::http::plumbing::access::Confirmer;
@@ -23,6 +22,8 @@ use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::{Refused, Reply};
+use crate::http::wire::Succeeded;
+use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer};
 use crate::http::wire::stays::{HoldBody, HoldReservations};
 use crate::lane::Served;
 use crate::path::{Ended, Request, serve};
@@ -95,7 +96,7 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
     let told = take(&app, &request, user, &sent).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Held { hold, now, fresh }) => {
-            let body = json!({ "success": true, "hold": HoldBody::of(hold, *now) });
+            let body = HoldAnswer::of(hold, *now);
             let reply = if *fresh { Reply::created(&body) } else { Reply::ok(&body) };
             Ok(reply.replayed(told.answer.replayed))
         }
@@ -131,11 +132,8 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
     let told = on_hold(&app, &call.request, actor, key, Ask::Confirm).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Confirmed { hold }) => {
-            let mut reservations = HoldReservations::of(hold, told.hall.as_deref());
-            let body = match reservations.len() {
-                1 => json!({ "success": true, "reservation": reservations.pop() }),
-                _ => json!({ "success": true, "reservation": reservations.first(), "reservations": reservations }),
-            };
+            let reservations = HoldReservations::of(hold, told.hall.as_deref());
+            let body = ConfirmedAnswer::of(reservations).ok_or(Refusal::Internal)?;
             Ok(Reply::ok(&body).replayed(told.answer.replayed))
         }
         other => Err(refused(other, told.hall)),
@@ -146,7 +144,7 @@ pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     let key = call.request.key(&call.sent)?;
     let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Cancel).await?;
     match &told.answer.outcome {
-        Outcome::Done(Done::Released) => Ok(Reply::ok(&json!({ "success": true })).replayed(told.answer.replayed)),
+        Outcome::Done(Done::Released) => Ok(Reply::done().replayed(told.answer.replayed)),
         other => Err(refused(other, told.hall)),
     }
 }
@@ -156,7 +154,7 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Extend).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Extended { hold, now }) => {
-            let body = json!({ "success": true, "hold": HoldBody::of(hold, *now) });
+            let body = HoldAnswer::of(hold, *now);
             Ok(Reply::ok(&body).replayed(told.answer.replayed))
         }
         other => Err(refused(other, told.hall)),
@@ -200,7 +198,7 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
     let at = app.ledger.holds_of(user, after, paging.one_more()).await?;
     let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
     let holds: Vec<HoldBody> = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
-    Ok(Reply::ok(&json!({ "success": true, "holds": holds, "next": next })))
+    Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
 }
 
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
@@ -209,7 +207,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
     if hold.owner != user {
         return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());
     }
-    Ok(Reply::ok(&json!({ "success": true, "hold": HoldBody::of(&hold, at.now) })))
+    Ok(Reply::ok(&HoldAnswer::of(&hold, at.now)))
 }
 
 fn refused(outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {

@@ -6,10 +6,7 @@ use rules::entries::WaitingRoom;
 use rules::event::Event;
 use rules::ids::User;
 use rules::outcome::{Forbidden, Refusal};
-use rules::time::Moment;
 use salvo::http::header::{CACHE_CONTROL, HeaderValue};
-use serde::Serialize;
-use serde_json::json;
 
 use crate::app::App;
 use crate::http::plumbing::access::LineClaim;
@@ -17,59 +14,18 @@ use crate::http::plumbing::body::{AnyBytes, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
+use crate::http::wire::Succeeded;
+use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody};
 use crate::line::{self, Stands};
 use crate::tickets::Ticket;
 
 /// Calls of a user that may have a body, which says nothing.
 type ByUser = Call<User, SentBody<AnyBytes>>;
 
-/// Somebody's place in the line or inside, as the contract writes it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Standing {
-    success: bool,
-    status: &'static str,
-    number: Option<u64>,
-    rank: Option<u64>,
-    ahead_count: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ticket: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_in: Option<u64>,
-    poll_after: u64,
-}
-
-impl Standing {
-    fn of(room: WaitingRoom, stands: &Stands) -> Standing {
-        match stands {
-            Stands::InLine(place) => Standing {
-                success: true,
-                status: place.status.as_str(),
-                number: Some(place.number.0),
-                rank: Some(place.rank),
-                ahead_count: Some(place.ahead),
-                ticket: None,
-                expires_in: None,
-                poll_after: place.poll_after,
-            },
-            Stands::Inside { left_ms } => Standing {
-                success: true,
-                status: "entered",
-                number: None,
-                rank: None,
-                ahead_count: None,
-                ticket: None,
-                expires_in: Some(Moment(0).seconds_until(Moment(*left_ms))),
-                poll_after: (room.idle_ms / 3_000).max(1) as u64,
-            },
-        }
-    }
-}
-
 pub async fn join(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
     let stands = line::join(&app, &event, room, &user, ticket.as_ref()).await?;
-    let mut standing = Standing::of(room, &stands);
+    let mut standing = StandingBody::of(room, &stands);
     if let Stands::InLine(place) = &stands {
         standing.ticket = Some(app.tickets.sign(&event, &user, place.number).await?);
     }
@@ -89,14 +45,15 @@ pub async fn poll(app: Arc<App>, Call { request, caller: claim, .. }: Call<LineC
         }
     };
     let stands = line::poll(&app, &event, room, &user, ticket.as_ref()).await?;
-    Ok(Reply::ok(&Standing::of(room, &stands)))
+    Ok(Reply::ok(&StandingBody::of(room, &stands)))
 }
 
 pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
     let entry = line::enter(&app, &event, room, &user, ticket.as_ref()).await?;
     let expires_in = app.ledger.now().seconds_until(entry.ends);
-    let body = json!({ "success": true, "status": "entered", "token": entry.token.text(), "expiresIn": expires_in });
+    let token = entry.token.text();
+    let body = EnteredBody { success: Succeeded, status: EnteredBody::STATUS, token, expires_in };
     Ok(Reply::ok(&body).with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
 
@@ -106,17 +63,7 @@ pub async fn leave(app: Arc<App>, Call { request, caller: user, .. }: ByUser) ->
     if let Some(room) = event.waiting_room {
         line::leave(&app, &event, room, &user).await?;
     }
-    Ok(Reply::ok(&json!({ "success": true })))
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ServingBody {
-    success: bool,
-    serving: u64,
-    waiting: u64,
-    admitted_per_minute: u64,
-    sold_out: bool,
+    Ok(Reply::done())
 }
 
 pub async fn serving(app: Arc<App>, call: Call) -> Handled {
@@ -124,7 +71,7 @@ pub async fn serving(app: Arc<App>, call: Call) -> Handled {
     let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
     let serving = line::serving(&app, event.id, room).await?;
     let body = ServingBody {
-        success: true,
+        success: Succeeded,
         serving: serving.serving,
         waiting: serving.waiting,
         admitted_per_minute: serving.admitted_per_minute,

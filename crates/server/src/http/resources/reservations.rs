@@ -12,7 +12,6 @@ use rules::ids::{EventId, Seat, User, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
 use rules::room_type::{RoomAction, RoomType, Stay};
 use rules::subject::{AnyReservation, StayId};
-use serde_json::json;
 use stores::ledger::Reservation;
 
 pub use self::create::create;
@@ -22,8 +21,9 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
-use crate::http::wire::ReservationBody;
+use crate::http::wire::answers::{ReservationAnswer, ReservationsAnswer};
 use crate::http::wire::stays::{AnyReservationBody, StayBody};
+use crate::http::wire::{ReservationBody, Succeeded};
 use crate::path::{Request, serve};
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
@@ -49,7 +49,7 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
             Mine::Stay(stay) => AnyReservationBody::Stay(StayBody::of(stay)),
         });
     }
-    Ok(Reply::ok(&json!({ "success": true, "reservations": reservations, "next": next })))
+    Ok(Reply::ok(&ReservationsAnswer { success: Succeeded, reservations, next }))
 }
 
 /// What a user has.
@@ -116,7 +116,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
             AnyReservationBody::Stay(StayBody::of(&stay))
         }
     };
-    Ok(Reply::ok(&json!({ "success": true, "reservation": body })))
+    Ok(Reply::ok(&ReservationAnswer { success: Succeeded, reservation: body }))
 }
 
 pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
@@ -139,7 +139,7 @@ pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<
         }
     };
     match answer.outcome {
-        Outcome::Done(Done::Cancelled) => Ok(Reply::ok(&json!({ "success": true })).replayed(answer.replayed)),
+        Outcome::Done(Done::Cancelled) => Ok(Reply::done().replayed(answer.replayed)),
         Outcome::Refused(refusal) => Err(refusal.into()),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
     }

@@ -6,7 +6,6 @@ use rules::ids::whole;
 use rules::nights::Dates;
 use rules::outcome::{FieldError, Problem, Refusal};
 use rules::subject::RoomTypeId;
-use serde_json::json;
 
 use super::seats::has_already;
 use crate::app::App;
@@ -14,6 +13,8 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
+use crate::http::wire::Succeeded;
+use crate::http::wire::answers::{RoomTypeAnswer, RoomTypesAnswer};
 use crate::http::wire::stays::{AvailabilityBody, RoomTypeBody};
 use crate::zones;
 
@@ -37,14 +38,14 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
     let found = app.ledger.room_types(after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |room_type| room_type.id.to_string());
     let room_types: Vec<RoomTypeBody> = found.iter().map(RoomTypeBody::of).collect();
-    Ok(Reply::ok(&json!({ "success": true, "roomTypes": room_types, "next": next })))
+    Ok(Reply::ok(&RoomTypesAnswer { success: Succeeded, room_types, next }))
 }
 
 /// One room type, for buyers and operators alike.
 pub async fn show(app: &App, request: &Incoming) -> Handled {
     let found = app.ledger.room_type(id_in_path(request)?).await?;
     let room_type = found.ok_or(Refusal::NotFound)?;
-    Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(&room_type) })))
+    Ok(Reply::ok(&RoomTypeAnswer::of(&room_type)))
 }
 
 /// Exact: one read of the ledger, one moment of its clock.

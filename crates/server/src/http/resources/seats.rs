@@ -5,14 +5,14 @@ use std::sync::Arc;
 use rules::outcome::Refusal;
 use salvo::http::HeaderMap;
 use salvo::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, IF_NONE_MATCH};
-use serde_json::json;
 
 use crate::app::App;
 use crate::board::{Body, SeatState, Writing};
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::{Dialect, Reply};
-use crate::http::wire::{BareSeatBody, LayoutBody, SeatBody};
+use crate::http::wire::answers::{LayoutAnswer, SeatAnswer};
+use crate::http::wire::{BareSeatBody, LayoutBody, SeatBody, Succeeded};
 use crate::refusals::Failure;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call) -> Handled {
@@ -76,7 +76,7 @@ pub async fn one(app: Arc<App>, Call { request, .. }: Call) -> Handled {
     };
     Ok(match request.dialect {
         Dialect::V1_1 | Dialect::V2025_08_17 => {
-            Reply::ok(&json!({ "success": true, "seat": SeatBody::with_state(&hall, seat, state) }))
+            Reply::ok(&SeatAnswer { success: Succeeded, seat: SeatBody::with_state(&hall, seat, state) })
         }
         Dialect::V1_0 => Reply::ok(&BareSeatBody::of(seat, state)),
     })
@@ -85,7 +85,7 @@ pub async fn one(app: Arc<App>, Call { request, .. }: Call) -> Handled {
 /// Where the seats are. It never changes while an event exists.
 pub async fn layout(app: Arc<App>, call: Call) -> Handled {
     let hall = app.lanes.find(call.request.event()?).await?.hall();
-    let layout = json!({ "success": true, "layout": LayoutBody::of(&hall) });
+    let layout = LayoutAnswer { success: Succeeded, layout: LayoutBody::of(&hall) };
     Ok(Reply::ok(&layout).with(CACHE_CONTROL, HeaderValue::from_static("max-age=60")))
 }
 

@@ -11,6 +11,9 @@ use salvo::http::{HeaderName, HeaderValue, ResBody, StatusCode};
 use salvo::hyper::body::Bytes;
 use serde::Serialize;
 
+use crate::http::wire::Succeeded;
+use crate::http::wire::answers::SuccessBody;
+
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const JSON: &str = "application/json; charset=utf-8";
 
@@ -42,6 +45,11 @@ impl Reply {
 
     pub fn ok(body: &impl Serialize) -> Reply {
         Reply::json(StatusCode::OK, body)
+    }
+
+    /// It was done, and there is nothing to show.
+    pub fn done() -> Reply {
+        Reply::ok(&SuccessBody { success: Succeeded })
     }
 
     pub fn created(body: &impl Serialize) -> Reply {

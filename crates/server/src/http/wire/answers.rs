@@ -1,5 +1,9 @@
 //! What a request that succeeded gets: `success` and what it asked for. Lists come in pages.
 
+use rules::event::Event;
+use rules::holds::Hold;
+use rules::room_type::RoomType;
+use rules::time::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +21,12 @@ pub struct SuccessBody {
 pub struct EventAnswer {
     pub success: Succeeded,
     pub event: EventBody,
+}
+
+impl EventAnswer {
+    pub fn of(event: &Event, now: Moment) -> EventAnswer {
+        EventAnswer { success: Succeeded, event: EventBody::of(event, now) }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -75,6 +85,12 @@ pub struct RoomTypeAnswer {
     pub room_type: RoomTypeBody,
 }
 
+impl RoomTypeAnswer {
+    pub fn of(room_type: &RoomType) -> RoomTypeAnswer {
+        RoomTypeAnswer { success: Succeeded, room_type: RoomTypeBody::of(room_type) }
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomTypesAnswer {
@@ -88,6 +104,12 @@ pub struct RoomTypesAnswer {
 pub struct HoldAnswer {
     pub success: Succeeded,
     pub hold: HoldBody,
+}
+
+impl HoldAnswer {
+    pub fn of(hold: &Hold, now: Moment) -> HoldAnswer {
+        HoldAnswer { success: Succeeded, hold: HoldBody::of(hold, now) }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -107,4 +129,13 @@ pub struct ConfirmedAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub reservations: Option<Vec<AnyReservationBody>>,
+}
+
+impl ConfirmedAnswer {
+    /// None if the hold became nothing, which the rules never do.
+    pub fn of(reservations: Vec<AnyReservationBody>) -> Option<ConfirmedAnswer> {
+        let reservation = reservations.first()?.clone();
+        let reservations = (reservations.len() > 1).then_some(reservations);
+        Some(ConfirmedAnswer { success: Succeeded, reservation, reservations })
+    }
 }

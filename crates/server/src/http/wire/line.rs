@@ -1,10 +1,13 @@
 //! The waiting room.
 
+use rules::entries::WaitingRoom;
 use rules::queue::Status;
+use rules::time::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Succeeded;
+use crate::line::Stands;
 
 /// How somebody stands in the line.
 #[derive(Serialize, JsonSchema)]
@@ -32,6 +35,31 @@ pub struct StandingBody {
 }
 
 impl StandingBody {
+    pub fn of(room: WaitingRoom, stands: &Stands) -> StandingBody {
+        match stands {
+            Stands::InLine(place) => StandingBody {
+                success: Succeeded,
+                status: place.status.as_str(),
+                number: Some(place.number.0),
+                rank: Some(place.rank),
+                ahead_count: Some(place.ahead),
+                ticket: None,
+                expires_in: None,
+                poll_after: place.poll_after,
+            },
+            Stands::Inside { left_ms } => StandingBody {
+                success: Succeeded,
+                status: EnteredBody::STATUS,
+                number: None,
+                rank: None,
+                ahead_count: None,
+                ticket: None,
+                expires_in: Some(Moment(0).seconds_until(Moment(*left_ms))),
+                poll_after: (room.idle_ms / 3_000).max(1) as u64,
+            },
+        }
+    }
+
     fn statuses() -> [&'static str; 4] {
         [Status::Waiting.as_str(), Status::Ready.as_str(), EnteredBody::STATUS, Status::SoldOut.as_str()]
     }

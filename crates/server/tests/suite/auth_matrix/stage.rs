@@ -14,8 +14,6 @@ use testing::server::TestServer;
 
 use crate::holds::{day, hold, hold_id, nights, seats};
 use crate::waiting::Person;
-use testing::http::{TestClient, TestResponse};
-use testing::server::TestServer;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {

@@ -10,7 +10,6 @@ use rules::event::{
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
-use serde_json::json;
 
 use super::waiting_room;
 use crate::app::App;
@@ -21,7 +20,8 @@ use crate::http::plumbing::json::{self, Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
-use crate::http::wire::{EventBody, read_moment};
+use crate::http::wire::answers::EventAnswer;
+use crate::http::wire::read_moment;
 use crate::path::{Request, serve};
 
 /// What an operator sends about an event. Null counts as absent, except where it removes a value:
@@ -121,7 +121,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let new = new_event(&call.sent)?;
     let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
-    Ok(Reply::created(&json!({ "success": true, "event": EventBody::of(&event, app.ledger.now()) })))
+    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.now())))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -183,7 +183,7 @@ async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventActi
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);
-            Ok(Reply::ok(&json!({ "success": true, "event": EventBody::of(event, app.ledger.now()) })))
+            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.now())))
         }
         Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), &ended)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),

@@ -6,7 +6,6 @@ use rules::ids::{Seat, whole};
 use rules::seats::Hall;
 use salvo::http::header::ACCEPT;
 use salvo::http::{HeaderName, HeaderValue};
-use serde_json::json;
 use stores::ledger::Reservation;
 
 use crate::app::App;
@@ -16,7 +15,8 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
-use crate::http::wire::{AdminReservationBody, moment};
+use crate::http::wire::answers::AdminReservationsAnswer;
+use crate::http::wire::{AdminReservationBody, Succeeded, moment};
 
 const NEXT: HeaderName = HeaderName::from_static("x-next");
 
@@ -35,7 +35,7 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
         });
     }
     let reservations: Vec<_> = found.iter().map(|r| AdminReservationBody::of(r, &hall)).collect();
-    Ok(Reply::ok(&json!({ "success": true, "reservations": reservations, "next": next })))
+    Ok(Reply::ok(&AdminReservationsAnswer { success: Succeeded, reservations, next }))
 }
 
 fn wants_csv(request: &Incoming) -> bool {

@@ -7,7 +7,6 @@ use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::room_type::{
     DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomType, RoomTypeAmendment,
 };
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::Admin;
@@ -17,7 +16,7 @@ use crate::http::plumbing::json::{self, Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
-use crate::http::wire::stays::RoomTypeBody;
+use crate::http::wire::answers::RoomTypeAnswer;
 use crate::path::{Request, serve};
 use crate::zones;
 
@@ -91,7 +90,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let new = new_room_type(&call.sent)?;
     let made = app.ledger.create_room_type(new).await?;
     tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
-    Ok(Reply::created(&json!({ "success": true, "roomType": RoomTypeBody::of(&made) })))
+    Ok(Reply::created(&RoomTypeAnswer::of(&made)))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -117,9 +116,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     let asks = Request::new(id, admin.actor(), RoomAction::Amend { amendment, today });
     let answer = serve::<RoomType>(&app, asks).await?.answer;
     match &answer.outcome {
-        Outcome::Done(Done::RoomsChanged(room_type)) => {
-            Ok(Reply::ok(&json!({ "success": true, "roomType": RoomTypeBody::of(room_type) })))
-        }
+        Outcome::Done(Done::RoomsChanged(room_type)) => Ok(Reply::ok(&RoomTypeAnswer::of(room_type))),
         Outcome::Refused(refusal) => Err(refusal.clone().into()),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
     }

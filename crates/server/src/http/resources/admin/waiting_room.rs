@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoom};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
-use serde_json::json;
 
 use crate::app::App;
 use crate::auth::Admin;
@@ -12,6 +11,8 @@ use crate::http::plumbing::call::Call;
 use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
+use crate::http::wire::Succeeded;
+use crate::http::wire::line::TicketKeyBody;
 
 /// An object, each field with a default; null: none.
 pub fn read(node: &Node<'_>) -> Result<Option<WaitingRoom>, Refusal> {
@@ -42,7 +43,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<WaitingRoom>, Refusal> {
 pub async fn rotate_key(app: Arc<App>, _: Call<Admin>) -> Handled {
     let key = app.tickets.rotate().await?;
     tracing::info!(key, "the key of the tickets was rotated");
-    Ok(Reply::created(&json!({ "success": true, "key": key })))
+    Ok(Reply::created(&TicketKeyBody { success: Succeeded, key }))
 }
 
 #[cfg(test)]

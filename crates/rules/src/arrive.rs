@@ -32,7 +32,7 @@ pub enum Arrived {
     AlreadyAsking {
         retry_after: u64,
     },
-    /// Nobody may say which number is next: the generation is not known here.
+    /// The generation is unknown or used up, so no number can be given.
     NoNumber,
 }
 

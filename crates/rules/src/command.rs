@@ -12,11 +12,11 @@ use crate::subject::Subject;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command<S: Subject = Event> {
     pub actor: Actor,
-    /// Order of arrival; none for what is ordered by the server's queue alone.
+    /// The arrival number. None for commands that do not pass the door: the server's queue orders them.
     pub number: Option<Number>,
     pub name: RequestName,
     pub key: Option<Key>,
-    /// Shown by whoever books in an event with a waiting room.
+    /// The entry token, for bookings in an event with a waiting room.
     pub entry: Option<EntryToken>,
     pub action: S::Action,
 }

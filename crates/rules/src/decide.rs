@@ -71,10 +71,10 @@ pub fn order<S: Subject>(commands: &[Command<S>]) -> Vec<usize> {
 /// A batch while it is being decided.
 #[derive(Debug)]
 pub struct Deciding<S: Subject> {
-    /// As the commands decided so far leave it.
+    /// The subject, with the commands decided so far applied.
     pub(crate) subject: S,
     pub(crate) holds: HoldBook,
-    /// What else this kind of subject knows and counts with.
+    /// The rest of the working state, which differs by kind.
     pub(crate) draft: S::Draft,
     pub(crate) writes: S::Writes,
     once: Once,
@@ -117,7 +117,7 @@ impl<S: Subject> Deciding<S> {
     }
 }
 
-/// What the ledger read for a batch: what every kind of subject has, and the rest.
+/// What the ledger read for a batch, split into what every kind of subject has and the rest.
 #[derive(Debug)]
 pub struct Opening<D> {
     /// By the history number each began with.

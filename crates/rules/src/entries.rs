@@ -15,12 +15,12 @@ pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
 /// The settings of a waiting room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRoom {
-    /// So many are inside at most.
+    /// At most so many users are inside.
     pub max_concurrent: u32,
     pub token_ttl_ms: i64,
-    /// However often it is renewed, an entry ends so long after it began.
+    /// The maximum age of an entry, however often it is renewed.
     pub token_max_age_ms: i64,
-    /// Who is silent for so long is passed over.
+    /// A waiting user who has not polled for so long is passed over.
     pub idle_ms: i64,
 }
 
@@ -31,19 +31,19 @@ impl Default for WaitingRoom {
 }
 
 impl WaitingRoom {
-    /// After the door lost its memory nobody new is admitted for so long, so that everybody can
-    /// show their ticket first.
+    /// How long nobody new is admitted after the door lost its state, so that everybody can show their
+    /// ticket first.
     pub fn pause_ms(&self) -> i64 {
         self.idle_ms / 2
     }
 
-    /// A renewal reaches the ledger once a quarter of its time has passed.
+    /// A renewal is written once a quarter of the TTL has passed.
     fn renewal_ms(&self) -> i64 {
         self.token_ttl_ms / 4
     }
 }
 
-/// What an entry's holder shows with every booking. Drawn at random, outside.
+/// The secret that proves an entry with every booking. Drawn at random by the caller.
 #[derive(Clone, Copy)]
 pub struct EntryToken(pub [u8; 16]);
 
@@ -63,7 +63,7 @@ pub fn lower_hex(text: &str) -> Option<Vec<u8>> {
     lower.then(|| hex::decode(text).ok())?
 }
 
-/// In constant time, so that a guess learns nothing from the clock.
+/// Compared in constant time, against timing attacks.
 impl PartialEq for EntryToken {
     fn eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
@@ -72,7 +72,7 @@ impl PartialEq for EntryToken {
 
 impl Eq for EntryToken {}
 
-/// Tokens stand in no log.
+/// Tokens are never logged.
 impl std::fmt::Debug for EntryToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("EntryToken(..)")
@@ -82,7 +82,7 @@ impl std::fmt::Debug for EntryToken {
 /// An entry that was not given back yet. Live until its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The place in line that it was made from: spent for ever.
+    /// The arrival number it was made from. A number admits once.
     pub number: Number,
     pub user: User,
     pub token: EntryToken,
@@ -99,19 +99,19 @@ impl Entry {
         self.ends > now
     }
 
-    /// The end it gets from being asked about now.
+    /// Its new end if it is renewed now.
     pub fn renewed(&self, room: &WaitingRoom, now: Moment) -> Moment {
         now.plus_ms(room.token_ttl_ms).min(self.cap).max(self.ends)
     }
 }
 
-/// Whether asking about an entry is worth a write, with so much time left to its end and to its
-/// cap: a quarter of its time has passed, and there is something to gain.
+/// Whether a renewal is worth a write: a quarter of the TTL has passed, and the new end would be later.
 pub fn renewal_due(room: &WaitingRoom, left_ms: i64, cap_left_ms: i64) -> bool {
     room.token_ttl_ms.min(cap_left_ms) - left_ms >= room.renewal_ms().max(1)
 }
 
-/// Who is inside changed. The door is told; what it is told late never undoes what is newer.
+/// An entry began, was renewed or ended. The door applies these in any order: an older one never
+/// overwrites a newer one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moved {
     In(Entry),

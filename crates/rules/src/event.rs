@@ -95,13 +95,14 @@ pub struct Counts {
     /// Every seat up to here has a row. Beyond it only chosen seats have one.
     pub cursor: u32,
     pub sold: u32,
-    /// On hold, also what has lapsed and was not turned free yet.
+    /// On hold, including lapsed holds that no batch has ended yet.
     pub held: u32,
     /// Rows of seats that were given back and are free.
     pub came_back: u32,
-    /// Entries that are not over, also what has lapsed and was not turned yet.
+    /// Entries that are not over, including lapsed ones that no batch has ended yet.
     pub inside: u32,
-    /// Of those on hold, what had lapsed when this was read to be shown. A batch turns them instead.
+    /// How many of those on hold had lapsed when this was read for display. Always 0 inside a batch, which
+    /// ends them.
     pub lapsed: u32,
 }
 
@@ -116,7 +117,7 @@ impl Counts {
         self.rows() > self.cursor
     }
 
-    /// Nothing came back and nobody chose ahead: the cursor says all there is to know of the seats.
+    /// No seat came back and none was chosen ahead: the cursor alone describes the seats.
     pub fn in_order(&self) -> bool {
         self.came_back == 0 && !self.chosen_ahead()
     }
@@ -138,7 +139,7 @@ impl Event {
         self.seat_count().saturating_sub(sold).saturating_sub(held.saturating_sub(lapsed))
     }
 
-    /// A scheduled event opens by the clock alone; nobody has to be awake for it.
+    /// A scheduled event opens by comparison with the clock; no timer is needed.
     pub fn state_at(&self, now: Moment) -> State {
         match (self.state, self.opens_at) {
             (State::Scheduled, Some(opens)) if opens <= now => State::Open,
@@ -170,7 +171,7 @@ impl Event {
     }
 }
 
-/// When to ask again about a paused sale: nobody knows, so not often.
+/// `Retry-After` of a paused sale: its end is unknown, so not often.
 pub const PAUSE_RETRY_S: u64 = 5;
 
 /// What an operator does to a sale.

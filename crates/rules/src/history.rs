@@ -1,4 +1,4 @@
-//! What happened, one row per change, numbered per event without gaps in commit order.
+//! History records: one row per change, numbered per subject without gaps, in commit order.
 
 use crate::ids::{Number, Seat, User};
 use crate::time::Moment;
@@ -72,7 +72,7 @@ impl Happened {
     }
 }
 
-/// Who did it. Nobody: a reservation without any identity.
+/// Who did it. `Nobody` is a reservation without any identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     User(User),
@@ -94,7 +94,7 @@ pub struct EventRecord {
     pub n: u64,
     pub what: Happened,
     pub seat: Option<Seat>,
-    /// Whose seat it is about; none for changes of the event itself and for nobody's seats.
+    /// Whose seat it is about. None for changes of the event itself and for anonymous sales.
     pub owner: Option<User>,
     pub by_admin: bool,
     pub number: Option<Number>,

@@ -28,7 +28,7 @@ impl Default for HoldTerms {
     }
 }
 
-/// Of others' holds that have lapsed at most so many are turned in one batch, oldest end first.
+/// A batch ends at most so many lapsed holds on stock and users that it does not touch, oldest end first.
 pub const LAPSED_MOST: usize = 1_000;
 
 /// What the same `clientHoldKey` for the same stock gets.

@@ -1,11 +1,11 @@
 //! The line in front of an event: who waits, in which order, and whose turn it is. The scripts
 //! `queue_*.lua` say the same in Lua.
 //!
-//! A place is a number, and numbers are never given twice. Who is silent for `idleTimeout` is
-//! passed over, and gets the place back on return. Who was told `ready` and does not enter within
-//! `idleTimeout` is passed over until they ask to enter. Who is inside is the ledger's to say; the
-//! line is told, and counts by the ends it was told. Nothing is ever swept by a clock: each call
-//! passes over at most a thousand.
+//! A place is a number, and numbers are never given twice. A user who is silent for `idleTimeout` is
+//! passed over, and gets the place back on return. A user who was told `ready` and does not enter
+//! within `idleTimeout` is passed over until they ask to enter. The ledger decides who is inside; the
+//! line is told, and counts until the ends it was told. There is no background sweep: each call passes
+//! over at most a thousand.
 
 mod ranks;
 mod replies;
@@ -21,31 +21,31 @@ use crate::time::Moment;
 
 use self::ranks::Ranks;
 
-/// So many silent ones are passed over per call at most.
+/// At most so many silent users are passed over per call.
 pub const PASSED_PER_CALL: usize = 1_000;
 
 /// Admissions are counted in so many tenths of a minute, the running one included.
 const RATE_BUCKETS: usize = 6;
 const RATE_BUCKET_MS: i64 = 10_000;
 
-/// So many people ahead are worth a second more between two polls.
+/// The poll interval grows by a second for every so many people ahead.
 const AHEAD_PER_SECOND: u64 = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// In line, and counted.
+    /// In line and counted.
     Present,
     Silent,
-    /// Was ready and did not enter: not counted until they ask to.
+    /// Was ready and did not enter. Not counted until they ask to enter.
     Passed,
 }
 
-/// A million of them wait: 32 bytes each.
+/// Kept small, because a million may wait: 32 bytes.
 #[derive(Clone, Copy, Debug)]
 struct Person {
     number: Number,
     seen: Moment,
-    /// Was told `ready`; until then. Or `NEVER`.
+    /// When the turn lapses of a user who was told `ready`; otherwise `NEVER`.
     ready_until: Moment,
     standing: Standing,
 }
@@ -154,7 +154,7 @@ impl Line {
         }
     }
 
-    /// False: this was known, or something newer is.
+    /// False if this or something newer is known.
     fn admit(&mut self, entry: &Entry, skew_ms: i64) -> bool {
         if self.inside.get(&entry.user).is_some_and(|insider| insider.n >= entry.n) {
             return false;
@@ -264,7 +264,7 @@ impl Line {
         bucket.1 += 1;
     }
 
-    /// They are there.
+    /// Records that the user was seen.
     fn touch(&mut self, user: &User, now: Moment) {
         if let Some(person) = self.people.get_mut(user).filter(|person| person.standing == Standing::Present) {
             if let Some(name) = self.seen.remove(&(person.seen, person.number)) {
@@ -291,7 +291,7 @@ impl Line {
         self.seen.insert((now, number), user.clone());
     }
 
-    /// Who was silent is back at their place; who was passed over, if they ask to enter.
+    /// A silent user gets their place back; a user who was passed over does if they ask to enter.
     fn take_back(&mut self, user: &User, enters: bool, now: Moment) {
         let Some(person) = self.people.get_mut(user) else { return };
         let back = match person.standing {
@@ -346,7 +346,7 @@ impl Line {
         }
     }
 
-    /// Entries that have ended are out; the silent and those who let their turn lapse stand aside.
+    /// Removes ended entries, and passes over silent users and those who let their turn lapse.
     fn pass_over(&mut self, room: &WaitingRoom, now: Moment) {
         while let Some((ends, user)) = self.ends.first().cloned().filter(|(ends, _)| *ends <= now) {
             self.ends.remove(&(ends, user.clone()));

@@ -62,7 +62,7 @@ pub struct RoomTypeAmendment {
 pub struct NightRow {
     pub total: u32,
     pub reserved: u32,
-    /// On hold, also what has lapsed and was not turned yet.
+    /// On hold, including lapsed holds that no batch has ended yet.
     pub held: u32,
 }
 
@@ -111,12 +111,12 @@ pub enum RoomAction {
 }
 
 impl RoomAction {
-    /// In a batch, what gives back comes first: those behind it may have the room.
+    /// Commands that give back are served first in a batch, so that later ones may get what came back.
     pub fn gives_back(&self) -> bool {
         matches!(self, RoomAction::Cancel { .. } | RoomAction::OnHold { ask: Ask::Cancel, .. })
     }
 
-    /// Holds are waited for at most a second.
+    /// Requests about holds have a deadline of one second.
     pub fn about_a_hold(&self) -> bool {
         matches!(self, RoomAction::Hold { .. } | RoomAction::OnHold { .. })
     }

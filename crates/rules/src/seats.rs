@@ -1,4 +1,4 @@
-//! Seats: the row that says who has one. `hall.rs` says what they are called.
+//! Sold seats: the row that says who owns one. `hall.rs` names the seats.
 
 pub use crate::hall::{Hall, HallRow, Section};
 use crate::ids::{Number, Seat, User};
@@ -10,7 +10,7 @@ pub struct Sale {
     pub seat: Seat,
     /// History number of the sale; with the event it is the reservation's id.
     pub n: u64,
-    /// Nobody's seats have neither owner nor unit.
+    /// None for an anonymous sale: it has neither owner nor unit.
     pub owner: Option<Unit>,
     pub buyer_name: Option<Box<str>>,
     pub phone: Option<Box<str>>,

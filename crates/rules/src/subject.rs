@@ -25,7 +25,7 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     type Action: Clone + Debug + PartialEq + Eq + Send + Sync + 'static;
     /// What the ledger found when it read what a batch needs.
     type Known: Debug + Default + Send;
-    /// What a batch knows and counts with while it is decided, beside holds and kept answers.
+    /// The working state of a batch while it is decided, beside holds and kept answers.
     type Draft: Debug;
     /// What a batch writes.
     type Writes: Writes;
@@ -39,10 +39,10 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The number of its newest history row.
     fn newest(&self) -> u64;
 
-    /// In a batch, what gives back comes first: those behind it may have what it gives.
+    /// Commands that give back are served first in a batch, so that later ones may get what came back.
     fn gives_back(action: &Self::Action) -> bool;
 
-    /// It asks for a hold, or of one: such requests wait at most a second.
+    /// It asks for a hold, or about one: such requests have a deadline of one second.
     fn about_a_hold(action: &Self::Action) -> bool;
 
     /// What two batches changed, one after the other.
@@ -56,7 +56,7 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// A batch begins with what was read for it.
     fn open(&self, known: Self::Known) -> Opening<Self::Draft>;
 
-    /// What lapsed beside holds, turned before the first command.
+    /// Ends what lapsed beside holds, before the first command.
     fn turn_lapsed(_: &mut Deciding<Self>) {}
 
     /// Answers one command.
@@ -74,7 +74,7 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// A hold got a later end.
     fn record_extension(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor);
 
-    /// A batch ends: what is left of its draft goes to the row, the writes and the effects.
+    /// The batch ends: moves what the draft collected to the row, the writes and the effects.
     fn close(before: &Self, after: &mut Self, draft: Self::Draft, writes: &mut Self::Writes) -> Self::Effects;
 
     /// Decides a batch. `commands` may come in any order; the answers come in the same.

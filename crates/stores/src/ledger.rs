@@ -26,7 +26,7 @@ use self::holds::Holds;
 use self::rooms::Rooms;
 use crate::Working;
 
-/// At most so many commands change an event in one transaction.
+/// The most commands in one batch.
 pub const BATCH_MOST: usize = 512;
 
 #[derive(Clone, Debug)]
@@ -57,15 +57,15 @@ impl<S: Subject> From<Decision<S>> for Committed<S> {
 /// Broken machinery. A refusal is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LedgerFault {
-    /// The subject's lock could not be had in time; nothing was done.
+    /// The lock timeout passed; nothing was done.
     Locked,
-    /// It did not work this time; nothing was done, and trying again may help.
+    /// A passing fault: nothing was done, and a retry may succeed.
     Passing(String),
-    /// The ledger cannot be reached or cannot write; nothing is known to be done.
+    /// The ledger cannot be reached or cannot write; whether anything was done is not known.
     Unreachable(String),
     /// There is no event or room type with that id.
     NoSuchSubject,
-    /// What is stored contradicts itself, or a request cannot be stored. Never a success.
+    /// Stored data is inconsistent, or the request cannot be stored. A retry fails too.
     Broken(String),
 }
 
@@ -114,7 +114,7 @@ pub struct TicketKey {
     pub secret: [u8; 32],
 }
 
-/// What a door that has forgotten everything must know of a line.
+/// What a door that lost its state must know of a line.
 #[derive(Debug)]
 pub struct LineBegun {
     /// Somebody may stand in it already: it was begun before.
@@ -132,8 +132,8 @@ pub trait Commit<S: Subject> {
 }
 
 pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync + 'static {
-    /// How many batches of one event may be under way at once: such a ledger decides them in the
-    /// order in which `commit` was called, and one while it makes the other durable.
+    /// How many batches of one subject may be in flight at once. The ledger decides them in the order in
+    /// which `commit` was called, one while it makes the other durable.
     fn overlap(&self) -> usize {
         1
     }
@@ -183,10 +183,10 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync
     /// Every key that tickets were ever signed with, oldest first.
     fn ticket_keys(&self) -> Answered<Vec<TicketKey>>;
 
-    /// From now on this one signs. Older ones count in the events that are open now.
+    /// This key signs from now on. Older keys stay valid in the events that are open now.
     fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey>;
 
-    /// Nobody will ask any more: everything is put where a copy of the files finds it.
+    /// The last call: everything is moved to where a copy of the files includes it.
     fn close(&self) -> Answered<()> {
         Box::pin(async { Ok(()) })
     }

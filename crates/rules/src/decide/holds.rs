@@ -11,8 +11,7 @@ use crate::outcome::{Done, Refusal};
 use crate::subject::{HoldId, Subject};
 
 impl<S: Subject> Deciding<S> {
-    /// What ended by the clock becomes history before anything else is decided, so that the rest of
-    /// the rules never meets it.
+    /// Lapsed holds end before anything else is decided, so that the rest of the rules never meets one.
     pub(super) fn turn_lapsed(&mut self) {
         for n in self.holds.lapsed() {
             self.end_hold(n, HoldState::Expired, Happened::Expired, None);
@@ -20,7 +19,7 @@ impl<S: Subject> Deciding<S> {
         S::turn_lapsed(self);
     }
 
-    /// As the subject has them at this moment: an amendment in the same batch counts.
+    /// The subject's own terms. An amendment earlier in the same batch counts.
     pub(crate) fn hold_terms(&self) -> HoldTerms {
         self.subject.hold_terms(self.terms.holds)
     }
@@ -53,7 +52,7 @@ impl<S: Subject> Deciding<S> {
         }
     }
 
-    /// One change of the hold's own state, in the transaction that sells what it held.
+    /// The hold's state and the sale of its stock change in one transaction.
     fn confirm(&mut self, n: u64, actor: &Actor) -> Result<Done, Refusal> {
         let hold = self.holds.end(n, HoldState::Confirmed).ok_or(Refusal::HoldNotFound)?;
         let reserved = S::sell_stock(self, &hold, actor);

@@ -27,14 +27,14 @@ pub enum EventAction {
     Cancel {
         n: u64,
     },
-    /// Comes into the waiting room by this number, or finds the entry that one has.
+    /// Enters by this number, or returns the live entry that the user already has.
     Enter {
         number: Option<Number>,
         token: EntryToken,
     },
     /// Gives the entry back.
     Leave,
-    /// The entry lives on, as long as it may.
+    /// Extends the entry, at most to its cap.
     Renew,
     Turn(Turn),
     Amend(EventAmendment),
@@ -42,7 +42,7 @@ pub enum EventAction {
 }
 
 impl EventAction {
-    /// In a batch, what gives back comes first: those behind it may have the seat.
+    /// Commands that give back are served first in a batch, so that later ones may get what came back.
     pub fn gives_back(&self) -> bool {
         matches!(self, EventAction::Cancel { .. } | EventAction::Leave | EventAction::OnHold { ask: Ask::Cancel, .. })
     }
@@ -51,7 +51,7 @@ impl EventAction {
         matches!(self, EventAction::Enter { .. } | EventAction::Leave | EventAction::Renew)
     }
 
-    /// Holds are waited for at most a second.
+    /// Requests about holds have a deadline of one second.
     pub fn about_a_hold(&self) -> bool {
         matches!(self, EventAction::Hold { .. } | EventAction::OnHold { .. })
     }
@@ -62,7 +62,7 @@ impl EventAction {
     }
 }
 
-/// What the buyer told about themselves. Kept with the sale, shown to the admin only.
+/// Name and phone that the buyer gave. Kept with the sale, shown to the admin only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buyer {
     pub name: Option<Box<str>>,

@@ -17,7 +17,7 @@ use crate::seats::{Sale, Unit};
 use crate::subject::{Subject, SubjectId};
 use crate::time::Moment;
 
-/// What a batch of an event knows and counts with.
+/// The working state of a batch of an event.
 #[derive(Debug)]
 pub struct EventDraft {
     pub(super) holdings: HashMap<User, Vec<Holding>>,
@@ -187,7 +187,7 @@ impl Deciding<Event> {
         }))
     }
 
-    /// The first unit this user does not have yet, or the refusal of one who is at the limit.
+    /// The lowest unit that this user does not have, or the refusal of a user at the limit.
     fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
         let limit = self.subject.max_per_user;
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
@@ -198,7 +198,7 @@ impl Deciding<Event> {
         Ok(Unit { user: user.clone(), unit, limit })
     }
 
-    /// The newest seat that was bought; who has none has reached the limit by holding alone.
+    /// Names the newest seat that was bought. A user without one reached the limit by holds alone.
     pub(super) fn at_the_limit(&self, user: &User) -> Refusal {
         let held = self.held_by(user);
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();

@@ -77,7 +77,7 @@ impl Deciding<Event> {
         self.draft.first_end = Some(first_end.map_or(hold.ends_at, |end| end.min(hold.ends_at)));
     }
 
-    /// Units above the limit cannot be met: the limit was asked before.
+    /// Never above the limit, which was checked before.
     fn free_unit(&self, user: &User) -> u32 {
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
         (1..).find(|unit| mine.iter().all(|holding| holding.unit != *unit)).unwrap_or(u32::MAX)

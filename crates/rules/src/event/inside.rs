@@ -27,7 +27,7 @@ impl Deciding<Event> {
         if live { Ok(()) } else { Err(Refusal::EntryRequired) }
     }
 
-    /// Whoever has all they may have does not need their entry any more.
+    /// Ends the entry of a user who has reached the limit.
     pub(super) fn entry_served(&mut self, user: &User) {
         if self.subject.waiting_room.is_none() {
             return;
@@ -40,7 +40,7 @@ impl Deciding<Event> {
 
     /// The oldest entries that have lapsed make room before anybody comes in.
     pub(super) fn turn_lapsed_entries(&mut self, lapsed: Vec<Entry>) {
-        // The ledger's clock ran on while it read.
+        // The ledger's clock moved on while it read.
         let now = self.now;
         for entry in lapsed.into_iter().filter(|entry| !entry.live(now)) {
             self.draft.entries.remove(&entry.user);
@@ -104,7 +104,7 @@ impl Deciding<Event> {
         Refusal::NotReady { retry_after: opens.clamp(1, most) }
     }
 
-    /// Whoever has no entry gives none back, and that is fine.
+    /// Leaving without an entry succeeds too.
     pub(super) fn leave(&mut self, command: &Command) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         if self.draft.entries.get(user).is_some_and(|entry| entry.live(self.now)) {
@@ -137,7 +137,7 @@ impl Deciding<Event> {
 
     fn over(&mut self, entry: &Entry, at: Moment) {
         self.subject.counts.inside = self.subject.counts.inside.saturating_sub(1);
-        // An entry that came in with this batch is written first, and then over.
+        // An entry that began in this batch is inserted first, then ended.
         self.writes.over.push(EndedEntry { number: entry.number, at });
         self.draft.moved.push(Moved::Out { user: entry.user.clone(), n: self.subject.counts.n });
     }

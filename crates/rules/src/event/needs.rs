@@ -34,7 +34,7 @@ pub struct EventNeeds<'a> {
     pub holds: Vec<u64>,
 }
 
-/// Of others' entries that have lapsed at most so many are turned in one batch.
+/// At most so many lapsed entries are ended in one batch.
 const LAPSED_MOST: usize = 1_000;
 
 pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
@@ -97,11 +97,11 @@ pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
             | EventAction::Delete => {}
         }
     }
-    // Those who choose may take what those behind them would have been given.
+    // Chosen seats may be the lowest ones, so read that many more.
     if lowest > 0 {
         needs.free_seats = lowest + needs.seats.len();
     }
-    // Whoever only chooses still moves the cursor along, so that it never falls far behind.
+    // A batch of chosen seats alone still moves the cursor, so that it never falls far behind.
     needs.gaps = needs.free_seats.max(needs.seats.len().min(1));
     needs
 }

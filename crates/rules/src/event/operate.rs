@@ -34,7 +34,7 @@ impl Deciding<Event> {
             self.subject.hold_ttl_ms = hold_ttl_ms;
         }
         if let Some(opens_at) = amendment.opens_at {
-            // A closed or paused sale stays so: opening it again is a decision of its own.
+            // A closed or paused sale stays closed or paused: only `Turn` reopens it.
             let waits = matches!(self.subject.state, State::Scheduled | State::Open);
             self.subject.opens_at = opens_at;
             if waits {

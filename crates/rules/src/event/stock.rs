@@ -17,11 +17,11 @@ pub struct Gap {
     pub last: Seat,
 }
 
-/// A seat's row, as far as deciding about the seat needs it.
+/// A seat's row, reduced to what a decision needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeatRow {
     Free,
-    /// Nobody's seats have no owner.
+    /// None for an anonymous sale.
     Sold {
         owner: Option<User>,
     },
@@ -31,19 +31,19 @@ pub enum SeatRow {
     },
 }
 
-/// What a seat that is to be taken is now: how it must be written.
+/// The state of a seat before it is taken: it decides between UPDATE and INSERT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Was {
-    /// A row to be changed.
+    /// It has a row, to be updated.
     Free,
-    /// A row to be made.
+    /// It has no row; one is inserted.
     Untouched,
 }
 
 #[derive(Debug)]
 pub struct Stock {
     free: BTreeSet<Seat>,
-    /// In order; what the batch has taken from the front is gone from here.
+    /// In seat order. Seats taken from the front by this batch are removed.
     gaps: VecDeque<Gap>,
     /// Seats that this batch chose out of gaps.
     chosen: BTreeSet<Seat>,
@@ -63,8 +63,8 @@ pub struct Extent {
 }
 
 impl Stock {
-    /// `gaps` holds as many gaps from the cursor on as the batch may need, or all; none: nobody
-    /// looked, and the cursor stays.
+    /// `gaps` holds as many gaps from the cursor on as the batch may need, or all of them. None: they
+    /// were not read, and the cursor stays.
     pub fn new(extent: Extent, free: Vec<Seat>, gaps: Option<Vec<Gap>>, rows: HashMap<Seat, SeatRow>) -> Stock {
         let cursor = match gaps.as_deref() {
             None => extent.cursor,
@@ -80,12 +80,12 @@ impl Stock {
         self.rows.get(&seat)
     }
 
-    /// Every seat up to here has a row, once what was decided is written.
+    /// Every seat up to here has a row once the batch is written.
     pub fn cursor(&self) -> u32 {
         self.cursor
     }
 
-    /// How many rows are free, once what was decided is written.
+    /// How many rows are free once the batch is written.
     pub fn came_back(&self) -> u32 {
         self.came_back
     }

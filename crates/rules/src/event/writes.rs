@@ -25,8 +25,8 @@ pub struct EventKnown {
     pub free: Vec<Seat>,
     /// Of the seats that were asked about, those that have a row.
     pub rows: HashMap<Seat, SeatRow>,
-    /// The lowest gaps behind the cursor; fewer than were asked for: these are all. None: they were
-    /// not asked for.
+    /// The lowest gaps behind the cursor. Fewer than were asked for means that there are no more. None:
+    /// they were not read.
     pub gaps: Option<Vec<Gap>>,
     /// Entries that are not over.
     pub entries: HashMap<User, Entry>,
@@ -34,8 +34,8 @@ pub struct EventKnown {
     pub spent: HashSet<Number>,
     /// The oldest entries that have lapsed and are not over yet.
     pub lapsed: Vec<Entry>,
-    /// Read where anything is on hold: holds on the seats, of the users and under the keys that were
-    /// asked for, and what has lapsed elsewhere, by the number they began with.
+    /// Holds on the seats, of the users and under the keys that were asked for, and lapsed ones elsewhere,
+    /// by the number they began with. Read only if anything is on hold.
     pub holds: HashMap<u64, Hold>,
     /// When the first live hold ends.
     pub first_end: Option<Moment>,
@@ -55,7 +55,7 @@ pub struct Holding {
 pub struct EventEffects {
     /// When the first hold ends.
     pub first_end: Option<Moment>,
-    /// Who is inside changed: for the door.
+    /// Entries that began, were renewed or ended: for the door.
     pub moved: Vec<Moved>,
 }
 
@@ -83,8 +83,7 @@ pub struct EventWrites {
     pub cursor_moved: u32,
 }
 
-/// A batch that was refused still moves the cursor if the next one would have to read so many rows
-/// again.
+/// A refused batch still writes the cursor if the next one would have to read so many rows again.
 const CURSOR_FAR: u32 = 1_000;
 
 impl Writes for EventWrites {
@@ -117,7 +116,7 @@ pub struct HeldSeat {
     pub was: Was,
 }
 
-/// A seat that its hold sells to its holder.
+/// A held seat that becomes a sale.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfirmedSeat {
     pub seat: Seat,
@@ -134,8 +133,7 @@ pub struct FreedSeat {
     pub n: u64,
 }
 
-/// An entry that was made, with what the database holds it against: it is the nth inside of at
-/// most so many.
+/// A new entry, with what the database checks it against: it is the nth of at most `most` inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEntry {
     pub entry: Entry,
@@ -149,7 +147,7 @@ pub struct RenewedEntry {
     pub ends: Moment,
 }
 
-/// An entry that is over: given back, or lapsed and noticed.
+/// An entry that ended: it was given back, or it lapsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedEntry {
     pub number: Number,

@@ -1,5 +1,5 @@
-//! A set of numbers that knows the place of each: one bit per number, counts over 1,024 of them,
-//! and over a million of them. Numbers are given one after another, so the bits lie close.
+//! A set of numbers with ranks: one bit per number, with counts per 1,024 and per million numbers.
+//! Numbers are given one after another, so the bits are dense.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Ranks {
 struct Span {
     count: u64,
     counts: Vec<u16>,
-    /// Of a block that was never touched there are no bits.
+    /// None for a block without numbers.
     bits: Vec<Option<Box<[u64; WORDS]>>>,
 }
 
@@ -85,7 +85,7 @@ impl Ranks {
         below
     }
 
-    /// The number that so many are lower than.
+    /// The number with this rank.
     pub fn nth(&self, mut n: u64) -> Option<Number> {
         for (key, span) in &self.spans {
             if n >= span.count {

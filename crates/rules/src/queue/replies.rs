@@ -55,9 +55,9 @@ impl Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub number: Number,
-    /// How many who were seen lately are before.
+    /// How many present users have a lower number.
     pub rank: u64,
-    /// How many must go before it is their turn.
+    /// How many must be admitted before it is their turn.
     pub ahead: u64,
     pub status: Status,
     /// Seconds.
@@ -67,7 +67,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueReply {
     Place(Place),
-    /// They are inside, for so long yet, and renewed for so long at most.
+    /// They are inside: the time left to the end of the entry, and to its cap.
     Inside {
         left_ms: i64,
         cap_left_ms: i64,
@@ -80,13 +80,13 @@ pub enum QueueReply {
         retry_after: u64,
     },
     NotQueued,
-    /// They had no place, or have none any more.
+    /// They left, or had no place.
     Gone,
-    /// Nobody may say which number is next.
+    /// The generation is unknown or used up, so no number can be given.
     NoNumber,
 }
 
-/// For everybody to follow.
+/// The public state of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serving {
     /// The highest number that would be admitted now.

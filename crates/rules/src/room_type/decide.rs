@@ -1,5 +1,5 @@
-//! One batch of commands for one room type. Nights are changed by differences: the rows themselves
-//! refuse to go beyond their total.
+//! One batch of commands for one room type. Nights are written as differences; a constraint keeps each
+//! row within its total.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use crate::nights::{Dates, Night};
 use crate::outcome::{Done, Forbidden, Refusal};
 use crate::subject::{RoomTypeId, StayId, Subject, SubjectId};
 
-/// What a batch of a room type knows and counts with.
+/// The working state of a batch of a room type.
 #[derive(Debug)]
 pub struct RoomTypeDraft {
     nights: HashMap<Night, NightRow>,
@@ -126,7 +126,8 @@ impl Deciding<RoomType> {
         Ok(self.begin_hold(&command.actor, user, on, key, replaced))
     }
 
-    /// Whether every night has a room; one's own hold on them counts as one.
+    /// Whether every night has a free room. With `own`, the user's own hold is about to be replaced and
+    /// counts as a free room.
     fn room_on(&self, dates: Dates, own: bool) -> Result<(), Refusal> {
         let full = |night: &Night| {
             let row = self.draft.nights.get(night).copied().unwrap_or(NightRow::untouched(self.subject.total));

@@ -19,8 +19,8 @@ pub struct RoomTypeNeeds<'a> {
     pub stays: Vec<u64>,
     /// Answers kept for these keys: each pair once.
     pub keys: Vec<(&'a User, &'a str)>,
-    /// From the first to behind the last night that somebody wants: what lapsed there is needed
-    /// whole. None: nobody wants a night.
+    /// The range that covers every wanted night: all lapsed holds in it are needed. None: no night is
+    /// wanted.
     pub hull: Option<Dates>,
 }
 
@@ -47,7 +47,7 @@ pub fn needs(commands: &[RoomCommand]) -> RoomTypeNeeds<'_> {
             }
             RoomAction::OnHold { n, .. } => needs.holds.push(*n),
             RoomAction::Cancel { n } => needs.stays.push(*n),
-            // Every night from today on: none of them may be beyond the new total.
+            // Every night from today on: none of them may exceed the new total.
             RoomAction::Amend { amendment, today } if amendment.total.is_some() => {
                 widen(&mut needs.hull, Dates { check_in: *today, check_out: Night(i32::MAX) });
             }

@@ -26,7 +26,7 @@ pub struct RoomTypeWrites {
     /// Rows of nights that nobody touched before.
     pub new_nights: Vec<Night>,
     pub shifts: Vec<Shift>,
-    /// Holds that are not what they were: the ledger refuses to change one that is not held.
+    /// The ledger refuses to change one that is not held.
     pub changed: Vec<Hold>,
     pub begun: Vec<Hold>,
     pub stays: Vec<Stay>,
@@ -34,7 +34,7 @@ pub struct RoomTypeWrites {
     pub ended: Vec<u64>,
     pub history: Vec<RoomRecord>,
     pub answers: Vec<NewAnswer>,
-    /// The room type's description or total differ; with a total, all nights from here on.
+    /// The room type was amended; nights from this one on get its total.
     pub amended: Option<Night>,
 }
 

@@ -136,7 +136,7 @@ impl Door for LocalDoor {
         };
         let mut lines = self.lines();
         let local = lines.entry(event).or_insert_with(|| LocalLine { line: Line::new(generation), begun: None });
-        // Begun before, nothing was forgotten: only the numbers begin anew.
+        // A line that was begun before forgot nothing: only its numbers begin anew.
         let forgot = begun.used && local.begun.is_none();
         local.line.raise(generation);
         local.line.restore(

@@ -55,7 +55,7 @@ pub struct RedisConfig {
     pub step: Duration,
 }
 
-/// Redis answers in less than a millisecond; who waits so long is told that it is away.
+/// Redis answers in less than a millisecond; after this it counts as unreachable.
 pub const STEP: Duration = Duration::from_millis(400);
 
 impl RedisDoor {
@@ -198,7 +198,7 @@ impl Door for RedisDoor {
     ) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move {
             let (first, rest) = ended.split_at(ended.len().min(CALL_MOST));
-            // Answers wait for this, so the calls go out together.
+            // Requests wait for this, so the calls are sent together.
             let others = rest.chunks(CALL_MOST).map(|some| inner.settle(event, None, some));
             try_join(inner.settle(event, remaining.as_ref(), first), try_join_all(others)).await.map(drop)
         })
@@ -238,7 +238,7 @@ impl Door for RedisDoor {
             if connected.look().await.is_ok() {
                 return Ok(());
             }
-            // An old connection may just have found out that it is broken: a new one knows.
+            // The old connection may have broken unnoticed: try a new one.
             inner.connections.forget(&connected).await;
             inner.connections.get().await.map(|_| ())
         })

@@ -75,7 +75,7 @@ impl From<rusqlite::Error> for NotOpened {
 
 /// What the ledger is given from outside.
 pub struct SqliteConfig<C> {
-    /// Makes the clock, given the newest moment that the ledger knows: time never goes back.
+    /// Makes the clock, given the newest stored moment: time never goes back.
     pub clock: C,
     /// Called when the disk can no longer be trusted; expected to end the process.
     pub on_fatal: Box<dyn Fn(&str) + Send + Sync>,
@@ -172,8 +172,8 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "synchronous", "NORMAL")?;
     // Checkpoints are made beside the writer, with their errors seen.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-    // KiB. With less, an event of a million seats probes its owners on the disk; a server that sells
-    // for long grows by this much, and no more.
+    // KiB. With less, an event of a million seats reads the index of owners from the disk; the memory of
+    // a long sale grows by this much at most.
     conn.pragma_update(None, "cache_size", -65_536)?;
     // Without this, binding a value that a partial index might care about prepares the statement anew.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -1,5 +1,5 @@
-//! The connection to Redis: one that is shared, made again when it breaks, and looked at before it
-//! is used. A Redis that may throw keys away is not used at all.
+//! The shared connection to Redis. It is checked before its first use and made again when it breaks. A
+//! Redis that may evict keys is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::trouble::{breaks_connection, fault};
 use crate::door::DoorFault;
 
-/// After a failure others are told so at once, without trying again themselves.
+/// For so long after a failure, callers get the same fault without a new attempt.
 const COOLING: Duration = Duration::from_millis(100);
 const OLDEST_SERVER: u32 = 7;
 
@@ -54,8 +54,8 @@ pub struct RedisConnections {
     state: Arc<Mutex<ConnectionState>>,
 }
 
-/// Every call is small and waited for: held back for a fuller packet it would wait for the other
-/// side's delayed acknowledgement, 40 ms.
+/// Calls are small and their answers are awaited: with Nagle's algorithm they would wait for the peer's
+/// delayed acknowledgement, 40 ms.
 fn at_once() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }

@@ -1,4 +1,4 @@
-//! What an error of Redis means for those who wait.
+//! Maps errors of Redis to faults.
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 

@@ -19,9 +19,8 @@ pub struct PostgresAddress {
 }
 
 impl PostgresAddress {
-    /// `sslmode` as libpq has it, of which the driver knows only the first three: disable, prefer,
-    /// require (encrypted, but to whomever), verify-full (to that host; `sslrootcert` or the
-    /// system's authorities).
+    /// `sslmode` as in libpq: disable, prefer, require (encrypted, without verification) and verify-full
+    /// (with `sslrootcert` or the system's authorities), which the driver does not know.
     pub fn read(url: &str) -> Result<PostgresAddress, String> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("expected postgres://user:password@host:port/database".into());
@@ -102,7 +101,7 @@ fn verifying(authority: Option<&str>) -> Result<ClientConfig, String> {
     Ok(builder.map_err(|e| e.to_string())?.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Encrypts, and takes the other end's word for who it is: what `prefer` and `require` mean.
+/// Encrypts without verifying the server: what `prefer` and `require` mean.
 fn believing() -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|e| e.to_string())?;

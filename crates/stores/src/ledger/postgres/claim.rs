@@ -1,5 +1,5 @@
-//! With a door in the process, a database has one server. The claim is an advisory lock of a
-//! session that does nothing else; when that session breaks, nothing is decided until it is had
+//! With a door in the process, a database has one server. The claim is an advisory lock, held by a
+//! session that does nothing else. When that session breaks, nothing is decided until the lock is taken
 //! again.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,14 +1,14 @@
-//! What the ledger calls now, between two answers of the database: its last word plus the time
-//! that has passed here since. For showing states only; decisions ask the database, under the lock.
+//! The ledger's clock between two answers of the database: the last time it said plus what has passed
+//! here since. For display only; decisions ask the database, under the lock.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::time::{Clock, Moment};
 
 pub struct DatabaseClock {
-    /// Runs on; what it shows does not matter.
+    /// Only differences of it are used.
     here: Arc<dyn Clock>,
-    /// What the database said, and what it was here at that moment.
+    /// What the database said, and the local time at that moment.
     said: Mutex<Option<(Moment, Moment)>>,
 }
 
@@ -21,7 +21,7 @@ impl DatabaseClock {
         *self.lock() = Some((now, self.here.now()));
     }
 
-    /// The beginning of time, as long as the database has not said anything.
+    /// 1970 as long as the database has not been asked.
     pub fn now(&self) -> Moment {
         let said = *self.lock();
         said.map_or(Moment(0), |(said, at)| said.plus_ms(at.ms_until(self.here.now())))

@@ -27,11 +27,11 @@ use crate::ledger::Batch;
 /// What an event was like when last seen. Other servers change it too: a guess, never the truth.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventHint {
-    /// It had nothing left: asked without a lock first.
+    /// Nothing was left: the next batch is tried without a lock first.
     finished: bool,
-    /// Something was on hold: holds are read in the first round trip.
+    /// Something was on hold: the first round trip reads holds.
     holds: bool,
-    /// Seats had come back, or were chosen out of order: so are they.
+    /// Seats had come back or were chosen out of order: the first round trip reads them.
     stock: bool,
 }
 

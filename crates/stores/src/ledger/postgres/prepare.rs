@@ -12,7 +12,7 @@ mod migrations {
     refinery::embed_migrations!("src/ledger/postgres/migrations");
 }
 
-/// Advisory locks of ours; the first part says whose they are.
+/// Our advisory locks; the first number is ours.
 pub const LOCK_FAMILY: i32 = 0x7469_636b;
 pub const LOCK_MIGRATION: i32 = 1;
 pub const LOCK_NEW_EVENT: i32 = 2;

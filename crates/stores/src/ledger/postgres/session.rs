@@ -1,5 +1,5 @@
-//! Connections: how each session is set up, and that none goes back to the pool in the middle of
-//! a transaction.
+//! Connections: the settings of each session, and a guard that keeps a connection with an open
+//! transaction out of the pool.
 
 use std::ops::Deref;
 use std::pin::Pin;
@@ -41,7 +41,7 @@ const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 const UNMOVED: i64 = i64::MIN;
 
-/// Longer than the server's own limits: only a silent server is given up by us.
+/// Longer than the server's own timeouts: only a silent server reaches it.
 pub const ROUND_TRIP: Duration = Duration::from_millis(3_500);
 
 pub struct Sessions {
@@ -82,7 +82,7 @@ impl Sessions {
         let client = self.pool.get().await.map_err(|error| match error {
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
                 match Trouble::from(error) {
-                    // Nothing was begun, so nothing can have been lost.
+                    // No transaction was begun, so nothing can be lost.
                     Trouble::Lost(why) | Trouble::Lasting(why) => Trouble::Unreachable(why),
                     other => other,
                 }
@@ -99,8 +99,8 @@ impl Sessions {
     }
 }
 
-/// A connection for a while. Inside `work` it counts as dirty: should the work fail, panic or be
-/// dropped half way, the connection is closed, and the server undoes what was open.
+/// A connection from the pool. While it is dirty, dropping it closes the connection, and the server
+/// rolls back: a failed, panicked or dropped transaction never goes back to the pool.
 pub struct Session {
     client: Option<Object>,
     clean: bool,

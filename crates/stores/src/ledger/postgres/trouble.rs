@@ -1,4 +1,4 @@
-//! What an error of PostgreSQL means for those who wait.
+//! Classifies errors of PostgreSQL and maps them to faults.
 
 use std::error::Error as _;
 
@@ -9,13 +9,13 @@ use crate::ledger::LedgerFault;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The lock was not to be had in its second.
+    /// The lock timeout passed.
     Locked,
-    /// Nothing was done, and the next try may well succeed.
+    /// Nothing was done, and a retry may succeed.
     Passing(String),
-    /// The statement itself is at fault: it would fail again. Others in the batch need not suffer.
+    /// The statement itself is at fault and would fail again. Other commands of the batch may succeed.
     Lasting(String),
-    /// The connection is gone, or says nothing. What was under way may or may not have happened.
+    /// The connection is gone or silent. What was in flight may or may not have happened.
     Lost(String),
     Unreachable(String),
     Broken(String),
@@ -43,7 +43,7 @@ impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         match error.as_db_error() {
             Some(said) => by_state(said),
-            // A value that has no place in a column, or a column that has none in our nouns.
+            // A value that does not fit a column, or a column that does not fit our types.
             None if error.is_closed() || is_io(&error) => Trouble::Lost(words(&error)),
             None => Trouble::Lasting(words(&error)),
         }
@@ -81,7 +81,7 @@ pub fn unknown(word: &str) -> Trouble {
     Trouble::Broken(format!("unknown word {word:?}"))
 }
 
-/// The error with its cause: the driver's own words alone say "db error" or "error connecting".
+/// The error with its cause: the driver's own message is only "db error" or "error connecting".
 pub fn words(error: &Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),

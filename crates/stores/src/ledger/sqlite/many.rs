@@ -1,5 +1,4 @@
-//! One statement for many rows: to start a statement, open its cursors and end it costs SQLite as much
-//! as a row does.
+//! One statement for many rows: starting and ending a statement costs SQLite as much as a row.
 
 use std::sync::LazyLock;
 

@@ -1,11 +1,11 @@
-//! What an error of SQLite means for those who wait.
+//! Classifies errors of SQLite and maps them to faults.
 
 use rusqlite::types::Type;
 use rusqlite::{Error, ErrorCode};
 
 use crate::ledger::LedgerFault;
 
-/// The statement itself is at fault: it would fail again. Others in the batch need not suffer.
+/// The statement itself is at fault and would fail again. Other commands of the batch may succeed.
 pub fn lasting(error: &Error) -> bool {
     match error {
         Error::StatementChangedRows(_)
@@ -20,8 +20,8 @@ pub fn lasting(error: &Error) -> bool {
     }
 }
 
-/// What is on the disk is not known any more. Going on could acknowledge what is not there: an
-/// error of fsync is reported once, and the next call may succeed over lost pages.
+/// The contents of the disk are unknown, so nothing may be acknowledged any more: an fsync error is
+/// reported once, and the next call may succeed although pages were lost.
 pub fn fatal(error: &Error) -> bool {
     matches!(error, Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::SystemIoFailure))
 }

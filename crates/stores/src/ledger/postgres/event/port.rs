@@ -21,7 +21,7 @@ impl Inner {
         if let Some(hall) = self.halls.known(id) {
             return Ok(Some(hall));
         }
-        let rows = self.rows(queries::HALL, &values![id.0]).await?;
+        let rows = self.rows(queries::HALL, &[Box::new(id.0)]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let hall = self.halls.learn(id, row.try_get(0)?);
         hall.map(Some).map_err(|e| Trouble::Broken(format!("hall of event {id}: {e}")))

@@ -118,11 +118,11 @@ pub struct EventRows {
     holdings: Vec<Row>,
     answers: Vec<Row>,
     sales: Vec<Row>,
-    /// None: nobody looked.
+    /// None: not read.
     stock: Option<StockRows>,
     chosen: Vec<Row>,
     gaps_wanted: usize,
-    /// None: nobody looked.
+    /// None: not read.
     holds: Option<SeatHoldRows>,
 }
 
@@ -144,7 +144,7 @@ impl EventRows {
         !self.misses_holds(event) && !self.misses_stock(event)
     }
 
-    /// Where nobody looked for its seats, the event is in order.
+    /// If its stock was not read, the event's seats are in order.
     pub fn understand(&self, event: &Event) -> Result<EventKnown, Trouble> {
         let (free, gaps) = match &self.stock {
             Some(stock) => (rows::seats(&stock.free)?, rows::gaps(&stock.gaps, self.gaps_wanted)?),

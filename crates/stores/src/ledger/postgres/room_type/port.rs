@@ -41,7 +41,7 @@ impl Inner {
         let id = within(insert(&session, new)).await??;
         within(session.batch_execute("COMMIT")).await??;
         session.clean();
-        let rows = self.rows(queries::ROOM_TYPE, &values![id]).await?;
+        let rows = self.rows(queries::ROOM_TYPE, &[Box::new(id)]).await?;
         first(&rows, |row| Ok(rows::room_type(row, 0)?.0))
     }
 }

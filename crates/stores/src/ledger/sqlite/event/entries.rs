@@ -1,4 +1,4 @@
-//! Entries of a batch, and what a door that forgot must know.
+//! Entries: what a batch reads and writes of them, and what a door that lost its state needs.
 
 use rules::entries::WaitingRoom;
 use rules::event::{EventKnown, EventNeeds, EventWrites};

@@ -16,7 +16,7 @@ use super::super::engine::exactly_one;
 use super::super::holds::{begin_holds, change_holds, hold};
 use super::super::queries;
 
-/// Nothing is read where nothing is on hold, but for holds that are asked for by name.
+/// Without seats on hold, only holds that are asked for by number are read.
 pub fn known(
     conn: &Connection,
     event: &Event,
@@ -88,7 +88,7 @@ fn put(conn: &Connection, id: EventId, hall_seats: u32, held: &HeldSeat) -> Resu
     }
 }
 
-/// For showing an event: what has lapsed is free, turned or not.
+/// For display: lapsed holds count as free, ended by a batch or not.
 pub fn count_lapsed(conn: &Connection, event: &mut Event, now: Moment) -> Result<()> {
     if event.counts.held > 0 {
         let mut count = conn.prepare_cached(queries::LAPSED_SEATS)?;

@@ -30,7 +30,7 @@ pub const HOLD_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A request to change a subject.
 #[derive(Debug)]
-pub struct Request<S: Subject> {
+pub struct ChangeRequest<S: Subject> {
     pub subject: S::Id,
     pub actor: Actor,
     pub key: Option<Key>,
@@ -65,7 +65,7 @@ pub struct Ended<S: Served> {
 }
 
 /// The handler's side of the path.
-pub async fn serve<S: Served>(app: &App, request: Request<S>) -> Result<Ended<S>, Refusal> {
+pub async fn serve<S: Served>(app: &App, request: ChangeRequest<S>) -> Result<Ended<S>, Refusal> {
     let lane = S::lanes(&app.lanes).find(request.subject).await?;
     lane.check(&request.action)?;
     let limit = request.limit();
@@ -89,10 +89,10 @@ pub(crate) async fn serve_batch<S: Served>(lane: &Arc<Lane<S>>) -> ControlFlow<(
     ControlFlow::Continue(())
 }
 
-impl<S: Subject> Request<S> {
+impl<S: Subject> ChangeRequest<S> {
     /// A request without a key or an entry that does not pass the door.
-    pub fn new(subject: S::Id, actor: Actor, action: S::Action) -> Request<S> {
-        Request { subject, actor, key: None, entry: None, action, came: None }
+    pub fn new(subject: S::Id, actor: Actor, action: S::Action) -> ChangeRequest<S> {
+        ChangeRequest { subject, actor, key: None, entry: None, action, came: None }
     }
 
     fn limit(&self) -> Duration {
@@ -101,7 +101,7 @@ impl<S: Subject> Request<S> {
 
     /// The command for the ledger, and what the door is asked if the request passes it.
     fn named(self, names: &Names) -> (Command<S>, Option<Arrival>) {
-        let Request { actor, key, entry, action, came, .. } = self;
+        let ChangeRequest { actor, key, entry, action, came, .. } = self;
         let let_in = came.and_then(|came| came.let_in);
         let name = let_in.map_or_else(|| names.next(), |let_in| let_in.name);
         let arrival =

@@ -10,7 +10,7 @@ use rules::queue::{Asking, Place, QueueReply, What};
 use rules::time::Moment;
 
 use super::EventLine;
-use crate::path::{Request, serve};
+use crate::path::{ChangeRequest, serve};
 use crate::refusals::Failure;
 use crate::tickets::{Ticket, random};
 
@@ -121,7 +121,7 @@ impl Visitor<'_> {
     }
 
     async fn change(self, action: EventAction) -> Result<Outcome, Refusal> {
-        let request: Request<Event> = Request::new(self.line.event, Actor::User(self.user.clone()), action);
+        let request: ChangeRequest<Event> = ChangeRequest::new(self.line.event, Actor::User(self.user.clone()), action);
         Ok(serve(self.line.app, request).await?.answer.outcome)
     }
 

@@ -26,7 +26,7 @@ use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer};
 use crate::http::wire::stays::{HoldBody, HoldReservations};
 use crate::lane::Served;
-use crate::path::{Ended, Request, serve};
+use crate::path::{ChangeRequest, Ended, serve};
 use crate::zones;
 
 /// Seats of one hold at most.
@@ -114,11 +114,11 @@ async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<
             let today = zones::today(&room_type.time_zone, app.ledger.now());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
             let action = RoomAction::Hold { dates, key: hold_key };
-            Ok(serve::<RoomType>(app, Request { key, ..Request::new(id, actor, action) }).await?.into())
+            Ok(serve::<RoomType>(app, ChangeRequest { key, ..ChangeRequest::new(id, actor, action) }).await?.into())
         }
         Wanted::Seats(event, seats) => {
             let action = EventAction::Hold { seats, key: hold_key };
-            let asks = Request { key, entry: request.entry(), ..Request::new(event, actor, action) };
+            let asks = ChangeRequest { key, entry: request.entry(), ..ChangeRequest::new(event, actor, action) };
             Ok(serve::<Event>(app, asks).await?.into())
         }
     }
@@ -173,11 +173,11 @@ async fn on_hold(
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     match subject {
         SubjectId::RoomType(id) => {
-            let asks = Request { key, ..Request::new(id, actor, RoomAction::OnHold { n, ask }) };
+            let asks = ChangeRequest { key, ..ChangeRequest::new(id, actor, RoomAction::OnHold { n, ask }) };
             Ok(serve::<RoomType>(app, asks).await.map_err(no_hold)?.into())
         }
         SubjectId::Event(event) => {
-            let asks = Request { key, ..Request::new(event, actor, EventAction::OnHold { n, ask }) };
+            let asks = ChangeRequest { key, ..ChangeRequest::new(event, actor, EventAction::OnHold { n, ask }) };
             let ended = serve::<Event>(app, asks).await.map_err(no_hold)?;
             // Only a cancellation frees seats; a confirmation must not mute the gateway's hint.
             if ask == Ask::Cancel {

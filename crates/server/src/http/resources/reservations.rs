@@ -24,7 +24,7 @@ use crate::http::respond::Reply;
 use crate::http::wire::answers::{ReservationAnswer, ReservationsAnswer};
 use crate::http::wire::stays::{AnyReservationBody, StayBody};
 use crate::http::wire::{ReservationBody, Succeeded};
-use crate::path::{Request, serve};
+use crate::path::{ChangeRequest, serve};
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let paging = Paging::of(&request)?;
@@ -128,13 +128,13 @@ pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
 pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<Key>) -> Handled {
     let answer = match request.id("reservationId")? {
         AnyReservation::Seat(id) => {
-            let asks = Request { key, ..Request::new(id.event, actor, EventAction::Cancel { n: id.n }) };
+            let asks = ChangeRequest { key, ..ChangeRequest::new(id.event, actor, EventAction::Cancel { n: id.n }) };
             let ended = serve::<Event>(app, asks).await?;
             request.tell_gateway_freed(id.event);
             ended.answer
         }
         AnyReservation::Stay(id) => {
-            let asks = Request { key, ..Request::new(id.room_type, actor, RoomAction::Cancel { n: id.n }) };
+            let asks = ChangeRequest { key, ..ChangeRequest::new(id.room_type, actor, RoomAction::Cancel { n: id.n }) };
             serve::<RoomType>(app, asks).await?.answer
         }
     };

@@ -99,11 +99,11 @@ pub struct HallSection {
     #[schemars(length(min = 1, max = PLACE_NAME_CHARS))]
     pub name: String,
     #[schemars(length(min = 1, max = ROWS_MOST))]
-    pub rows: Vec<HallRow>,
+    pub rows: Vec<HallRowBody>,
 }
 
 #[derive(JsonSchema)]
-pub struct HallRow {
+pub struct HallRowBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = PLACE_NAME_CHARS))]
     pub name: String,

@@ -22,7 +22,7 @@ use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::answers::EventAnswer;
 use crate::http::wire::read_moment;
-use crate::path::{Request, serve};
+use crate::path::{ChangeRequest, serve};
 
 /// What an operator sends about an event. Null counts as absent, except where it removes a value:
 /// `opensAt`, `waitingRoom`, `holdTtl`.
@@ -178,7 +178,7 @@ async fn turn(app: &App, call: &Call<Admin>, turn: Turn) -> Handled {
 
 async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventAction) -> Handled {
     let event = request.event()?;
-    let ended = serve::<Event>(app, Request::new(event, admin.actor(), action)).await?;
+    let ended = serve::<Event>(app, ChangeRequest::new(event, admin.actor(), action)).await?;
     request.tell_gateway_freed(event);
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {

@@ -17,7 +17,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
 use crate::http::wire::answers::RoomTypeAnswer;
-use crate::path::{Request, serve};
+use crate::path::{ChangeRequest, serve};
 use crate::zones;
 
 /// What an operator sends about a room type. In a change, null removes description or price.
@@ -113,7 +113,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     let id = public::id_in_path(&request)?;
     let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
     let today = zones::today(&zone, app.ledger.now());
-    let asks = Request::new(id, admin.actor(), RoomAction::Amend { amendment, today });
+    let asks = ChangeRequest::new(id, admin.actor(), RoomAction::Amend { amendment, today });
     let answer = serve::<RoomType>(&app, asks).await?.answer;
     match &answer.outcome {
         Outcome::Done(Done::RoomsChanged(room_type)) => Ok(Reply::ok(&RoomTypeAnswer::of(room_type))),

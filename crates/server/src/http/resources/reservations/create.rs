@@ -16,7 +16,7 @@ use crate::http::plumbing::body::{JsonByDialect, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::{self, Caller, Dialect, Refused};
-use crate::path::{Ended, Request, serve};
+use crate::path::{ChangeRequest, Ended, serve};
 
 pub async fn create(app: Arc<App>, call: Call<SeatSeeker, SentBody<JsonByDialect>>) -> Handled {
     let Call { request, caller: seeker, sent } = call;
@@ -48,7 +48,7 @@ async fn ask(
         None => EventAction::Reserve(buyer),
         Some(seat) => EventAction::ReserveSeat { seat, buyer },
     };
-    serve(app, Request { subject, actor, key, entry: request.entry(), action, came: Some(seeker.came) }).await
+    serve(app, ChangeRequest { subject, actor, key, entry: request.entry(), action, came: Some(seeker.came) }).await
 }
 
 fn tell(ended: &Ended<Event>, caller: Caller, dialect: Dialect) -> Handled {

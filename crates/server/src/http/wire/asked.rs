@@ -103,6 +103,7 @@ pub struct HallSection {
 }
 
 #[derive(JsonSchema)]
+#[schemars(rename = "HallRow")]
 pub struct HallRowBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = PLACE_NAME_CHARS))]

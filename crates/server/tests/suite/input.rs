@@ -123,7 +123,7 @@ async fn odd_paths_and_queries_are_refused(backing: Backing) {
     assert_eq!(client.get(&long).await.status, 200, "unknown parameters are ignored");
 }
 
-/// What a caller sends does not come back as a header or a line of its own.
+/// What a caller sends is not reflected in a header.
 async fn input_is_not_reflected_in_headers(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let request = "GET /api/v1/seats/99 HTTP/1.1\r\nHost: t\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use client::{Request, Response};
+use client::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 
 use rules::nights::Night;
@@ -85,16 +85,16 @@ impl<'a> Requests<'a> {
         Requests { load, made: Cell::new(0) }
     }
 
-    fn next(&self) -> Request {
+    fn next(&self) -> HttpRequest {
         const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
         let i = self.made.replace(self.made.get() + 1);
         let user = user(self.load.seed, i);
-        let reserve = |path: &str| Request::post(path).header("x-user-id", &format!("user-{user:016x}")).json(BODY);
+        let reserve = |path: &str| HttpRequest::post(path).header("x-user-id", &format!("user-{user:016x}")).json(BODY);
         match &self.load.traffic {
             Traffic::Holds { first, types } | Traffic::HoldsThen { first, types, .. } => {
                 hold(user, first + (user % types) as i64)
             }
-            Traffic::Get(path) => Request::get(path),
+            Traffic::Get(path) => HttpRequest::get(path),
             Traffic::Path(path) => reserve(path),
             Traffic::Events { first, seats } => {
                 reserve(&format!("/api/v1/events/{}/seats/reservation/fcfs", first + (i / seats) as i64))
@@ -103,27 +103,27 @@ impl<'a> Requests<'a> {
     }
 
     /// What comes after this answer, if something does.
-    fn then(&self, answer: &Response) -> Option<Request> {
+    fn then(&self, answer: &HttpResponse) -> Option<HttpRequest> {
         let Traffic::HoldsThen { then, .. } = &self.load.traffic else { return None };
         let body = answer.json().ok().filter(|_| answer.status == 201)?;
         let (id, user) = (body["hold"]["holdId"].as_str()?, body["hold"]["userId"].as_str()?);
         let request = match then {
-            Then::Confirm => Request::post(&format!("/v1/holds/{id}/confirm")),
-            Then::Cancel => Request::new("DELETE", &format!("/v1/holds/{id}")),
+            Then::Confirm => HttpRequest::post(&format!("/v1/holds/{id}/confirm")),
+            Then::Cancel => HttpRequest::new("DELETE", &format!("/v1/holds/{id}")),
         };
         Some(request.header("x-user-id", user))
     }
 }
 
 /// One to four nights somewhere in the calendar.
-fn hold(user: u64, room_type: i64) -> Request {
+fn hold(user: u64, room_type: i64) -> HttpRequest {
     let from = FIRST_DAY + ((user >> 8) % (LAST_DAY - FIRST_DAY - 4) as u64) as i32;
     let (check_in, check_out) = (Night(from), Night(from + 1 + (user >> 40) as i32 % 4));
     let key = format!("{:08x}-{:04x}-4000-8000-{:012x}", user >> 32, user >> 16 & 0xffff, user & 0xffff_ffff_ffff);
     let body = format!(
         r#"{{"roomTypeId":{room_type},"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"{key}"}}"#
     );
-    Request::post("/v1/holds").header("x-user-id", &format!("user-{user:016x}")).json(body)
+    HttpRequest::post("/v1/holds").header("x-user-id", &format!("user-{user:016x}")).json(body)
 }
 
 /// Real users do not come in the order of their names; a table that is filled in order flatters.

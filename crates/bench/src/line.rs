@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use client::{Connection, Request};
+use client::{Connection, HttpRequest};
 use rules::arrive::Budget;
 use rules::entries::WaitingRoom;
 use rules::event::State;
@@ -56,7 +56,7 @@ impl Line {
         let path = format!("/api/v1/events/{event}/queue");
         // Overload is answered quickly, and asked again: it costs time, and counts only once.
         loop {
-            let answer = wire.ask(Request::new(method, &path).header("x-user-id", &user)).await.expect("an answer");
+            let answer = wire.ask(HttpRequest::new(method, &path).header("x-user-id", &user)).await.expect("an answer");
             match answer.status {
                 200 => return,
                 503 => tokio::time::sleep(Duration::from_millis(50)).await,

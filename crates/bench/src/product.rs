@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use client::Request;
+use client::HttpRequest;
 use serde_json::Value;
 use server::settings::SETTINGS;
 
@@ -58,7 +58,7 @@ impl ServerData {
         command.env("RUST_LOG", "warn");
         let began = Instant::now();
         let running = Running::start(&mut command);
-        while !running.ask(Request::get("/readyz")).is_ok_and(|answer| answer.status == 200) {
+        while !running.ask(HttpRequest::get("/readyz")).is_ok_and(|answer| answer.status == 200) {
             assert!(began.elapsed() < Duration::from_secs(60), "not ready after a minute");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -76,7 +76,7 @@ impl ServerData {
 
 /// Makes an event or a room type; the server's answer.
 pub fn create(server: &Running, what: &str, body: &str) -> Value {
-    let request = Request::post(&format!("/api/v1/admin/{what}"));
+    let request = HttpRequest::post(&format!("/api/v1/admin/{what}"));
     let request = request.header("Authorization", &format!("Bearer {ADMIN_TOKEN}")).json(body.to_owned());
     let answer = server.ask(request).expect("an answer");
     assert_eq!(answer.status, 201, "{}", answer.text());

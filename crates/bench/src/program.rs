@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use client::Request;
+use client::HttpRequest;
 
 use crate::line;
 use crate::machine::Machine;
@@ -191,8 +191,8 @@ fn memory(bench: &Bench) -> Vec<Goal> {
     drop(idle);
     let folder = bench.with_half_sold();
     let (server, _) = ServerData::embedded(folder.path()).serve(MILLION);
-    let plain = Request::get("/api/v1/events/1/seats");
-    let packed = Request::get("/api/v1/events/1/seats").header("Accept-Encoding", "gzip");
+    let plain = HttpRequest::get("/api/v1/events/1/seats");
+    let packed = HttpRequest::get("/api/v1/events/1/seats").header("Accept-Encoding", "gzip");
     for request in [plain, packed] {
         let list = server.ask(request).expect("a list");
         assert!(list.status == 200 && list.body.len() > 100_000, "{}, {} bytes", list.status, list.body.len());

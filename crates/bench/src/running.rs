@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use client::{ClientError, Request, Response};
+use client::{ClientError, HttpRequest, HttpResponse};
 
 pub struct Running {
     child: Child,
@@ -25,7 +25,7 @@ impl Running {
     }
 
     /// One request over a connection of its own.
-    pub fn ask(&self, request: Request) -> Result<Response, ClientError> {
+    pub fn ask(&self, request: HttpRequest) -> Result<HttpResponse, ClientError> {
         client::blocking::ask_once(&self.address.into(), request, Duration::from_secs(60))
     }
 

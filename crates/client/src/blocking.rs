@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{ClientError, Request, Response, Target};
+use crate::{ClientError, HttpRequest, HttpResponse, Target};
 
 /// [`crate::ask_once`] on the calling thread. Not for use inside a runtime.
-pub fn ask_once(target: &Target, request: Request, time: Duration) -> Result<Response, ClientError> {
+pub fn ask_once(target: &Target, request: HttpRequest, time: Duration) -> Result<HttpResponse, ClientError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClientError::Connect)?;
     runtime.block_on(crate::ask_once(target, request, time))
 }

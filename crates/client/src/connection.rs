@@ -16,7 +16,7 @@ use hyper::http::HeaderValue;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::{ClientError, Request, Response, Target};
+use crate::{ClientError, HttpRequest, HttpResponse, Target};
 
 /// No response of this server is larger.
 const BODY_MOST: usize = 256 * 1024 * 1024;
@@ -56,7 +56,7 @@ impl Connection {
     }
 
     /// Sends the request and reads the whole response. After an error the connection is of no use.
-    pub async fn ask(&mut self, request: Request) -> Result<Response, ClientError> {
+    pub async fn ask(&mut self, request: HttpRequest) -> Result<HttpResponse, ClientError> {
         let request = request.finish(&self.host)?;
         let (sender, driver) = (&mut self.sender, &mut self.driver);
         let mut exchange = pin!(exchange(sender, request));
@@ -93,7 +93,7 @@ fn drive(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>
 async fn exchange(
     sender: &mut SendRequest<Full<Bytes>>,
     request: hyper::Request<Full<Bytes>>,
-) -> Result<Response, ClientError> {
+) -> Result<HttpResponse, ClientError> {
     sender.ready().await.map_err(ClientError::Broken)?;
     let (head, body) = sender.send_request(request).await.map_err(ClientError::Broken)?.into_parts();
     let body = Limited::new(body, BODY_MOST).collect().await;
@@ -101,5 +101,5 @@ async fn exchange(
         Ok(why) => ClientError::Broken(*why),
         Err(_) => ClientError::TooLarge,
     })?;
-    Ok(Response { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() })
+    Ok(HttpResponse { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() })
 }

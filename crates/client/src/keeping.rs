@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::{ClientError, Connection, Request, Response, Target};
+use crate::{ClientError, Connection, HttpRequest, HttpResponse, Target};
 
 /// Keeps its connection open between requests, and opens a new one when the server closed it.
 pub struct Client {
@@ -27,7 +27,7 @@ impl Client {
         &self.target
     }
 
-    pub async fn ask(&mut self, request: Request) -> Result<Response, ClientError> {
+    pub async fn ask(&mut self, request: HttpRequest) -> Result<HttpResponse, ClientError> {
         // Taken out, so that an error or a dropped future leaves no connection with half a response.
         let kept = self.kept.take().and_then(|mut kept| kept.is_open().then_some(kept));
         let target = &self.target;
@@ -51,7 +51,7 @@ impl Client {
 }
 
 /// One request over a connection of its own, which is closed afterwards.
-pub async fn ask_once(target: &Target, request: Request, time: Duration) -> Result<Response, ClientError> {
+pub async fn ask_once(target: &Target, request: HttpRequest, time: Duration) -> Result<HttpResponse, ClientError> {
     let asking = async {
         let mut connection = Connection::open(target).await?;
         connection.ask(request.header("Connection", "close")).await

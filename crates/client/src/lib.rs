@@ -20,6 +20,6 @@ pub use connection::Connection;
 pub use error::ClientError;
 pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 pub use keeping::{Client, ask_once};
-pub use request::Request;
-pub use response::Response;
+pub use request::HttpRequest;
+pub use response::HttpResponse;
 pub use target::Target;

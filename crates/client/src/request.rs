@@ -8,38 +8,38 @@ use crate::ClientError;
 
 /// A header or a path that HTTP does not allow is reported when the request is sent.
 #[derive(Debug)]
-pub struct Request {
+pub struct HttpRequest {
     head: Builder,
     body: Bytes,
 }
 
-impl Request {
+impl HttpRequest {
     /// `path` with its query, such as `/api/v1/events?limit=10`.
-    pub fn new(method: &str, path: &str) -> Request {
-        Request { head: hyper::Request::builder().method(method).uri(path), body: Bytes::new() }
+    pub fn new(method: &str, path: &str) -> HttpRequest {
+        HttpRequest { head: hyper::Request::builder().method(method).uri(path), body: Bytes::new() }
     }
 
-    pub fn get(path: &str) -> Request {
-        Request::new("GET", path)
+    pub fn get(path: &str) -> HttpRequest {
+        HttpRequest::new("GET", path)
     }
 
-    pub fn post(path: &str) -> Request {
-        Request::new("POST", path)
+    pub fn post(path: &str) -> HttpRequest {
+        HttpRequest::new("POST", path)
     }
 
     /// One more header; the same name may come twice. A value may hold other bytes than ASCII.
-    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Request {
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> HttpRequest {
         self.head = self.head.header(name, value.as_ref());
         self
     }
 
-    pub fn body(mut self, body: impl Into<Bytes>) -> Request {
+    pub fn body(mut self, body: impl Into<Bytes>) -> HttpRequest {
         self.body = body.into();
         self
     }
 
     /// A JSON body with its type; an empty text is no body.
-    pub fn json(self, body: impl Into<Bytes>) -> Request {
+    pub fn json(self, body: impl Into<Bytes>) -> HttpRequest {
         let body = body.into();
         if body.is_empty() { self } else { self.header("Content-Type", "application/json").body(body) }
     }

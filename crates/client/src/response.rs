@@ -5,14 +5,14 @@ use hyper::body::Bytes;
 use serde_json::Value;
 
 #[derive(Clone, Debug)]
-pub struct Response {
+pub struct HttpResponse {
     pub status: u16,
     pub headers: HeaderMap,
     /// Without the chunks it may have come in.
     pub body: Bytes,
 }
 
-impl Response {
+impl HttpResponse {
     /// The first header of this name, in any case; None too if it is not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok()

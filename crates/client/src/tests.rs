@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::{Client, ClientError, Connection, Request, Target, ask_once};
+use crate::{Client, ClientError, Connection, HttpRequest, Target, ask_once};
 
 /// Accepts one connection per list and answers each request head with the next text in it; then closes. Gives
 /// back what it read.
@@ -44,7 +44,7 @@ async fn many_requests_use_one_connection() {
     let (address, server) = scripted(vec![vec![ok; 20]]).await;
     let mut connection = Connection::open(&address.into()).await.unwrap();
     for _ in 0..20 {
-        let response = connection.ask(Request::get("/a?b=c").header("X-User-Id", "u")).await.unwrap();
+        let response = connection.ask(HttpRequest::get("/a?b=c").header("X-User-Id", "u")).await.unwrap();
         assert_eq!((response.status, &response.body[..], response.header("x-a")), (200, &b"{}"[..], Some("b")));
     }
     let heard = server.await.unwrap();
@@ -59,17 +59,17 @@ async fn chunks_are_put_together_and_head_has_no_body() {
     let none = "HTTP/1.1 304 Not Modified\r\n\r\n";
     let (address, server) = scripted(vec![vec![chunked, head, none]]).await;
     let mut connection = Connection::open(&address.into()).await.unwrap();
-    assert_eq!(connection.ask(Request::get("/")).await.unwrap().json().unwrap()[1], 2);
-    let response = connection.ask(Request::new("HEAD", "/")).await.unwrap();
+    assert_eq!(connection.ask(HttpRequest::get("/")).await.unwrap().json().unwrap()[1], 2);
+    let response = connection.ask(HttpRequest::new("HEAD", "/")).await.unwrap();
     assert_eq!((response.header("content-length"), response.body.len()), (Some("9"), 0));
-    assert_eq!(connection.ask(Request::get("/")).await.unwrap().status, 304);
+    assert_eq!(connection.ask(HttpRequest::get("/")).await.unwrap().status, 304);
     server.await.unwrap();
 }
 
 #[tokio::test]
 async fn a_body_may_end_with_the_connection() {
     let (address, _server) = scripted(vec![vec!["HTTP/1.1 200 OK\r\n\r\nwhole"]]).await;
-    let response = ask_once(&address.into(), Request::get("/"), Duration::from_secs(5)).await.unwrap();
+    let response = ask_once(&address.into(), HttpRequest::get("/"), Duration::from_secs(5)).await.unwrap();
     assert_eq!(response.text(), "whole");
 }
 
@@ -78,8 +78,8 @@ async fn lengths_are_sent_where_a_body_may_be() {
     let ok = "HTTP/1.1 204 No Content\r\n\r\n";
     let (address, server) = scripted(vec![vec![ok; 2]]).await;
     let mut client = Client::new(address);
-    client.ask(Request::post("/")).await.unwrap();
-    client.ask(Request::post("/").json("{}")).await.unwrap();
+    client.ask(HttpRequest::post("/")).await.unwrap();
+    client.ask(HttpRequest::post("/").json("{}")).await.unwrap();
     let heard = server.await.unwrap();
     assert!(heard[0].contains("Content-Length: 0\r\n"), "{heard:?}");
     assert!(heard[1].contains("Content-Type: application/json\r\n"), "{heard:?}");
@@ -93,7 +93,7 @@ async fn a_closed_connection_is_opened_again() {
     let (address, server) = scripted(vec![vec![closes], vec![stays], vec![stays]]).await;
     let mut client = Client::new(address);
     for _ in 0..3 {
-        assert_eq!(client.ask(Request::get("/")).await.unwrap().status, 200);
+        assert_eq!(client.ask(HttpRequest::get("/")).await.unwrap().status, 200);
         // The server closes without saying so; give the end time to arrive.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -105,7 +105,7 @@ async fn a_silent_server_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut client = Client::new(address).with_timeout(Duration::from_millis(50));
-    assert!(matches!(client.ask(Request::get("/")).await, Err(ClientError::Timeout(_))));
+    assert!(matches!(client.ask(HttpRequest::get("/")).await, Err(ClientError::Timeout(_))));
 }
 
 #[tokio::test]
@@ -113,12 +113,12 @@ async fn faults_are_told_apart() {
     let (address, _server) = scripted(vec![vec!["SSH-2.0-x\r\n\r\n"], vec!["HTTP/1.1 200 OK\r\nContent-Le"]]).await;
     let target = Target::from(address);
     for (what, is_not_http) in [("not HTTP", true), ("half an answer", false)] {
-        let broken = ask_once(&target, Request::get("/"), Duration::from_secs(5)).await.unwrap_err();
+        let broken = ask_once(&target, HttpRequest::get("/"), Duration::from_secs(5)).await.unwrap_err();
         assert!(matches!(broken, ClientError::Broken(_)), "{what}: {broken:?}");
         assert_eq!(broken.is_not_http(), is_not_http, "{what}: {broken:?}");
     }
     let mut client = Client::new(SocketAddr::from(([127, 0, 0, 1], 1)));
-    assert!(matches!(client.ask(Request::get("/")).await, Err(ClientError::Connect(_))));
+    assert!(matches!(client.ask(HttpRequest::get("/")).await, Err(ClientError::Connect(_))));
 }
 
 #[tokio::test]
@@ -126,9 +126,9 @@ async fn headers_that_break_the_line_are_not_sent() {
     let (address, server) = scripted(vec![vec![]]).await;
     let mut connection = Connection::open(&address.into()).await.unwrap();
     for request in [
-        Request::get("/").header("X-A", "a\r\nX-B: c"),
-        Request::get("/").header("X-A\r\n", "a"),
-        Request::get("/ HTTP/1.1\r\nX-B: c"),
+        HttpRequest::get("/").header("X-A", "a\r\nX-B: c"),
+        HttpRequest::get("/").header("X-A\r\n", "a"),
+        HttpRequest::get("/ HTTP/1.1\r\nX-B: c"),
     ] {
         assert!(matches!(connection.ask(request).await, Err(ClientError::Request(_))));
     }

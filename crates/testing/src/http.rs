@@ -4,19 +4,19 @@
 use std::net::SocketAddr;
 use std::ops::Deref;
 
-use client::{Client, ClientError, Request, Response};
+use client::{Client, ClientError, HttpRequest, HttpResponse};
 use serde_json::Value;
 
 /// A sound body of a reservation.
 pub const BUYER: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
 
 #[derive(Clone, Debug)]
-pub struct TestResponse(Response);
+pub struct TestResponse(HttpResponse);
 
 impl Deref for TestResponse {
-    type Target = Response;
+    type Target = HttpResponse;
 
-    fn deref(&self) -> &Response {
+    fn deref(&self) -> &HttpResponse {
         &self.0
     }
 }
@@ -40,8 +40,8 @@ impl TestResponse {
     }
 }
 
-impl From<Response> for TestResponse {
-    fn from(response: Response) -> Self {
+impl From<HttpResponse> for TestResponse {
+    fn from(response: HttpResponse) -> Self {
         TestResponse(response)
     }
 }
@@ -54,7 +54,7 @@ impl TestClient {
         TestClient(Client::new(address))
     }
 
-    pub async fn ask(&mut self, request: Request) -> Result<TestResponse, ClientError> {
+    pub async fn ask(&mut self, request: HttpRequest) -> Result<TestResponse, ClientError> {
         self.0.ask(request).await.map(TestResponse)
     }
 
@@ -70,7 +70,7 @@ impl TestClient {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Result<TestResponse, ClientError> {
-        let request = Request::new(method, path).body(body.to_owned());
+        let request = HttpRequest::new(method, path).body(body.to_owned());
         self.ask(headers.iter().fold(request, |request, (name, value)| request.header(name, value))).await
     }
 

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use client::{HeaderMap, HeaderName, HeaderValue, Response};
+use client::{HeaderMap, HeaderName, HeaderValue, HttpResponse};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
@@ -89,7 +89,7 @@ async fn response(stream: &mut BufReader<TcpStream>) -> std::io::Result<TestResp
             body.extend_from_slice(&chunk[..size]);
         }
     }
-    Ok(Response { status, headers, body: body.into() }.into())
+    Ok(HttpResponse { status, headers, body: body.into() }.into())
 }
 
 async fn line(stream: &mut BufReader<TcpStream>) -> std::io::Result<String> {

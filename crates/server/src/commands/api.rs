@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::{Request, Response, Target};
+use client::{HttpRequest, HttpResponse, Target};
 use serde_json::Value;
 
 const TIME: Duration = Duration::from_secs(15);
@@ -20,15 +20,15 @@ impl Api {
     }
 
     pub fn get(&self, path: &str) -> Result<Value, String> {
-        self.ask(Request::get(path))
+        self.ask(HttpRequest::get(path))
     }
 
     pub fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
-        self.ask(Request::post(path).json(body.to_string()))
+        self.ask(HttpRequest::post(path).json(body.to_string()))
     }
 
     /// The JSON of a success; a refusal in its own words.
-    fn ask(&self, request: Request) -> Result<Value, String> {
+    fn ask(&self, request: HttpRequest) -> Result<Value, String> {
         let target = &self.target;
         let request = match &self.authorization {
             Some(shown) => request.header("Authorization", shown),
@@ -44,7 +44,7 @@ impl Api {
 }
 
 /// None: not an answer of ours.
-fn read(answer: &Response) -> Option<Result<Value, String>> {
+fn read(answer: &HttpResponse) -> Option<Result<Value, String>> {
     let body = answer.json().ok()?;
     if answer.is_success() {
         return Some(Ok(body));
@@ -61,8 +61,8 @@ fn read(answer: &Response) -> Option<Result<Value, String>> {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &'static str) -> Response {
-        Response { status, headers: Default::default(), body: body.into() }
+    fn answer(status: u16, body: &'static str) -> HttpResponse {
+        HttpResponse { status, headers: Default::default(), body: body.into() }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::{ClientError, Request, Response};
+use client::{ClientError, HttpRequest, HttpResponse};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
@@ -82,9 +82,9 @@ impl RushBuyer {
         self.ask_to_reserve(due, key).await.0
     }
 
-    fn request(&self, key: Option<&str>) -> Request {
+    fn request(&self, key: Option<&str>) -> HttpRequest {
         let path = format!("/api/v1/events/{}/seats/reservation/fcfs", self.shop.event);
-        let mut request = Request::post(&path).header("X-User-Id", &self.user()).json(BODY);
+        let mut request = HttpRequest::post(&path).header("X-User-Id", &self.user()).json(BODY);
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
         }
@@ -99,7 +99,8 @@ impl RushBuyer {
     }
 
     async fn cancel(&self, id: &str) -> Memory {
-        let request = Request::new("DELETE", &format!("/api/v1/reservations/{id}")).header("X-User-Id", &self.user());
+        let request =
+            HttpRequest::new("DELETE", &format!("/api/v1/reservations/{id}")).header("X-User-Id", &self.user());
         let asked = Unanswered::Cancellation { id: id.to_owned() };
         let done = RushOutcome::Cancelled { id: id.to_owned() };
         self.ask(self.began.elapsed(), request, asked, |_, _| Some(done)).await.0
@@ -108,9 +109,9 @@ impl RushBuyer {
     async fn ask(
         &self,
         due: Duration,
-        request: Request,
+        request: HttpRequest,
         asked: Unanswered,
-        success: impl FnOnce(&Value, &Response) -> Option<RushOutcome>,
+        success: impl FnOnce(&Value, &HttpResponse) -> Option<RushOutcome>,
     ) -> (Memory, Option<Duration>) {
         let sent = self.began.elapsed();
         let asking = timeout(PATIENCE, async {
@@ -151,7 +152,7 @@ fn reservation(memory: &Memory) -> Option<String> {
     }
 }
 
-fn reserved(body: &Value, answer: &Response) -> Option<RushOutcome> {
+fn reserved(body: &Value, answer: &HttpResponse) -> Option<RushOutcome> {
     Some(RushOutcome::Reserved {
         seat: body["seat"]["id"].as_u64()?,
         id: body["reservationId"].as_str()?.to_owned(),
@@ -160,13 +161,13 @@ fn reserved(body: &Value, answer: &Response) -> Option<RushOutcome> {
     })
 }
 
-fn server(answer: &Response) -> Option<u64> {
+fn server(answer: &HttpResponse) -> Option<u64> {
     u64::from_str_radix(answer.header("X-Request-Id")?.get(..16)?, 16).ok()
 }
 
 fn read(
-    answer: &Response,
-    success: impl FnOnce(&Value, &Response) -> Option<RushOutcome>,
+    answer: &HttpResponse,
+    success: impl FnOnce(&Value, &HttpResponse) -> Option<RushOutcome>,
 ) -> (RushOutcome, Option<Duration>) {
     let body = answer.json().unwrap_or_default();
     let status = answer.status;

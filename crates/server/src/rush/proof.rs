@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use client::Request;
+use client::HttpRequest;
 
 use super::buyer::user;
 use super::shop::Shop;
@@ -44,7 +44,7 @@ pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
     let (mut all, mut after) = (Vec::new(), String::new());
     loop {
         let path = format!("/api/v1/admin/events/{}/reservations?limit=1000{after}", shop.event);
-        let page = shop.admin(Request::get(&path)).await?;
+        let page = shop.admin(HttpRequest::get(&path)).await?;
         for one in page["reservations"].as_array().ok_or("the server listed no reservations")? {
             all.push(Listed {
                 id: one["reservationId"].as_str().unwrap_or_default().to_owned(),

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Mutex;
 
-use client::{ClientError, Connection, Request, Target};
+use client::{ClientError, Connection, HttpRequest, Target};
 use serde_json::{Value, json};
 
 use super::plan::{EventChoice, RushPlan};
@@ -31,11 +31,11 @@ impl Shop {
             idle: Mutex::default(),
         };
         let event = match plan.sale {
-            EventChoice::Event(id) => shop.ask(Request::get(&format!("/api/v1/events/{id}"))).await?,
+            EventChoice::Event(id) => shop.ask(HttpRequest::get(&format!("/api/v1/events/{id}"))).await?,
             EventChoice::Make { seats, places } => {
                 let room = places.map(|places| json!({ "maxConcurrent": places }));
                 let body = json!({ "name": "Rush", "seats": seats, "waitingRoom": room });
-                shop.admin(Request::post("/api/v1/admin/events").json(body.to_string())).await?
+                shop.admin(HttpRequest::post("/api/v1/admin/events").json(body.to_string())).await?
             }
         };
         let event = &event["event"];
@@ -65,12 +65,12 @@ impl Shop {
         self.idle.lock().unwrap_or_else(|p| p.into_inner()).push(connection);
     }
 
-    pub async fn admin(&self, request: Request) -> Result<Value, String> {
+    pub async fn admin(&self, request: HttpRequest) -> Result<Value, String> {
         let token = self.admin_token.as_ref().ok_or("this needs ADMIN_TOKEN, or the token in the data folder")?;
         self.ask(request.header("Authorization", &format!("Bearer {token}"))).await
     }
 
-    async fn ask(&self, request: Request) -> Result<Value, String> {
+    async fn ask(&self, request: HttpRequest) -> Result<Value, String> {
         let reach = |e: ClientError| format!("{} cannot be reached: {e}", self.target);
         let mut connection = self.connect(0).await.map_err(reach)?;
         let answer = connection.ask(request).await.map_err(reach)?;

@@ -1,6 +1,6 @@
 //! Answers of the contract in dialect 1.1, one scenario each, on every backing.
 
-use client::Request;
+use client::HttpRequest;
 use serde_json::{Value, json};
 use testing::backing::Backing;
 use testing::http::{BUYER, TestClient};
@@ -392,7 +392,7 @@ async fn bad_requests_name_the_field(backing: Backing) {
     assert_eq!((twice.status, &twice.json()["field"]), (400, &json!("X-User-Id")));
     let long = "x".repeat(129);
     assert_eq!(client.post_as(&long, FCFS, BUYER).await.status, 400);
-    let not_utf8 = Request::post("/fcfs/join").header("X-User-Id", b"\xff\xfe").json("{}");
+    let not_utf8 = HttpRequest::post("/fcfs/join").header("X-User-Id", b"\xff\xfe").json("{}");
     assert_eq!(client.ask(not_utf8).await.unwrap().status, 400);
 
     let plain = client.send("POST", FCFS, &[("X-User-Id", "u"), ("Content-Type", "text/plain")], BUYER).await;

@@ -1,4 +1,4 @@
-//! Who may call what: every operation of the route table, called by everybody, on a running server.
+//! The access matrix: every operation of the route table, called by every kind of caller on a running server.
 //! What is expected comes from `golden/access.txt`, which is pinned apart from the code: loosening
 //! an operation fails here, and shows up in review. A new route is in the matrix by itself.
 
@@ -86,7 +86,7 @@ fn verdict(operation: &Operation, status: u16, code: &str) -> Verdict {
     }
 }
 
-/// Calls every operation of the table as everybody, and says where the server and the pinned list differ.
+/// Calls every operation as every kind of caller, and lists where the server and the pinned list differ.
 async fn violations(stage: &mut Stage, table: &[Route], pinned: &BTreeMap<String, String>) -> Vec<String> {
     let mut found = Vec::new();
     for route in table {
@@ -157,7 +157,7 @@ async fn a_loosened_operation_is_found() {
     let mut stage = Stage::new(&[]).await;
     stage.serve_instead(vec![loosened()]).await;
     let found = violations(&mut stage, &[loosened()], &pinned()).await;
-    // Everybody but the admin, whom it admits as before.
+    // All callers but the admin, who is admitted as before.
     assert_eq!(found.len(), Caller::ALL.len() - 1, "{found:?}");
     assert!(found.iter().all(|line| line.starts_with("adminListEvents") && line.contains("Admitted")), "{found:?}");
 

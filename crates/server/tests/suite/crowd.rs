@@ -207,7 +207,7 @@ async fn crowd_check_notices_broken_ledgers() {
     check(&stand, event, 50, &fair).await.expect("a good ledger passes the same check");
 }
 
-/// Leaves out the repeats, which must have been refused as such, and those who came afterwards.
+/// Without repeats, which must have been refused as duplicates, and without later requests.
 fn without_repeats(asked: Vec<Asked>, later: Vec<Asked>) -> Result<Vec<Asked>, String> {
     let mut seen = HashSet::new();
     let mut fair = Vec::new();

@@ -251,7 +251,7 @@ async fn api_version_is_checked_on_every_route(backing: Backing) {
     assert_eq!(none.reason(), "not_found");
 }
 
-/// Each request has every fault from its own on, and is told the first.
+/// Each request has all faults from its own on; the answer names the first.
 async fn first_failed_check_is_reported(backing: Backing) {
     let stand = TestServer::on(backing, &[("FCFS_IP_LIMIT", "2")]).await;
     let mut client = stand.client();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client::Request;
+use client::HttpRequest;
 use testing::backing::Backing;
 use testing::http::BUYER;
 use testing::on_every_backing;
@@ -77,7 +77,7 @@ async fn odd_bodies_are_refused(backing: Backing) {
         let told = (answer.status, answer.json()["field"].as_str().map(str::to_owned));
         assert_eq!(told, (400, Some(field.to_owned())), "{}", &body[..body.len().min(80)]);
     }
-    let not_utf8 = Request::post("/fcfs/join").header("X-User-Id", "u").json(&b"{\"userName\":\"\xff\"}"[..]);
+    let not_utf8 = HttpRequest::post("/fcfs/join").header("X-User-Id", "u").json(&b"{\"userName\":\"\xff\"}"[..]);
     let broken = client.ask(not_utf8).await.unwrap();
     assert_eq!((broken.status, broken.json()["field"].as_str()), (400, Some("body")));
     let ignored = r#"{"userName":"A","phone":"010-1234-5678","seat":9,"status":true,"role":"admin","x":{"x":1e309}}"#;
@@ -123,7 +123,7 @@ async fn odd_paths_and_queries_are_refused(backing: Backing) {
     assert_eq!(client.get(&long).await.status, 200, "unknown parameters are ignored");
 }
 
-/// What a caller sends does not come back as a header or a line of its own.
+/// What a caller sends is not reflected in a header.
 async fn input_is_not_reflected_in_headers(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let request = "GET /api/v1/seats/99 HTTP/1.1\r\nHost: t\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";

@@ -31,7 +31,7 @@ async fn heavy_five_thousand_clients_hang_up_on_postgres_and_redis() {
     assert!((1..=8).contains(&connections), "{connections} connections in a pool of 8");
 }
 
-/// A connection over which somebody has asked for a seat.
+/// A connection with a reservation request in flight.
 async fn asking(stand: &TestServer, event: u64, user: &str) -> TcpStream {
     let request = format!(
         "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: t\r\nX-User-Id: {user}\r\n\
@@ -41,7 +41,7 @@ async fn asking(stand: &TestServer, event: u64, user: &str) -> TcpStream {
     raw_tcp::send(stand.address, request.as_bytes()).await
 }
 
-/// Closing one's own side says only that nothing more is sent: whoever still listens is answered.
+/// A client that shuts down its sending side still reads, so it is answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn half_closed_connection_gets_its_answer() {
     let stand = TestServer::embedded(&[]).await;
@@ -87,7 +87,7 @@ async fn five_thousand_hang_up(stand: TestServer) -> Arc<TestServer> {
     }
     assert_eq!(owners.values().sum::<u64>(), sold, "each wholly done or not at all");
     assert!(owners.values().all(|seats| *seats == 1));
-    // Nothing leaks: nobody is still marked as asking, whoever they were.
+    // Nothing leaks: no mark of a request in flight is left.
     let mut client = stand.client();
     for lane in 0..50 {
         let answer = client.reserve(event, &format!("u{lane}-99")).await;

@@ -30,7 +30,7 @@ async fn heavy_locust_run_passes() {
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
-/// A server that answers otherwise fails it: here everybody is told 404.
+/// The run fails against a server that answers every request with 404.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_locust_notices_answers_outside_the_contract() {
     let folder = TestFolder::new("server");

@@ -33,7 +33,7 @@ async fn stalled(settings: &[(&str, &str)]) -> (Arc<TestServer>, Arc<Semaphore>)
     (Arc::new(stand), gate)
 }
 
-/// Waits until somebody waits for the gate: a batch is with the ledger.
+/// Waits until a batch is with the ledger.
 async fn in_a_batch(stand: &TestServer) {
     waiting(stand, 1).await;
     while stand.app.lanes.deciding() == 0 {
@@ -91,7 +91,7 @@ async fn second_concurrent_request_of_a_user_is_a_duplicate() {
     assert_eq!(stand.client().reserve(event, "alice").await.seat(), Some(2));
 }
 
-/// A ledger that stalls for longer than the deadline: the waiting are answered all the same.
+/// The ledger stalls for longer than the deadline: waiting requests are answered 503.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_behind_a_stalled_ledger_get_503() {
     let (stand, gate) = stalled(&[]).await;
@@ -127,7 +127,7 @@ async fn slow_body_gets_408() {
     assert!(text.starts_with("HTTP/1.1 408") && text.contains("\"reason\":\"validation\""), "{text}");
 }
 
-/// FAULTS C13: what was accepted is answered, and `/readyz` says no first.
+/// FAULTS C13: accepted requests are answered, and `/readyz` fails first.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_answers_accepted_requests() {
     let (stand, gate) = stalled(&[]).await;
@@ -153,7 +153,7 @@ async fn shutdown_answers_accepted_requests() {
     assert!(TcpStream::connect(stand.address).await.is_err(), "nobody listens any more");
 }
 
-/// A panic on the path is an answer too, and the next request is served.
+/// A panic on the path gets 500, and the next request is served.
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_gets_500_and_the_lane_continues() {
     let first = AtomicBool::new(true);

@@ -95,7 +95,7 @@ async fn heavy_rush_of_20000_at_two_servers() {
         sold += figures["sold"].as_u64().unwrap();
     }
     assert_eq!(sold, 1_000);
-    // Whoever only looks needs no ADMIN_TOKEN.
+    // Reading needs no ADMIN_TOKEN.
     let mut looks = binary();
     looks.arg("verify").env("DATABASE_URL", &stores.database().url);
     let settled = run(looks).await;
@@ -258,8 +258,8 @@ async fn without_the_admin_token_only_answers_are_compared() {
     assert!(rush.out.contains("without ADMIN_TOKEN only the answers were compared"), "{}", rush.out);
 }
 
-/// Where there is a line, the crowd stands in it: never more inside than allowed, and everybody else
-/// is told by the line.
+/// In an event with a waiting room the buyers wait in line: never more live entries than allowed, and the
+/// line answers the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn rush_waits_in_line() {
     let folder = TestFolder::new("server");

@@ -152,7 +152,7 @@ async fn every_violation_is_found_and_named() {
     }
 }
 
-/// With its guards in place the database itself refuses the same lies.
+/// With its constraints in place the database refuses the same violations.
 #[tokio::test(flavor = "multi_thread")]
 async fn constraints_refuse_the_same_violations() {
     let folder = TestFolder::new("server");

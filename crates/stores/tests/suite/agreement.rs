@@ -171,7 +171,7 @@ async fn heavy_doors_answer_alike_on_a_cluster() {
     agreement(&cluster.url, true, 4).await;
 }
 
-/// The comparison itself: a door with another budget, and one that forgets, are noticed.
+/// The comparison notices a door with another budget, and one that forgets.
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_notices_a_different_door() {
     let redis = OwnRedis::start();

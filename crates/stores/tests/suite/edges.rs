@@ -98,7 +98,7 @@ async fn ten_thousand(stand: &Stand, ttl_ms: i64, wait: fn(&Stand, u64)) {
     println!("{wins:?}");
 }
 
-/// By a clock that stands still: a millisecond before the end, at it, behind it.
+/// By a fixture clock: a millisecond before the end, at the end, a millisecond after it.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_ten_thousand_hold_ends_on_sqlite() {
     let kept = SqliteStand::fresh();

@@ -213,7 +213,7 @@ async fn heavy_lines_answer_alike_on_a_cluster() {
     agreement(&cluster.url, true, 4).await;
 }
 
-/// The comparison itself: a line that passes over later, and one with a place more, are noticed.
+/// The comparison notices a line with a longer timeout, and one with a place more.
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_notices_a_different_line() {
     for room in [WaitingRoom { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM }, WaitingRoom { max_concurrent: 5, ..ROOM }] {

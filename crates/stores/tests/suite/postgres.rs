@@ -61,7 +61,7 @@ async fn two_refused_requests_of_500_fail_alone() {
 const HELD: &str = "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, hold, ends_at)
                     VALUES (1, 3, 3, 'held', 'bob', 1, 2, 1, 0, 7, 9)";
 
-/// The constraints alone forbid it, whatever the code above them does.
+/// The constraints alone refuse it, without the code above them.
 #[tokio::test(flavor = "multi_thread")]
 async fn constraints_refuse_violations() {
     let database = Database::fresh().await;
@@ -176,8 +176,8 @@ async fn second_server_with_a_local_door_is_refused() {
     assert!(why.contains("another tickettock") && why.contains("REDIS_URL"), "{why}");
 }
 
-/// Another session holds the event's row: whoever may get a seat waits a second for it and is told
-/// that it is locked; whoever can only be refused is refused at once.
+/// Another session has the event's row locked: requests that could get a seat time out on the lock after a
+/// second; requests that can only be refused are refused at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_take_no_lock() {
     let kept = PostgresStand::fresh().await;
@@ -212,7 +212,7 @@ async fn refusals_take_no_lock() {
     assert_eq!(again.seat, Seat(1));
 }
 
-/// What another server did to the seats is seen, although this one believes them to be in order.
+/// Seats taken by another server are seen, although this server assumes seats in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn seats_taken_by_another_server_are_seen() {
     let kept = PostgresStand::fresh().await;
@@ -265,7 +265,7 @@ fn history_row(row: &tokio_postgres::Row) -> String {
     format!("{n} {what} {seat} {owner} {by_admin} {named}")
 }
 
-/// A waiter that leaves neither stops its batch nor leaves a transaction open.
+/// A dropped waiter neither stops its batch nor leaves a transaction open.
 #[tokio::test(flavor = "multi_thread")]
 async fn dropped_waiters_leave_no_open_transaction() {
     let kept = PostgresStand::fresh().await;

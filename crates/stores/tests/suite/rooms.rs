@@ -103,7 +103,7 @@ async fn lock_timeout_is_a_fault_after_a_second() {
     assert_eq!(hotel.free(nights(0, 1)).await.unwrap()[0].free(), 1);
 }
 
-/// A request that passes every check and that the database refuses all the same fails alone.
+/// A request that passes every check and is refused by the database fails alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_refused_hold_of_200_fails_alone() {
     let database = Database::fresh().await;
@@ -130,7 +130,7 @@ async fn one_refused_hold_of_200_fails_alone() {
     }
 }
 
-/// The constraints alone forbid it, whatever the code above them does. The same on both.
+/// The constraints alone refuse it, without the code above them. The same on both.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("more reserved than there are", "UPDATE night SET reserved = 3"),
     ("more held than there are", "UPDATE night SET held = 3"),

@@ -60,7 +60,7 @@ async fn many_room_types_share_a_transaction() {
     audit(&hotels).await;
 }
 
-/// Whose row somebody else has waits for it alone.
+/// A room type whose row is locked waits for it alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn locked_room_type_delays_no_other() {
     let database = Database::fresh().await;
@@ -87,7 +87,7 @@ async fn locked_room_type_delays_no_other() {
     audit(&hotels).await;
 }
 
-/// What the database refuses to one room type is refused to no other.
+/// What the database refuses for one room type fails for no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_hold_fails_alone_among_room_types() {
     let database = Database::fresh().await;

@@ -33,7 +33,7 @@ async fn every_broken_ledger_is_noticed() {
     }
 }
 
-/// A request that passes every check and that the database refuses all the same.
+/// A request that passes every check and is refused by the database.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_refused_request_of_500_fails_alone() {
     let kept = SqliteStand::fresh();
@@ -57,7 +57,7 @@ async fn one_refused_request_of_500_fails_alone() {
     stores::conformance::audit(&kept.stand, event, &told, &[]).await.unwrap();
 }
 
-/// The constraints alone forbid it, whatever the code above them does.
+/// The constraints alone refuse it, without the code above them.
 #[test]
 fn constraints_refuse_violations() {
     let folder = tempfile::tempdir().unwrap();

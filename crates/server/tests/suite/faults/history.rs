@@ -1,5 +1,5 @@
-//! Buyers who never give up, what each of them was told, and the check that all of it is true:
-//! nothing acknowledged is lost, nothing refused stands, nothing stands that nobody asked for.
+//! Buyers that retry until they have an answer, a record of all answers, and the check of that record:
+//! no acknowledged sale is lost, no refused request has a seat, no seat is sold without a request.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ pub struct Bought {
     pub replayed: bool,
 }
 
-/// Buyers that come one after another until they are told to stop.
+/// Buyers that arrive one after another until the load is stopped.
 pub struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,

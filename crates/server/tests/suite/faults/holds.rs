@@ -36,7 +36,7 @@ fn watch(redis: &OwnRedis) -> Arc<Mutex<Vec<String>>> {
 }
 
 /// Redis is wiped while a thousand holds are live: all are still held, all can be confirmed; and in
-/// all that time nobody looked through its keys.
+/// all that time no server scanned its keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_wiped_redis_keeps_a_thousand_live_holds() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
@@ -74,7 +74,7 @@ async fn heavy_wiped_redis_keeps_a_thousand_live_holds() {
     assert_eq!(looked, None, "somebody looked through the keys");
 }
 
-/// What one client was told of a hold, last.
+/// The last answer that a client got about a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Held,
@@ -110,7 +110,7 @@ async fn pay(address: SocketAddr, room: u64, next: Arc<AtomicU64>) -> (Book, Opt
     }
 }
 
-/// Killed again and again while it holds, confirms and gives back: what was told is so.
+/// Killed repeatedly while it creates, confirms and cancels holds: every acknowledged answer still holds.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_kills_lose_no_acknowledged_hold() {
     let folder = TestFolder::new("server");
@@ -205,7 +205,7 @@ async fn heavy_suspended_server_cannot_confirm_an_expired_hold() {
     assert!(findings.iter().all(|finding| finding.holds()), "{findings:?}");
 }
 
-/// Somebody else has the lock: about holds the answer comes within a second, and says what it was.
+/// Hold requests that time out on the lock get `contention` within a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn hold_requests_that_time_out_on_the_lock_get_contention() {
     let stand = TestServer::on(Backing::Postgres, &[]).await;
@@ -232,7 +232,7 @@ async fn hold_requests_that_time_out_on_the_lock_get_contention() {
     assert_eq!(hold(&mut client, "bob", &wanted).await.status, 201);
 }
 
-/// A2: one seat and a thousand who want it; then carts in random order, all or nothing.
+/// A2: one seat and a thousand users; then holds of several seats in random order, all or nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_one_seat_is_held_once_for_a_thousand_users() {
     for backing in [Backing::Embedded, Backing::Redis] {
@@ -314,7 +314,7 @@ async fn heavy_repeated_holds_get_the_same_answer() {
     }
 }
 
-/// What one server gives back, another one sells at once.
+/// A hold cancelled at one server is sold by another at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_hold_is_free_on_every_server() {
     let stores = Arc::new(TestStores::new(Backing::Redis).await);

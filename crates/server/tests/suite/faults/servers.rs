@@ -14,7 +14,7 @@ use testing::server::TestServer;
 
 use super::history::{Bought, End, Load, core_ok, numbers_rise, sold, unknown};
 
-/// Nobody who asks after another was told `sold_out` gets a seat.
+/// A request sent after another got `sold_out` gets no seat.
 pub fn nobody_after_sold_out(all: &[Bought]) {
     let refused = all.iter().filter(|b| b.end == End::Refused("sold_out".into()));
     let first = refused.map(|b| b.ended).min();
@@ -67,7 +67,7 @@ async fn heavy_three_servers_sell_500_seats_to_10000_buyers() {
     crowd(3).await;
 }
 
-/// A2: one seat, a thousand who want it, at two servers.
+/// A2: one seat, a thousand users, two servers.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_one_seat_is_sold_once_by_two_servers() {
     let stores = Arc::new(TestStores::new(Backing::Redis).await);

@@ -46,7 +46,7 @@ async fn heavy_suspended_server_sells_nothing_twice() {
     }
     let all = load.stop().await;
     let hung: Vec<_> = all.iter().flat_map(|b| &b.answers).filter(|(status, ..)| *status == 0).collect();
-    // Whoever asked the sleeper itself waited for it; everybody else was served.
+    // Requests to the suspended server waited for it; all others were answered.
     let all: Vec<_> = all
         .iter()
         .cloned()

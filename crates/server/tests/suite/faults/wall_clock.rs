@@ -1,4 +1,4 @@
-//! D2: somebody sets the wall clock of a running server, back and forward, and between two starts.
+//! D2: the wall clock is set back and forward, while the server runs and between two starts.
 
 use std::path::Path;
 use std::process::Command;

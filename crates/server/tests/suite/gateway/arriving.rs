@@ -41,7 +41,7 @@ async fn each_request_takes_one_number_and_one_budget_unit() {
     assert_eq!(edge.numbers(event), 12);
 }
 
-/// Whoever comes while Redis is asked goes with the next call; nobody is refused because there are many.
+/// Requests that arrive during a Redis call go into the next call; none is refused because of the number.
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_arrivals_share_redis_calls() {
     let edge = Edge::new(&[]).await;
@@ -87,7 +87,7 @@ async fn request_in_flight_is_a_duplicate_at_the_gateway() {
     assert_eq!(mark.as_deref(), Some("somebody 99999999999999"), "another's mark stays");
 }
 
-/// What a server refuses before its queue is not marked for five seconds.
+/// A refusal before the queue releases the mark at once, not after its five seconds.
 #[tokio::test(flavor = "multi_thread")]
 async fn mark_is_released_with_every_refusal() {
     let edge = Edge::new(&[("DEFAULT_REGION", "US")]).await;
@@ -113,7 +113,7 @@ async fn mark_is_released_with_every_refusal() {
     }
 }
 
-/// Where only the server can know who asks, it asks the door itself.
+/// Where only the server can tell the user, the server calls the door itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_users_are_passed_to_the_server() {
     let edge = Edge::new(&[("FCFS_ANONYMOUS", "1"), ("FCFS_IP_LIMIT", "1000")]).await;
@@ -188,7 +188,7 @@ async fn cluster_redirects_are_followed() {
     assert!(text.contains("outcome=\"reserved\"} 32"), "{text}");
 }
 
-/// A cluster that is not whole says so, and so do we.
+/// A cluster with missing slots answers CLUSTERDOWN, and the gateway 503.
 #[tokio::test(flavor = "multi_thread")]
 async fn cluster_down_gets_503() {
     let edge = Edge::new(&[]).await;

@@ -24,7 +24,7 @@ pub struct Edge {
     looked: AtomicU64,
 }
 
-/// What all of them are told, unless a test tells them otherwise.
+/// The settings of every server and gateway, unless a test overrides them.
 const USUAL: [(&str, &str); 4] = [
     ("GATEWAY_KEY", testing::gateway::KEY),
     ("GATEWAY_TRUST_USER_HEADER", "1"),

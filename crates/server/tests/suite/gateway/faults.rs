@@ -18,8 +18,8 @@ use super::edge::{BODY, Edge, FCFS};
 use crate::faults::history::{Load, core_ok, numbers_rise, sold, unknown};
 use crate::faults::servers::nobody_after_sold_out;
 
-/// C10: reloaded twenty times under load, nobody loses an answer to what was done; a worker killed,
-/// nobody buys twice.
+/// C10: twenty reloads under load lose no answer to a completed sale; after a killed worker nobody has two
+/// seats.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_reloads_and_killed_workers_lose_no_answer() {
     let edge = Edge::with(2, &[("FCFS_SEATS", "100000")], &[]).await;
@@ -172,7 +172,7 @@ async fn heavy_hanging_redis_gets_503_within_a_second() {
     assert!(took < second, "right again {took:?} after Redis was");
 }
 
-/// When no server was reached, the mark goes, so that the buyer may ask again at once.
+/// When no server is reachable the mark is released, so that the buyer may retry at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn mark_is_released_when_no_server_is_reachable() {
     let edge = Edge::new(&[]).await;
@@ -187,7 +187,7 @@ async fn mark_is_released_when_no_server_is_reachable() {
     }
 }
 
-/// Nor does it stay when something answered that knows nothing of marks.
+/// The mark is also released when the answer came from something other than our server.
 #[tokio::test(flavor = "multi_thread")]
 async fn mark_is_released_when_no_server_took_it_over() {
     let edge = Edge::new(&[]).await;
@@ -225,7 +225,7 @@ async fn unusable_redis_gets_503() {
     let _: () = edge.redis.ask(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     tokio::time::sleep(Duration::from_millis(120)).await;
     assert_eq!(edge.client().reserve(1, "fine").await.status, 200);
-    // A reply that nobody understands is no number.
+    // A malformed reply gives no number.
     let planted = [("scripts/arrive.lua", "return reply\n", "return {9, 9}\n")];
     let edge = Edge::with(1, &[], &planted).await;
     edge.warm().await;
@@ -234,7 +234,7 @@ async fn unusable_redis_gets_503() {
     assert_eq!((told.status, told.reason().as_str()), (503, "sequence_unavailable"), "{}", told.text());
 }
 
-/// Live changes pass as they come, not when a buffer is full.
+/// Chunks of a stream are passed on as they come, not when a buffer is full.
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_are_not_buffered() {
     let edge = Edge::new(&[]).await;
@@ -266,7 +266,7 @@ async fn streams_are_not_buffered() {
     }
 }
 
-/// Where no connection was had nothing was sent: the next server is asked, with the same number.
+/// Without a connection nothing was sent: the request goes to the next server, with the same number.
 #[tokio::test(flavor = "multi_thread")]
 async fn unreachable_server_is_skipped_with_the_same_number() {
     let edge = Edge::new(&[]).await;
@@ -284,7 +284,7 @@ async fn unreachable_server_is_skipped_with_the_same_number() {
     assert!(edge.gate.nginx().log().contains("while connecting to upstream"), "nobody met the dead one");
 }
 
-/// A server that breaks off in the middle is not asked a second time.
+/// A write that a server breaks off is not sent again.
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_are_never_sent_twice() {
     let edge = Edge::new(&[]).await;

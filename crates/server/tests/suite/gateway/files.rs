@@ -59,7 +59,7 @@ fn nginx_accepts_the_files() {
     }
 }
 
-/// Everything at once, as it is started for playing, and gone when it is told to stop.
+/// `make gateway` starts everything, and stops everything on SIGINT.
 #[tokio::test(flavor = "multi_thread")]
 async fn make_gateway_starts_and_stops() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -95,7 +95,7 @@ async fn no_request_is_smuggled() {
     assert_eq!(edge.client().reserve(1, "after").await.sequence(), Some(1), "none of it took a number");
 }
 
-/// Two whole requests in one packet are two, for both.
+/// Pipelined requests in one packet are counted alike by the gateway and the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn pipelined_requests_are_counted() {
     let edge = Edge::new(&[]).await;
@@ -111,7 +111,7 @@ async fn pipelined_requests_are_counted() {
     assert_eq!(edge.reached().await - before, 3);
 }
 
-/// Bodies that are JSON only just, or not at all.
+/// Bodies that are not valid JSON, or barely.
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_json_is_refused() {
     let edge = Edge::new(&[]).await;

@@ -1,4 +1,4 @@
-//! Sold out is cheap, and never wrong for long: what is answered from the hint, and who is not.
+//! The sold-out hint of the gateway: which requests it answers, which pass, and how soon it is corrected.
 
 use std::time::{Duration, Instant};
 
@@ -197,7 +197,7 @@ async fn heavy_sale_opens_on_time() {
     assert!(edge.numbers(event) < refused / 2, "most were answered by the hint");
 }
 
-/// What an operator does through the gateway is known at once.
+/// What an admin changes through the gateway is known to it at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn admin_changes_take_effect_at_once() {
     let edge = Edge::new(&[]).await;
@@ -218,7 +218,7 @@ async fn admin_changes_take_effect_at_once() {
     }
 }
 
-/// Whoever sends a key is never answered from a hint: an answer may be waiting for it.
+/// A request with a key is never answered from a hint: a stored answer may exist.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_with_a_key_are_not_answered_from_a_hint() {
     let edge = Edge::new(&[("FCFS_SEATS", "1")]).await;

@@ -28,7 +28,7 @@ fn told(answer: &TestResponse) -> (u16, Vec<(String, String)>, Value) {
             object.remove(field);
         }
     }
-    // Two readers of JSON, who stumble over the same text at places of their own.
+    // Two JSON parsers report the same error at different positions.
     for at in ["/message", "/error/message"] {
         if let Some(Value::String(words)) = body.pointer_mut(at)
             && let Some(column) = words.find(", column ")
@@ -128,7 +128,7 @@ async fn languages() {
     }
 }
 
-/// What the gateway leaves to the server comes back unchanged.
+/// Requests that the gateway forwards get the server's answer unchanged.
 #[tokio::test(flavor = "multi_thread")]
 async fn forwarded_answers_are_unchanged() {
     let edge = Edge::new(&[]).await;

@@ -118,7 +118,7 @@ async fn debug_wrapping_shows_status_and_body() {
     assert_eq!(plain.client().post_as("bob", &path, BODY).await.status, 409, "and only where it is switched on");
 }
 
-/// Ids of traces go through, and come back.
+/// Trace ids are forwarded and returned.
 #[tokio::test(flavor = "multi_thread")]
 async fn trace_ids_pass_the_gateway() {
     let edge = Edge::new(&[]).await;

@@ -63,7 +63,7 @@ async fn planted_forwarding_of_spoofed_headers_is_caught() {
     assert!(told.contains("777"), "{told}");
 }
 
-/// G1: the user header is the gateway's to believe.
+/// G1: the gateway trusts the user header only where it is configured to.
 #[tokio::test(flavor = "multi_thread")]
 async fn user_header_is_trusted_only_when_set() {
     let edge = Edge::new(&[("GATEWAY_TRUST_USER_HEADER", "0")]).await;
@@ -110,7 +110,7 @@ async fn user_header_may_have_a_proxy_like_name() {
     assert_eq!(mine.reason(), "missing_user");
 }
 
-/// G2: whose budget is spent.
+/// G2: which address a request is counted against.
 #[tokio::test(flavor = "multi_thread")]
 async fn budget_is_spent_by_the_trusted_address() {
     let limit = [("FCFS_IP_LIMIT", "1"), ("FCFS_IP_WINDOW", "3600"), ("FCFS_SEATS", "100")];

@@ -102,7 +102,7 @@ async fn silent_users_and_lapsed_turns_are_passed_over(backing: Backing) {
     }
     let [a, b, c, d] = &mut people[..] else { unreachable!() };
     stand.advance_ms(20_000);
-    // a is told `ready` and never enters; b closes the tab.
+    // a is `ready` and never enters; b closes the tab.
     for person in [&mut *a, &mut *c, &mut *d] {
         person.poll().await;
     }

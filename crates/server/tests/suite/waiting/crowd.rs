@@ -20,7 +20,7 @@ const SEATS: u64 = 1_000;
 const WORKERS: usize = 16;
 const ARRIVALS_PER_STEP: usize = 600;
 const STEP_MS: i64 = 2_000;
-/// While nobody is admitted time may pass faster.
+/// While no entry is granted, time may run faster.
 const PAUSED_STEP_MS: i64 = 10_000;
 const IDLE_S: i64 = 60;
 /// Half an idleTimeout.
@@ -37,7 +37,7 @@ enum Habit {
     /// Comes in, and closes the tab.
     VanishesInside,
     LeavesInside,
-    /// Is told that it is their turn, and only watches.
+    /// Becomes `ready` and keeps polling without entering.
     Watches,
 }
 
@@ -168,7 +168,7 @@ impl Somebody {
     }
 }
 
-/// Everybody, in so many tasks.
+/// All users, in so many tasks.
 struct Crowd {
     people: Vec<Vec<Somebody>>,
     highest: u64,
@@ -195,7 +195,7 @@ impl Crowd {
         Crowd { people, highest: 0, pause_until: 0 }
     }
 
-    /// One step: whoever is due acts.
+    /// One step: every user that is due acts.
     async fn step(&mut self, now: i64, address: std::net::SocketAddr) {
         let (highest, pausing) = (self.highest, now < self.pause_until);
         let mut running = Vec::new();
@@ -235,7 +235,7 @@ impl Crowd {
         self.everybody().filter_map(|one| if let Life::Sold(seat) = one.life { Some(seat) } else { None }).collect()
     }
 
-    /// Those who want a seat and do not know yet.
+    /// Users without a final answer.
     fn unsettled(&self) -> usize {
         let waits = |one: &&Somebody| matches!(one.life, Life::Coming | Life::InLine | Life::Inside(_));
         self.everybody().filter(waits).filter(|one| one.habit != Habit::Watches).count()

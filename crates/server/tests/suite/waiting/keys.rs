@@ -13,7 +13,7 @@ use super::{Person, refused, room};
 
 on_every_backing!(concurrent_first_tickets_share_one_key);
 
-/// Everybody needs the first key at the same moment: one is made, and every ticket counts at once.
+/// Concurrent first joins need the first key: one is made, and every ticket is valid at once.
 async fn concurrent_first_tickets_share_one_key(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room(&stand, 9, 1).await;

@@ -15,7 +15,7 @@ const PEOPLE: usize = 60;
 const SEATS: usize = 30;
 const LIVES: usize = 3;
 
-/// Somebody who asks until they have a seat or are told that none is left, whoever dies meanwhile.
+/// A user who retries through kills until they have a seat or the event is sold out.
 struct Patient {
     user: String,
     address: SocketAddr,

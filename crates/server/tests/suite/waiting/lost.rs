@@ -144,7 +144,7 @@ async fn line_after_redis_restarted_from_an_old_dump() {
     refused(&b.enter().await, 404, "not_queued");
 }
 
-/// The server dies between its commit and telling the door: the ledger still counts.
+/// The server dies between its commit and the call to the door: the ledger still counts the entry.
 #[tokio::test(flavor = "multi_thread")]
 async fn crash_before_telling_the_door_admits_nobody_extra() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());

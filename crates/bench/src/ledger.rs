@@ -37,7 +37,7 @@ async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
         waiting_room: None,
     };
     ledger.create_event_as(FIRST_EVENT, new).await.expect("a ledger").expect("a free id");
-    ledger.raise_generation(FIRST_EVENT).await.expect("a generation");
+    ledger.raise_generation(FIRST_EVENT, None).await.expect("a generation");
     FIRST_EVENT
 }
 

@@ -36,6 +36,16 @@ pub enum Arrived {
     NoNumber,
 }
 
+impl Arrived {
+    /// The generation of the number that was given, if one was.
+    pub fn generation(&self) -> Option<u64> {
+        match self {
+            Arrived::Number(number) => Some(number.0 / NUMBERS_PER_GENERATION),
+            Arrived::AddressSpent { .. } | Arrived::AlreadyAsking { .. } | Arrived::NoNumber => None,
+        }
+    }
+}
+
 /// Budget of an address: so many requests per window; 0: no budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {

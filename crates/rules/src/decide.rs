@@ -61,10 +61,19 @@ pub fn decide<S: Subject>(
     deciding.finish(subject, answers.into_iter().flatten().collect())
 }
 
-/// The order in which a batch is served: what gives back, then by arrival number.
+/// The order in which a batch is served: what gives back first, then the order of the queue. Requests
+/// with arrival numbers are served by number among themselves; a request without one keeps its place
+/// between them, so that it overtakes nobody who came before it.
 pub fn order<S: Subject>(commands: &[Command<S>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..commands.len()).collect();
-    order.sort_by_key(|&i| (!S::gives_back(&commands[i].action), commands[i].number));
+    let (mut order, rest): (Vec<usize>, Vec<usize>) =
+        (0..commands.len()).partition(|&i| S::gives_back(&commands[i].action));
+    let mut numbered: Vec<usize> = rest.iter().copied().filter(|&i| commands[i].number.is_some()).collect();
+    numbered.sort_by_key(|&i| commands[i].number);
+    let mut numbered = numbered.into_iter();
+    order.extend(rest.into_iter().map(|i| match commands[i].number {
+        Some(_) => numbered.next().unwrap_or(i),
+        None => i,
+    }));
     order
 }
 
@@ -124,4 +133,43 @@ pub struct Opening<D> {
     pub holds: HashMap<u64, crate::holds::Hold>,
     pub answers: crate::once::KeptAnswers,
     pub draft: D,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Buyer;
+    use crate::event::{Event, EventAction};
+    use crate::history::Actor;
+    use crate::ids::{Number, RequestName, Seat, User};
+
+    fn asks(number: Option<u64>, action: EventAction) -> Command<Event> {
+        let actor = Actor::User(User::stored("a"));
+        Command { actor, number: number.map(Number), name: RequestName(1), key: None, entry: None, action }
+    }
+
+    fn reserve(number: u64) -> Command<Event> {
+        asks(Some(number), EventAction::Reserve(Buyer::default()))
+    }
+
+    fn hold() -> Command<Event> {
+        asks(None, EventAction::Hold { seats: vec![Seat(1)], key: "k".into() })
+    }
+
+    #[test]
+    fn only_what_gives_back_is_served_out_of_turn() {
+        let cancel = asks(None, EventAction::Cancel { n: 1 });
+        assert_eq!(order(&[reserve(5), hold(), reserve(6), cancel]), [3, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_hold_overtakes_no_reservation_that_came_before_it() {
+        assert_eq!(order(&[reserve(7), hold()]), [0, 1]);
+        assert_eq!(order(&[hold(), reserve(7)]), [0, 1]);
+    }
+
+    #[test]
+    fn lower_numbers_come_first_among_the_numbered() {
+        assert_eq!(order(&[reserve(9), hold(), reserve(4), reserve(6)]), [2, 1, 3, 0]);
+    }
 }

@@ -25,7 +25,7 @@ pub use self::served::Served;
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use futures_util::FutureExt;
@@ -150,6 +150,8 @@ pub struct Lane<S: Served> {
     turn: Mutex<()>,
     /// The last batch did not get the subject's lock.
     lock_timed_out: AtomicBool,
+    /// A generation of arrival numbers that the ledger is known to have reached.
+    generation: AtomicU64,
 }
 
 struct Queue<S: Served> {
@@ -176,6 +178,7 @@ impl<S: Served> Lane<S> {
             queue,
             turn: Mutex::default(),
             lock_timed_out: AtomicBool::default(),
+            generation: AtomicU64::new(u64::MAX),
         }
     }
 

@@ -74,6 +74,9 @@ impl Remaining {
 /// How long that says something.
 pub const REMAINING_FRESH_MS: i64 = 1_000;
 
+/// A state this old gives way also to a lower number: the ledger may have been restored.
+pub const REMAINING_STALE_MS: i64 = 2_000;
+
 /// What a line says, or what it must be told first; then nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard<T> {
@@ -84,6 +87,16 @@ pub enum Heard<T> {
     NotBegun,
     /// What is left is not known: `settle`.
     NoRemaining,
+}
+
+/// What became of opening the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    Yes,
+    /// Numbers of this generation were given already.
+    Behind {
+        known: u64,
+    },
 }
 
 pub trait Door: Send + Sync + 'static {
@@ -97,8 +110,10 @@ pub trait Door: Send + Sync + 'static {
         None
     }
 
-    /// Numbers of this generation may be given. A lower one than the door knows is ignored.
-    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>>;
+    /// Opens the door with a generation that the ledger has raised. The door may know one that is
+    /// not lower, because the ledger was restored or another server was faster: then nothing
+    /// changes, and the caller raises the ledger's generation above the one returned.
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>>;
 
     /// After a batch: this is left, and these requests have ended, so their users may ask again.
     /// Whoever watches the event is told of the change.

@@ -144,9 +144,12 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync
     /// Makes an event under this id. None: another event has it.
     fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>>;
 
-    /// A generation of arrival numbers that nobody has used, durable before it is returned.
-    /// The first one is 0.
-    fn raise_generation(&self, event: EventId) -> Answered<u64>;
+    /// A generation of arrival numbers that nobody has used, durable before it is returned: above
+    /// the ledger's own and above `known`, which a door knew. The first one is 0.
+    fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64>;
+
+    /// The newest generation that was raised; none: not one.
+    fn generation(&self, event: EventId) -> Answered<Option<u64>>;
 
     /// Events in order of id, from behind `after`; deleted ones are left out.
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>>;

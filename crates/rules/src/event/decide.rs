@@ -188,7 +188,7 @@ impl Deciding<Event> {
     }
 
     /// The lowest unit that this user does not have, or the refusal of a user at the limit.
-    fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
+    pub(super) fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
         let limit = self.subject.max_per_user;
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
         if mine.len() >= limit as usize {

@@ -68,6 +68,7 @@ impl Deciding<Event> {
             let lapsed = entry.clone();
             self.turn_lapsed_entries(vec![lapsed]);
         }
+        self.next_unit(user)?;
         let number = number.filter(|number| !self.draft.spent.contains(number)).ok_or(Refusal::NotQueued)?;
         let sold_out = self.subject.counts.sold >= self.subject.seat_count();
         if sold_out || self.subject.counts.inside >= room.max_concurrent {

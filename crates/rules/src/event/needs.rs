@@ -87,6 +87,12 @@ pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
             }
             EventAction::Cancel { n } => needs.sales.push(*n),
             EventAction::Enter { number, .. } => {
+                // A user who is at the limit is not let in.
+                if let Some(user) = command.actor.user()
+                    && users.insert(user)
+                {
+                    needs.users.push(user);
+                }
                 needs.numbers.extend(number);
                 needs.lapsed_entries = LAPSED_MOST;
             }

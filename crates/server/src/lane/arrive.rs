@@ -2,6 +2,7 @@
 //! and places are given in the same order.
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use super::served::Served;
 use super::waiter::{NumberedAnswer, Queued, Waiter};
 use super::{Lane, Queue, Shared};
 use crate::refusals::Failure;
-use crate::reopen::reopen;
+use crate::reopen::{raise_above, reopen};
 
 /// The door is asked for at most so many requests at once.
 const ARRIVALS_MOST: usize = 128;
@@ -100,11 +101,40 @@ impl<S: Served> Lane<S> {
                 queue.arriving.drain(..most).unzip()
             };
             match self.survive("arrive", self.shared.arrived(event, arrivals)).await {
-                Some(Ok(arrived)) => self.enqueue(group, arrived),
+                Some(Ok(arrived)) => {
+                    let _ = self.survive("arrive", self.keep_generation(event, &arrived)).await;
+                    self.enqueue(group, arrived);
+                }
                 Some(Err(failure)) => self.turn_away(event, group, failure.into()),
                 None => self.turn_away(event, group, Refusal::Internal),
             }
         }
+    }
+
+    /// A door may give numbers of a generation that the ledger does not know, because the ledger was
+    /// restored from a backup. Then the ledger's generation is raised above it, so that these numbers
+    /// are not given again when the door loses its data. Looked up once per generation.
+    async fn keep_generation(&self, event: EventId, arrived: &[Arrived]) {
+        let Some(given) = arrived.iter().find_map(Arrived::generation) else { return };
+        if self.generation.load(Ordering::Relaxed) == given {
+            return;
+        }
+        let Shared { ledger, door, .. } = &*self.shared;
+        match ledger.generation(event).await {
+            Ok(known) if known.is_some_and(|known| known >= given) => {}
+            Ok(known) => {
+                tracing::warn!(%event, ?known, given, "the door's generation is above the ledger's: was it restored?");
+                if let Err(failure) = raise_above(&**ledger, &**door, event, Some(given)).await {
+                    tracing::error!(%event, %failure, "the generation could not be raised");
+                    return;
+                }
+            }
+            Err(fault) => {
+                tracing::warn!(%event, %fault, "the generation could not be looked up");
+                return;
+            }
+        }
+        self.generation.store(given, Ordering::Relaxed);
     }
 
     /// Gives each request of a group its place, or its refusal.

@@ -61,7 +61,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
 }
 
 async fn open(stand: &Stand, event: EventId) -> Result<u64, String> {
-    let generation = stand.ledger.raise_generation(event).await.map_err(|f| f.to_string())?;
+    let generation = stand.ledger.raise_generation(event, None).await.map_err(|f| f.to_string())?;
     stand.door.open(event, generation).await.map_err(|f| f.to_string())?;
     Ok(generation)
 }

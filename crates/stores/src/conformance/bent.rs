@@ -133,8 +133,12 @@ impl Ledger for Bent {
         self.good.create_event_as(id, new)
     }
 
-    fn raise_generation(&self, event: EventId) -> Answered<u64> {
-        self.good.raise_generation(event)
+    fn generation(&self, event: EventId) -> Answered<Option<u64>> {
+        self.good.generation(event)
+    }
+
+    fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64> {
+        self.good.raise_generation(event, known)
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {

@@ -70,8 +70,8 @@ impl<'a> Hallway<'a> {
     }
 
     pub async fn open(&self) -> Verdict {
-        let generation = self.stand.ledger.raise_generation(self.event).await.map_err(|f| f.to_string())?;
-        self.stand.door.open(self.event, generation).await.map_err(|f| f.to_string())
+        let generation = self.stand.ledger.raise_generation(self.event, None).await.map_err(|f| f.to_string())?;
+        self.stand.door.open(self.event, generation).await.map(drop).map_err(|f| f.to_string())
     }
 
     pub async fn begin(&self) -> Verdict {
@@ -323,6 +323,8 @@ async fn only_who_is_inside_books(stand: &Stand) -> Verdict {
     ensure!(matches!(sold, Outcome::Done(Done::Reserved(_))), "{sold:?}");
     // She has all she may have: her place is free, in the same transaction.
     hall.comes_in("carol").await?;
+    let again = hall.enter_by("alice", Some(Number(77))).await?;
+    ensure!(matches!(again, Err(Refusal::Duplicate { .. })), "a buyer at the limit came in again: {again:?}");
     refused_or_served(&hall, "alice", &action, alice.token).await?;
     hall.later(301_000);
     refused(hall.command("bob", action, Some(bob.token)).await?, "an entry that has ended")

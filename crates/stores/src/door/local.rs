@@ -11,7 +11,7 @@ use rules::ids::EventId;
 use rules::queue::{Asking, Line, QueueReply, Serving, Supply};
 use rules::time::{Clock, Moment};
 
-use super::{Door, DoorFault, Heard, REMAINING_FRESH_MS, Release, Remaining};
+use super::{Door, DoorFault, Heard, Opened, REMAINING_FRESH_MS, REMAINING_STALE_MS, Release, Remaining};
 use crate::Working;
 use crate::ledger::LineBegun;
 
@@ -88,9 +88,20 @@ impl Door for LocalDoor {
         Some(door.arrive(arrival, self.budget, now))
     }
 
-    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>> {
-        self.events().entry(event).or_insert_with(|| Arrivals::new(generation)).raise(generation);
-        Box::pin(ready(Ok(())))
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>> {
+        let mut events = self.events();
+        let opened = match events.get_mut(&event) {
+            Some(door) if door.generation() >= generation => Opened::Behind { known: door.generation() },
+            Some(door) => {
+                door.raise(generation);
+                Opened::Yes
+            }
+            None => {
+                events.insert(event, Arrivals::new(generation));
+                Opened::Yes
+            }
+        };
+        Box::pin(ready(Ok(opened)))
     }
 
     fn settle(
@@ -107,8 +118,10 @@ impl Door for LocalDoor {
         if let Some(remaining) = remaining {
             let at = self.clock.now();
             let mut known = self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let newer = known.get(&event).is_none_or(|(before, _)| remaining.n >= before.n);
-            if newer {
+            let gives_way = |(before, said): &(Remaining, Moment)| {
+                remaining.n >= before.n || said.ms_until(at) >= REMAINING_STALE_MS
+            };
+            if known.get(&event).is_none_or(gives_way) {
                 known.insert(event, (remaining, at));
             }
         }

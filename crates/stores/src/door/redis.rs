@@ -24,7 +24,7 @@ use rules::time::Moment;
 
 use self::connection::RedisConnections;
 use self::scripts::Scripts;
-use super::{Door, DoorFault, Heard, Release, Remaining};
+use super::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use crate::Working;
 use crate::ledger::LineBegun;
 
@@ -173,7 +173,7 @@ impl Door for RedisDoor {
         })
     }
 
-    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>> {
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>> {
         self.run(move |inner| async move {
             let Some(ledger) = inner.ledger() else {
                 return Err(DoorFault::Failed("the ledger is not known yet".into()));
@@ -181,12 +181,11 @@ impl Door for RedisDoor {
             let mut connected = inner.connections.get().await?;
             let mut script = inner.scripts.open.prepare_invoke();
             script.key(keys::door(event)).key(keys::sequence(event)).key(keys::left(event));
+            let [.., token, inside] = keys::line(event);
+            script.key(token).key(inside);
             script.arg(ledger).arg(&*connected.run_id).arg(generation);
-            let holds: u64 = inner.connections.run(&mut connected, &script).await?;
-            if holds > generation {
-                tracing::info!(%event, generation, holds, "a higher generation holds");
-            }
-            Ok(())
+            let known: i64 = inner.connections.run(&mut connected, &script).await?;
+            Ok(u64::try_from(known).map_or(Opened::Yes, |known| Opened::Behind { known }))
         })
     }
 

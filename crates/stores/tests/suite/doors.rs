@@ -10,7 +10,7 @@ use rules::queue::{Asking, QueueReply, Serving};
 use rules::time::Moment;
 use stores::Working;
 use stores::conformance::{Stand, arrive};
-use stores::door::{Door, DoorFault, Heard, Release, Remaining};
+use stores::door::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use stores::ledger::LineBegun;
 use testing::database::Database;
 use testing::redis::OwnRedis;
@@ -74,7 +74,7 @@ impl Door for Broken {
         })
     }
 
-    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>> {
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>> {
         if matches!(self.bug, Bug::GoesBack) {
             self.given.store(generation, Ordering::SeqCst);
         }

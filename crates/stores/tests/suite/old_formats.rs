@@ -33,7 +33,7 @@ async fn goes_on(stand: &Stand) {
     let event = EventId(1);
     let row = stand.ledger.event(event).await.unwrap().unwrap();
     assert_eq!((row.counts.n, row.counts.cursor, row.counts.sold, row.counts.came_back), (5, 3, 2, 1));
-    assert_eq!(stand.ledger.raise_generation(event).await.unwrap(), 4);
+    assert_eq!(stand.ledger.raise_generation(event, None).await.unwrap(), 4);
     expect_refusal(&stand.one(event, stand.choose("dave", 3)).await.unwrap(), &Refusal::SeatTaken).unwrap();
     for (user, seat) in [("dave", 2), ("erin", 4)] {
         let reserved = expect_sale(&stand.one(event, stand.reserve(user)).await.unwrap()).unwrap();
@@ -143,7 +143,7 @@ async fn sqlite_file_of_version_4_opens_with_its_holds() {
     );
     let door = Arc::new(LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default()));
     let stand = Stand::new(ledger, door, Arc::new(|_| {}));
-    stand.ledger.raise_generation(EventId(1)).await.unwrap();
+    stand.ledger.raise_generation(EventId(1), None).await.unwrap();
     expect_refusal(&stand.one(EventId(1), stand.choose("dave", 3)).await.unwrap(), &Refusal::SeatTaken).unwrap();
     let reserved = expect_sale(&stand.one(EventId(1), stand.reserve("dave")).await.unwrap()).unwrap();
     assert_eq!(reserved.seat, Seat(2));

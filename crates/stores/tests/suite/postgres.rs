@@ -251,9 +251,9 @@ async fn mixed_batch_writes_each_history_number_once() {
         "1 created - - true false",
         "2 reserved 1 a false true",
         "3 cancelled 1 a false true",
-        "4 reserved 5 - true false",
-        "5 reserved 1 b false false",
-        "6 reserved 4 c false false",
+        "4 reserved 1 b false false",
+        "5 reserved 4 c false false",
+        "6 reserved 5 - true false",
     ];
     assert_eq!(noted, wanted);
 }

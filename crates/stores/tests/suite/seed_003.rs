@@ -12,7 +12,7 @@ use rules::time::{Clock, Moment};
 use stores::Working;
 use stores::conformance::{Stand, queue};
 use stores::door::local::LocalDoor;
-use stores::door::{Door, DoorFault, Heard, Release, Remaining};
+use stores::door::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use stores::ledger::LineBegun;
 use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
 use testing::clock::FixtureClock;
@@ -111,7 +111,7 @@ impl Door for Shared {
         self.0.good.arrive(event, arrivals)
     }
 
-    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>> {
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>> {
         self.0.good.open(event, generation)
     }
 

@@ -152,11 +152,11 @@ async fn everything_is_there_after_reopening() {
     let first = stand(open_sqlite(folder.path(), &clock));
     let event = first.event(9, 1).await.unwrap().id;
     let reserved = expect_sale(&first.one(event, first.reserve("alice")).await.unwrap()).unwrap();
-    assert_eq!(first.ledger.raise_generation(event).await.unwrap(), 0);
+    assert_eq!(first.ledger.raise_generation(event, None).await.unwrap(), 0);
     drop(first);
     let again = stand(reopen(folder.path(), &clock));
     stores::conformance::audit(&again, event, &[("alice".into(), reserved)], &[]).await.unwrap();
-    assert_eq!(again.ledger.raise_generation(event).await.unwrap(), 1);
+    assert_eq!(again.ledger.raise_generation(event, None).await.unwrap(), 1);
     let next = expect_sale(&again.one(event, again.reserve("bob")).await.unwrap()).unwrap();
     assert_eq!(next.seat, Seat(2));
 }

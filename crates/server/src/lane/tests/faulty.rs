@@ -13,7 +13,7 @@ use rules::subject::SubjectId;
 use rules::time::Moment;
 use stores::Working;
 use stores::conformance::bent::Bent;
-use stores::door::{Door, DoorFault, Heard, Release, Remaining};
+use stores::door::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use stores::ledger::{Answered, Batch, Committed, Ledger, LedgerFault, LineBegun};
 use tokio::sync::Semaphore;
 
@@ -139,7 +139,7 @@ impl Door for FaultyDoor {
         if self.faults.door_is_remote.load(Ordering::SeqCst) { None } else { self.good.arrive_now(event, arrival) }
     }
 
-    fn open(&self, event: EventId, generation: u64) -> Working<Result<(), DoorFault>> {
+    fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>> {
         self.good.open(event, generation)
     }
 

@@ -205,3 +205,33 @@ async fn redis_out_of_memory_or_evicting_gets_503() {
     ready_within(&stand, Duration::from_secs(2)).await;
     assert_eq!(stand.client().reserve(event, "c").await.seat(), Some(3));
 }
+
+/// I5: the ledger goes back to an older backup while Redis keeps what it knows; then Redis is wiped. The
+/// numbers rise all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_rise_across_an_older_backup_and_a_wipe() {
+    let (database, redis) = (Database::fresh().await, OwnRedis::start());
+    let first = stand(&database, &redis.url()).await;
+    let event = first.event(50, 1).await;
+    let mut numbers = Vec::new();
+    let mut users = 0..;
+    for _ in 0..3 {
+        redis.ask::<()>(&["FLUSHALL"]);
+        let user = format!("user {}", users.next().unwrap());
+        numbers.push(first.client().reserve(event, &user).await.sequence().unwrap());
+    }
+    let backup = "UPDATE event SET generation = 0 WHERE id = $1";
+    database.connect().await.execute(backup, &[&(event as i64)]).await.unwrap();
+    // The server that was running knows nothing of it; another one is started after the restore.
+    let second = stand(&database, &redis.url()).await;
+    for wipe in [false, true, false] {
+        if wipe {
+            redis.ask::<()>(&["FLUSHALL"]);
+        }
+        for server in [&second, &first] {
+            let user = format!("user {}", users.next().unwrap());
+            numbers.push(server.client().reserve(event, &user).await.sequence().unwrap());
+        }
+    }
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+}

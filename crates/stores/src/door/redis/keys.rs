@@ -4,7 +4,7 @@
 //! | key                       | type            | what                                                 |
 //! |---------------------------|-----------------|------------------------------------------------------|
 //! | `fcfs:seq:{e:1}`          | integer         | arrival numbers of the generation                    |
-//! | `door:{e:1}`              | hash            | `ledger`, `generation`, `run_id` it was written on   |
+//! | `door:{e:1}`              | hash            | `ledger`, `generation`, `run_id`, `line`             |
 //! | `dup:user:{e:1}:<user>`   | string          | `<name> <end ms>`: a request of this user is running |
 //! | `dup:ip:{e:1}:<address>`  | hash            | `count`, `end`: budget of an address                 |
 //! | `left:{e:1}`              | hash            | `n free held first_end state at`: a hint             |

@@ -57,6 +57,7 @@ queries! {
     NIGHTS = "nights",
     NOW = "now",
     NUMBERS_SPENT = "numbers_spent",
+    GENERATION = "generation",
     RAISE_GENERATION = "raise_generation",
     READY = "ready",
     RENEW_ENTRIES = "renew_entries",

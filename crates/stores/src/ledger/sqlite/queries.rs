@@ -54,6 +54,7 @@ queries! {
     NEW_NIGHT = "new_night",
     NIGHTS = "nights",
     NUMBER_SPENT = "number_spent",
+    GENERATION = "generation",
     RAISE_GENERATION = "raise_generation",
     RENEW_ENTRY = "renew_entry",
     RESELL_SEAT = "resell_seat",

@@ -24,6 +24,7 @@ if not free then return { 2 } end
 
 redis.call('ZADD', SEEN, 'XX', now, user)
 pass_over()
+keep()
 
 local ends = redis.call('ZSCORE', TOKEN, user)
 if ends and tonumber(ends) > now then
@@ -51,7 +52,6 @@ if not number then
     if given + 1 >= NUMBERS then return { 6 } end
     number = tonumber(generation) * NUMBERS + redis.call('INCR', SEQ)
     stand(user, number)
-    if given % 100 == 0 then keep_for_a_week() end
 end
 if away and (what == 'enter' or redis.call('SISMEMBER', PASSED, user) == 0) then
     redis.call('ZREM', GONE, user)

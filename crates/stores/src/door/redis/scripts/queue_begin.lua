@@ -7,13 +7,20 @@
 --        8  the history number at which these entries were read
 --        9  for how many ms nobody new is admitted; empty: nobody was in line
 --       10.. for each entry: user, history number of its start, ms left, ms left at most
--- reply  0: no number can be assigned here    1: done
+-- reply  0: no number can be assigned here, or not in this generation    1: done
 --
 -- example  EVALSHA <sha> 11 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 1 1 17 30000 alice 12 300000 1800000
 
 local run_id = this_run()
 local generation = opened(run_id)
 if not generation then return 0 end
+
+-- The line of this generation was started and then lost. Its numbers were assigned, so the generation must not
+-- be counted again: the door closes, and a server raises the generation.
+if redis.call('EXISTS', STATE) == 0 and redis.call('HGET', DOOR, 'line') == generation then
+    redis.call('HDEL', DOOR, 'run_id')
+    return 0
+end
 
 if ARGV[6] == '1' then
     local known = redis.call('HGETALL', INSIDE)
@@ -36,6 +43,7 @@ if ARGV[7] == '1' then
         redis.call('HSET', STATE, 'from', whole(now + tonumber(ARGV[9])))
     end
     redis.call('HSET', STATE, 'generation', generation, 'run_id', run_id)
+    redis.call('HSET', DOOR, 'line', generation)
     keep_for_a_week()
 end
 return 1

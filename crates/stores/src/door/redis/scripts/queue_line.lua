@@ -116,7 +116,11 @@ local function admit(user, n, left, cap_left)
     return true
 end
 
--- Ends are in the values; these TTLs only collect keys that were unused for a week.
+-- Ends are in the values; these TTLs only collect keys that were unused for a week. Every call renews them.
 local function keep_for_a_week()
     for i = 3, 11 do redis.call('PEXPIRE', KEYS[i], WEEK_MS) end
+end
+
+local function keep()
+    if redis.call('PTTL', STATE) < WEEK_MS / 2 then keep_for_a_week() end
 end

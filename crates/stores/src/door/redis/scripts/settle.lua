@@ -12,9 +12,11 @@
 -- example  EVALSHA <sha> 2 left:{e:1} dup:user:{e:1}:alice 0 17 3 0 '' open live:{e:1} 00ff01  ->  1
 --
 -- A mark is removed by the name of its request: a mark that another request has set since then stays. A lower
--- n never overwrites a higher one, so a server that was paused cannot publish an old state.
+-- n does not overwrite a higher one, so a server that was paused cannot publish an old state. But a state that
+-- is two seconds old gives way: a ledger that was restored from a backup continues from a lower n.
 
 local DAY_MS = 86400000
+local STALE_MS = 2000
 
 local own, sub = {}, string.sub
 if #KEYS > 1 then
@@ -28,10 +30,11 @@ if #KEYS > 1 then
 end
 
 if ARGV[2] ~= '' then
-    local n, known = tonumber(ARGV[2]), tonumber(redis.call('HGET', KEYS[1], 'n') or '-1')
-    if n >= known then
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+    local before = redis.call('HMGET', KEYS[1], 'n', 'at')
+    local n, known, at = tonumber(ARGV[2]), tonumber(before[1] or '-1'), tonumber(before[2] or '0')
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+    if n >= known or now - at >= STALE_MS then
         redis.call('HSET', KEYS[1], 'n', ARGV[2], 'free', ARGV[3], 'held', ARGV[4], 'first_end', ARGV[5],
             'state', ARGV[6], 'at', string.format('%d', now))
         redis.call('PEXPIRE', KEYS[1], DAY_MS)

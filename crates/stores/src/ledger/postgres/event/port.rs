@@ -115,8 +115,16 @@ impl Ledger for PostgresLedger {
         self.run(move |inner| async move { inner.create_event(&new, Some(id)).await.map_err(Trouble::fault) })
     }
 
-    fn raise_generation(&self, event: EventId) -> Answered<u64> {
-        let raised = self.read(queries::RAISE_GENERATION, values![event.0], |_, rows| {
+    fn generation(&self, event: EventId) -> Answered<Option<u64>> {
+        let found = self.read(queries::GENERATION, values![event.0], |_, rows| {
+            first(&rows, |row| Ok(u64::try_from(row.try_get::<_, i64>(0)?).ok()))
+        });
+        Box::pin(async move { found.await?.ok_or(LedgerFault::NoSuchSubject) })
+    }
+
+    fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64> {
+        let known = known.map_or(-1, |generation| generation as i64);
+        let raised = self.read(queries::RAISE_GENERATION, values![event.0, known], |_, rows| {
             first(&rows, |row| Ok(row.try_get::<_, i64>(0)? as u64))
         });
         Box::pin(async move { raised.await?.ok_or(LedgerFault::NoSuchSubject) })

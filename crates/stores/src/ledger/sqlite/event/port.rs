@@ -14,9 +14,13 @@ use super::super::{SqliteLedger, queries};
 use super::{create_event, entries, rows, seat_holds};
 use crate::ledger::{Answered, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
 
-fn raise_generation(conn: &Connection, event: EventId) -> rusqlite::Result<Option<u64>> {
+fn raise_generation(conn: &Connection, event: EventId, known: Option<u64>) -> rusqlite::Result<Option<u64>> {
     let mut raise = conn.prepare_cached(queries::RAISE_GENERATION)?;
-    raise.query_row([event.0], |row| row.get::<_, i64>(0).map(|generation| generation as u64)).optional()
+    raise
+        .query_row((event.0, known.map_or(-1, |g| g as i64)), |row| {
+            row.get::<_, i64>(0).map(|generation| generation as u64)
+        })
+        .optional()
 }
 
 impl Ledger for SqliteLedger {
@@ -33,8 +37,16 @@ impl Ledger for SqliteLedger {
         self.write(move |tx| create_event(tx.conn, tx.halls, &new, Some(id), tx.now).map(Some))
     }
 
-    fn raise_generation(&self, event: EventId) -> Answered<u64> {
-        self.write(move |tx| raise_generation(tx.conn, event))
+    fn generation(&self, event: EventId) -> Answered<Option<u64>> {
+        let found = self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::GENERATION)?;
+            statement.query_row([event.0], |row| row.get::<_, i64>(0)).optional()
+        });
+        Box::pin(async move { Ok(u64::try_from(found.await?.ok_or(LedgerFault::NoSuchSubject)?).ok()) })
+    }
+
+    fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64> {
+        self.write(move |tx| raise_generation(tx.conn, event, known))
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {

@@ -89,7 +89,7 @@ impl<'a> Requests<'a> {
         const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
         let i = self.made.replace(self.made.get() + 1);
         let user = user(self.load.seed, i);
-        let reserve = |path: &str| HttpRequest::post(path).header("x-user-id", &format!("user-{user:016x}")).json(BODY);
+        let reserve = |path: &str| HttpRequest::post(path).header("x-user-id", format!("user-{user:016x}")).json(BODY);
         match &self.load.traffic {
             Traffic::Holds { first, types } | Traffic::HoldsThen { first, types, .. } => {
                 hold(user, first + (user % types) as i64)
@@ -123,7 +123,7 @@ fn hold(user: u64, room_type: i64) -> HttpRequest {
     let body = format!(
         r#"{{"roomTypeId":{room_type},"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"{key}"}}"#
     );
-    HttpRequest::post("/v1/holds").header("x-user-id", &format!("user-{user:016x}")).json(body)
+    HttpRequest::post("/v1/holds").header("x-user-id", format!("user-{user:016x}")).json(body)
 }
 
 /// Real users do not come in the order of their names; a table that is filled in order flatters.

@@ -77,7 +77,7 @@ impl ServerData {
 /// Makes an event or a room type; the server's answer.
 pub fn create(server: &Running, what: &str, body: &str) -> Value {
     let request = HttpRequest::post(&format!("/api/v1/admin/{what}"));
-    let request = request.header("Authorization", &format!("Bearer {ADMIN_TOKEN}")).json(body.to_owned());
+    let request = request.header("Authorization", format!("Bearer {ADMIN_TOKEN}")).json(body.to_owned());
     let answer = server.ask(request).expect("an answer");
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json().expect("JSON")

@@ -84,7 +84,7 @@ impl RushBuyer {
 
     fn request(&self, key: Option<&str>) -> HttpRequest {
         let path = format!("/api/v1/events/{}/seats/reservation/fcfs", self.shop.event);
-        let mut request = HttpRequest::post(&path).header("X-User-Id", &self.user()).json(BODY);
+        let mut request = HttpRequest::post(&path).header("X-User-Id", self.user()).json(BODY);
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
         }
@@ -100,7 +100,7 @@ impl RushBuyer {
 
     async fn cancel(&self, id: &str) -> Memory {
         let request =
-            HttpRequest::new("DELETE", &format!("/api/v1/reservations/{id}")).header("X-User-Id", &self.user());
+            HttpRequest::new("DELETE", &format!("/api/v1/reservations/{id}")).header("X-User-Id", self.user());
         let asked = Unanswered::Cancellation { id: id.to_owned() };
         let done = RushOutcome::Cancelled { id: id.to_owned() };
         self.ask(self.began.elapsed(), request, asked, |_, _| Some(done)).await.0

@@ -51,7 +51,7 @@ impl RushBuyer {
     /// One call of the line: its status and body; 0 if the connection broke.
     async fn in_line(&self, method: &str, path: &str, ticket: Option<&str>) -> (u16, Value) {
         let path = format!("/api/v1/events/{}/queue{path}", self.shop.event);
-        let mut request = HttpRequest::new(method, &path).header("X-User-Id", &self.user());
+        let mut request = HttpRequest::new(method, &path).header("X-User-Id", self.user());
         if let Some(ticket) = ticket {
             request = request.header("X-Queue-Ticket", ticket);
         }

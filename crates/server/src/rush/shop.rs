@@ -67,7 +67,7 @@ impl Shop {
 
     pub async fn admin(&self, request: HttpRequest) -> Result<Value, String> {
         let token = self.admin_token.as_ref().ok_or("this needs ADMIN_TOKEN, or the token in the data folder")?;
-        self.ask(request.header("Authorization", &format!("Bearer {token}"))).await
+        self.ask(request.header("Authorization", format!("Bearer {token}"))).await
     }
 
     async fn ask(&self, request: HttpRequest) -> Result<Value, String> {

@@ -22,6 +22,10 @@ local type = type
 
 local HEADERS_MOST = 100
 
+-- The values of AUTH_MODE that the servers have. In a mode that they lack, nobody would check who asks.
+local MODES = { header = true }
+if not MODES[settings.auth] then error("AUTH_MODE " .. settings.auth .. ": the servers have no such mode", 0) end
+
 -- All headers, by lower-case name. Without its metatable, whose fallback for missing names (lower case,
 -- underscores to dashes) costs more than all the rest.
 local function all_headers()
@@ -62,9 +66,8 @@ local function pass_on(way, headers, trace)
     for header in pairs(headers) do
         if spoofed(header) then ngx.req.clear_header(header) end
     end
-    if settings.auth == "header" and headers[settings.user_header] and not trusts_user() then
-        ngx.req.clear_header(settings.user_header)
-    end
+    -- In every mode: a server trusts this header because the gateway adds its key.
+    if headers[settings.user_header] and not trusts_user() then ngx.req.clear_header(settings.user_header) end
     ngx.var.gw_key, ngx.var.gw_trace = settings.key, trace
     if settings.wrap and ngx.var.arg_wrap == "1" then ngx.req.clear_header("Accept-Encoding") end
     return ngx.exec(way)
@@ -144,6 +147,7 @@ local function ask(path, dialect, headers, trace)
     local from = address.key(var.binary_remote_addr)
     local wait = buckets.address(from) or user and buckets.user(user)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
+    if not servers.usable() then return send("server_unreachable", dialect, trace) end
 
     if user and key_sure and form.complete(body, sent, dialect) then
         local name = ids.new()
@@ -177,6 +181,7 @@ function M.handle()
         wait = buckets.user(user)
     end
     if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
+    if not servers.usable() then return answer.send("server_unreachable", dialect or "1.1", trace) end
     if method == "GET" or method == "HEAD" then
         -- HTTP/0.9 has no response headers.
         if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
@@ -192,9 +197,16 @@ local function release(_, event, user, name)
     door.release(event, user, name)
 end
 
+-- Handles the response headers of a read.
+function M.heard_read()
+    servers.heard(ngx.var.upstream_http_x_fcfs_auth)
+    if settings.wrap then wrap.headers() end
+end
+
 -- Handles the server's response headers before the response is sent.
 function M.heard()
     local var = ngx.var
+    servers.heard(var.upstream_http_x_fcfs_auth)
     local outcome = var.upstream_http_x_fcfs_outcome
     local event = var.gw_event
     if outcome then

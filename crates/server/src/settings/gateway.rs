@@ -15,7 +15,6 @@ pub struct GatewaySettings {
     pub servers: Vec<SocketAddr>,
     pub key: String,
     pub redis: RedisPlace,
-    /// `header`, or `jwt`: then only the servers can identify the user.
     pub auth_mode: String,
     pub user_header: HeaderName,
     pub trust_user_header: bool,
@@ -50,16 +49,12 @@ impl GatewaySettings {
         let read = Reading { values };
         let host: IpAddr = read.parsed("GATEWAY_HOST", "an IP address such as 0.0.0.0 or ::1")?;
         let port = read.within("GATEWAY_PORT", 1, 65_535)? as u16;
-        let auth_mode = read.text("AUTH_MODE").to_owned();
-        if !["header", "jwt"].contains(&auth_mode.as_str()) {
-            return Err(read.bad("AUTH_MODE", "header or jwt"));
-        }
         Ok(GatewaySettings {
             listen: (host, port).into(),
             servers: servers(&read)?,
             key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?.ok_or_else(|| missing("GATEWAY_KEY"))?,
             redis: redis(&read)?,
-            auth_mode,
+            auth_mode: super::typed::auth_mode(&read)?,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
             trust_user_header: read.switch("GATEWAY_TRUST_USER_HEADER")?,
             trusted_proxies: networks(&read)?,
@@ -180,6 +175,7 @@ mod tests {
             ("REDIS_URL", "redis://127.0.0.1:port"),
             ("REDIS_URL", "redis://h;x:1"),
             ("AUTH_MODE", "none"),
+            ("AUTH_MODE", "jwt"),
             ("TRUSTED_PROXIES", "10.0.0.0/33"),
             ("TRUSTED_PROXIES", "all"),
             ("GATEWAY_USER_RATE", "-1"),

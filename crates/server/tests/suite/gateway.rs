@@ -9,4 +9,5 @@ mod framing;
 mod hints;
 mod likeness;
 mod limits;
+mod modes;
 mod spoofing;

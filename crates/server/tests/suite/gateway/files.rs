@@ -11,7 +11,7 @@ use testing::process::binary;
 
 use super::edge::{BODY, FCFS};
 
-fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
+pub fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
     let needed = [
         ("GATEWAY_KEY", testing::gateway::KEY),
         ("GATEWAY_UPSTREAMS", "127.0.0.1:5800"),

@@ -218,7 +218,10 @@ function M.heard()
         ngx.timer.at(0, release, event, var.gw_known_as, var.gw_name)
     end
     local freed = var.upstream_http_x_fcfs_freed
-    if freed then hint.mute(freed) end
+    -- A refusal freed nothing, nor does the first response to a key when it is sent again. Otherwise any client
+    -- could mute the hint at will.
+    local frees = freed and ngx.status < 300 and not var.upstream_http_idempotent_replayed
+    if frees then hint.mute(freed) end
     if settings.wrap then wrap.headers() end
 end
 

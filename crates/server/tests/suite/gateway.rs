@@ -6,6 +6,7 @@ mod edge;
 mod faults;
 mod files;
 mod framing;
+mod freed;
 mod hints;
 mod likeness;
 mod limits;

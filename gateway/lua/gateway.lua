@@ -6,6 +6,7 @@ local answer = require "answer"
 local buckets = require "buckets"
 local door = require "door"
 local form = require "form"
+local framing = require "framing"
 local hint = require "hint"
 local ids = require "ids"
 local paths = require "paths"
@@ -147,6 +148,7 @@ local function ask(path, dialect, headers, trace)
     local from = address.key(var.binary_remote_addr)
     local wait = buckets.address(from) or user and buckets.user(user)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
+    if not framing.sound(headers) then return ngx.exit(400) end
     if not servers.usable() then return send("server_unreachable", dialect, trace) end
 
     if user and key_sure and form.complete(body, sent, dialect) then
@@ -172,6 +174,8 @@ function M.handle()
     local path = paths.at(ngx.var.request_uri)
     local dialect = paths.dialect(path, headers["api-version"])
     if truncated then return answer.send("too_many_headers", dialect or "1.1", trace) end
+    -- nginx asks HTTP/1.1 for it, and refuses a second one.
+    if not headers["host"] then return ngx.exit(400) end
     local method = get_method()
     if path.asks and method == "POST" and dialect then return ask(path, dialect, headers, trace) end
 
@@ -181,10 +185,10 @@ function M.handle()
         wait = buckets.user(user)
     end
     if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
+    if path.odd then return answer.send("no_such_path", "1.1", trace) end
+    if not framing.sound(headers) then return ngx.exit(400) end
     if not servers.usable() then return answer.send("server_unreachable", dialect or "1.1", trace) end
     if method == "GET" or method == "HEAD" then
-        -- HTTP/0.9 has no response headers.
-        if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
         return pass_on(path.streams and "@streaming" or "@reading", headers, trace)
     end
     -- Read the body here, where the size limit of this location applies.

@@ -29,6 +29,7 @@ const LUA: &[(&str, &str)] = lua!(
     "clock.lua",
     "door.lua",
     "form.lua",
+    "framing.lua",
     "gateway.lua",
     "hint.lua",
     "ids.lua",

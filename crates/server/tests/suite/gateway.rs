@@ -2,6 +2,7 @@
 //! answers run through it too; see `Backing::Gateway`.
 
 mod arriving;
+mod echoes;
 mod edge;
 mod faults;
 mod files;
@@ -11,4 +12,5 @@ mod hints;
 mod likeness;
 mod limits;
 mod modes;
+mod spelling;
 mod spoofing;

@@ -3,6 +3,7 @@
 
 local address = require "address"
 local answer = require "answer"
+local bodies = require "bodies"
 local buckets = require "buckets"
 local door = require "door"
 local form = require "form"
@@ -100,7 +101,7 @@ local function likeness(headers, body)
 end
 
 local function whole_body()
-    ngx.req.read_body()
+    bodies.read()
     local body = ngx.req.get_body_data()
     if body then return body end
     -- nginx writes a body that is larger than its buffer to a file. Our sizes prevent that.
@@ -189,10 +190,11 @@ function M.handle()
     if not framing.sound(headers) then return ngx.exit(400) end
     if not servers.usable() then return answer.send("server_unreachable", dialect or "1.1", trace) end
     if method == "GET" or method == "HEAD" then
+        if headers["content-length"] or headers["transfer-encoding"] then bodies.read() end
         return pass_on(path.streams and "@streaming" or "@reading", headers, trace)
     end
     -- Read the body here, where the size limit of this location applies.
-    ngx.req.read_body()
+    bodies.read()
     return pass_on(method == "POST" and "@posting" or "@changing", headers, trace)
 end
 
@@ -230,7 +232,7 @@ function M.heard()
 end
 
 local MALFORMED = { [400] = true, [403] = true, [405] = true, [408] = true, [411] = true, [414] = true, [416] = true,
-    [421] = true, [429] = true, [431] = true, [494] = true, [495] = true, [496] = true, [497] = true, [501] = true,
+    [421] = true, [431] = true, [494] = true, [495] = true, [496] = true, [497] = true, [501] = true,
     [505] = true }
 
 local function refuse()
@@ -260,6 +262,8 @@ local function refuse()
         return answer.send("server_unreachable", dialect, trace)
     end
     if status == 404 then return answer.send("no_such_path", dialect, trace) end
+    -- Too many requests of this address are in progress.
+    if status == 429 then return answer.send("rate_limited", dialect, trace, { retry = 1 }) end
     return answer.send(MALFORMED[status] and "malformed" or "internal", dialect, trace)
 end
 

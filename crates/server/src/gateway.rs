@@ -25,6 +25,7 @@ macro_rules! lua {
 const LUA: &[(&str, &str)] = lua!(
     "address.lua",
     "answer.lua",
+    "bodies.lua",
     "buckets.lua",
     "clock.lua",
     "door.lua",
@@ -105,10 +106,20 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
     } else {
         ""
     };
+    let connections = settings.connections;
+    let address_connections = match settings.address_connections {
+        0 => String::new(),
+        most => format!("limit_conn addresses {most};\n        limit_conn_status 429;"),
+    };
     let mut text = NGINX.to_owned();
     for (gap, value) in [
         ("@folder@", folder),
         ("@workers@", &settings.workers),
+        ("@connections@", &connections.to_string()),
+        // Beside the connections: files of large bodies and answers, logs, what nginx itself needs.
+        ("@files@", &(connections + connections / 16).to_string()),
+        ("@keepalive@", &(connections / 16).to_string()),
+        ("@address_connections@", &address_connections),
         ("@listen@", &settings.listen.to_string()),
         ("@resolver@", &resolver),
         ("@trusted_geo@", &geo.join("\n        ")),
@@ -142,6 +153,7 @@ fn lua_settings(settings: &GatewaySettings, folder: &str) -> String {
     set("address_rate", settings.address_rate.to_string());
     set("ip_limit", settings.budget.limit.to_string());
     set("ip_window_ms", settings.budget.window_ms.to_string());
+    set("body_time", settings.body_time_s.to_string());
     set("mark_ms", rules::arrive::MARK_MS.to_string());
     set("scripts", quoted(&format!("{folder}/scripts")));
     let server = |server: &std::net::SocketAddr| {
@@ -199,7 +211,7 @@ mod tests {
         let proxies = [("TRUSTED_PROXIES", "10.0.0.0/8"), ("GATEWAY_WRAP", "1")];
         for settings in [settings(&[]), settings(&proxies)] {
             let text = nginx(&settings, "/folder", &["10.0.0.2".into()]);
-            assert!(!text.contains("@folder") && !text.contains("@w") && !text.contains("@t") && !text.contains("@l"));
+            assert_eq!(text.split('@').skip(1).find(|part| part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')), None);
             assert!(!text.contains(&settings.key) && !text.contains("secret"));
             assert_eq!(text.contains("set_real_ip_from 10.0.0.0/8;"), settings.wrap);
         }

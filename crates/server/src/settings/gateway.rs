@@ -23,6 +23,10 @@ pub struct GatewaySettings {
     pub region: String,
     pub user_rate: u32,
     pub address_rate: u32,
+    /// Per worker.
+    pub connections: u32,
+    pub address_connections: u32,
+    pub body_time_s: u32,
     pub wrap: bool,
     /// A number, or `auto`.
     pub workers: String,
@@ -62,6 +66,9 @@ impl GatewaySettings {
             region: read.region("DEFAULT_REGION")?,
             user_rate: read.within("GATEWAY_USER_RATE", 0, 1_000_000)? as u32,
             address_rate: read.within("GATEWAY_ADDRESS_RATE", 0, 1_000_000)? as u32,
+            connections: read.within("GATEWAY_CONNECTIONS", 256, 1_000_000)? as u32,
+            address_connections: read.within("GATEWAY_ADDRESS_CONNECTIONS", 0, 1_000_000)? as u32,
+            body_time_s: read.within("GATEWAY_BODY_TIME", 1, 3_600)? as u32,
             wrap: read.switch("GATEWAY_WRAP")?,
             workers: match read.text("GATEWAY_WORKERS") {
                 "auto" => "auto".into(),
@@ -179,6 +186,9 @@ mod tests {
             ("TRUSTED_PROXIES", "10.0.0.0/33"),
             ("TRUSTED_PROXIES", "all"),
             ("GATEWAY_USER_RATE", "-1"),
+            ("GATEWAY_CONNECTIONS", "10"),
+            ("GATEWAY_ADDRESS_CONNECTIONS", "many"),
+            ("GATEWAY_BODY_TIME", "0"),
             ("GATEWAY_WRAP", "yes"),
             ("GATEWAY_WORKERS", "many"),
             ("FCFS_IP_WINDOW", "0"),

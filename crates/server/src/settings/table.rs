@@ -142,6 +142,18 @@ pub const SETTINGS: &[Setting] = &[
         "Gateway: requests per second and client address (IPv6 by /64), with a burst of twice that; 0: no limit.",
     ),
     setting(
+        "GATEWAY_ADDRESS_CONNECTIONS",
+        "4096",
+        "Gateway: requests in progress per client address (IPv6 by /64), live streams included; 0: no limit.",
+    ),
+    setting(
+        "GATEWAY_CONNECTIONS",
+        "16384",
+        "Gateway: connections per worker, to clients and servers together. nginx needs a limit of open files that is a \
+         sixteenth higher.",
+    ),
+    setting("GATEWAY_BODY_TIME", "10", "Gateway: seconds in which a client must have sent the whole body of a request."),
+    setting(
         "GATEWAY_WRAP",
         "0",
         "Gateway: 1 enables ?wrap=1, which wraps status, number and body into one JSON body, for debugging.",

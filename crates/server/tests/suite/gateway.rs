@@ -12,5 +12,6 @@ mod hints;
 mod likeness;
 mod limits;
 mod modes;
+mod slow;
 mod spelling;
 mod spoofing;

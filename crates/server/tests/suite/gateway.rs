@@ -15,3 +15,4 @@ mod modes;
 mod slow;
 mod spelling;
 mod spoofing;
+mod tls;

@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use testing::folder::TestFolder;
 use testing::nginx::OwnNginx;
 use testing::redis::OwnRedis;
 
 use super::edge::Edge;
 use super::files::write;
-use crate::support::Client;
-use crate::support::gate::Gate;
 
 const NAME: &str = "inside.tickettock.test";
 
@@ -36,7 +35,7 @@ fn text(path: &Path) -> &str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_with_tls() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("tls");
     let at = |name: &str| folder.path().join(name);
     certificates(folder.path());
     let edge = Edge::new(&[]).await;
@@ -78,7 +77,7 @@ async fn redis_with_tls() {
 /// Without TLS on the other side nothing is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_without_tls_is_not_used_with_rediss() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("tls");
     certificates(folder.path());
     let edge = Edge::new(&[]).await;
     let plain = OwnRedis::start();
@@ -92,7 +91,7 @@ async fn a_redis_without_tls_is_not_used_with_rediss() {
 
 /// A server behind a TLS terminator of its own.
 fn terminator(server: std::net::SocketAddr, certificates: &Path) -> OwnNginx {
-    let (folder, port) = (testing::nginx::folder(), testing::free_port());
+    let (folder, port) = (TestFolder::new("nginx"), testing::free_port());
     let (here, there) = (text(folder.path()).to_owned(), text(certificates));
     let temp: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|what| format!("{what}_temp_path {here}/{what};"))
@@ -109,19 +108,22 @@ fn terminator(server: std::net::SocketAddr, certificates: &Path) -> OwnNginx {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_with_tls() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("tls");
     certificates(folder.path());
     let edge = Edge::new(&[]).await;
     let front = terminator(edge.servers[0].server, folder.path());
     let upstream = format!("https://{}", front.address);
     let (ca, other) = (folder.path().join("ca.crt"), folder.path().join("other.crt"));
     let gate = |ca: &Path, name: &str| {
-        let settings =
-            [("GATEWAY_UPSTREAMS", upstream.as_str()), ("GATEWAY_TLS_CA", text(ca)), ("GATEWAY_UPSTREAM_TLS_NAME", name)];
+        let settings = [
+            ("GATEWAY_UPSTREAMS", upstream.as_str()),
+            ("GATEWAY_TLS_CA", text(ca)),
+            ("GATEWAY_UPSTREAM_TLS_NAME", name),
+        ];
         edge.another(&settings)
     };
-    let good: Gate = gate(&ca, NAME);
-    let mut client: Client = good.client();
+    let good = gate(&ca, NAME);
+    let mut client = good.client();
     for number in 1..=5 {
         let answer = client.reserve(1, &format!("u{number}")).await;
         assert_eq!((answer.status, answer.sequence()), (200, Some(number)), "{}", answer.text());
@@ -141,7 +143,7 @@ async fn servers_with_tls() {
 /// What cannot be verified is refused when the files are written.
 #[test]
 fn names_and_certificates_are_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = TestFolder::new("tls");
     let files = folder.path().join("files");
     for (settings, names) in [
         (&[("REDIS_URL", "rediss://127.0.0.1:1")][..], "GATEWAY_REDIS_TLS_NAME"),

@@ -15,6 +15,9 @@ if ! command -v openresty >/dev/null 2>&1; then
     [ -e /usr/share/lua/5.1/nginx/redis.lua ] || [ -e /usr/share/lua/5.1/resty/redis.lua ] || missing="$missing lua-nginx-redis"
     find /usr/lib -path '*lua/5.1/cjson.so' 2>/dev/null | grep -q . || missing="$missing lua-cjson"
 fi
+# What the tests of slow clients and of TLS run.
+command -v slowhttptest >/dev/null 2>&1 || missing="$missing slowhttptest"
+command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
 command -v pgrep >/dev/null 2>&1 || missing="$missing procps"
 [ -n "$missing" ] || exit 0
 
@@ -26,6 +29,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
     echo "The tests need:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, flock, setpriv, pgrep" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, flock, setpriv, prlimit, pgrep" >&2
     exit 1
 fi

@@ -5,9 +5,15 @@ local answers = require "answers"
 local cjson = require "cjson"
 local language = require "language"
 
-local format, gsub = string.format, string.gsub
+local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 
 local M = {}
+
+-- The trace id as it stands inside a JSON string. Only one that a client sent can need this.
+local function escaped(trace)
+    if not find(trace, '"', 1, true) and not find(trace, "\\", 1, true) then return trace end
+    return sub(M.quoted(trace), 2, -2)
+end
 
 -- Prints the parts one by one. Joining them first would make one more string for Lua to intern, and there
 -- are many that differ in the trace id only.
@@ -45,7 +51,7 @@ function M.send(kind, dialect, trace, facts)
     if again then ngx.header["Retry-After"] = again == "retry" and facts.retry or again end
     if answer.vary then ngx.header["Vary"] = answer.vary end
     if answer.challenge then ngx.header["WWW-Authenticate"] = answer.challenge end
-    say(answer.parts, trace, facts)
+    say(answer.parts, escaped(trace), facts)
 end
 
 -- A text as it stands in JSON.

@@ -3,9 +3,11 @@
 
 local address = require "address"
 local answer = require "answer"
+local bodies = require "bodies"
 local buckets = require "buckets"
 local door = require "door"
 local form = require "form"
+local framing = require "framing"
 local hint = require "hint"
 local ids = require "ids"
 local paths = require "paths"
@@ -21,6 +23,10 @@ local find, gsub, lower = string.find, string.gsub, string.lower
 local type = type
 
 local HEADERS_MOST = 100
+
+-- The values of AUTH_MODE that the servers have. In a mode that they lack, nobody would check who asks.
+local MODES = { header = true }
+if not MODES[settings.auth] then error("AUTH_MODE " .. settings.auth .. ": the servers have no such mode", 0) end
 
 -- All headers, by lower-case name. Without its metatable, whose fallback for missing names (lower case,
 -- underscores to dashes) costs more than all the rest.
@@ -62,9 +68,8 @@ local function pass_on(way, headers, trace)
     for header in pairs(headers) do
         if spoofed(header) then ngx.req.clear_header(header) end
     end
-    if settings.auth == "header" and headers[settings.user_header] and not trusts_user() then
-        ngx.req.clear_header(settings.user_header)
-    end
+    -- In every mode: a server trusts this header because the gateway adds its key.
+    if headers[settings.user_header] and not trusts_user() then ngx.req.clear_header(settings.user_header) end
     ngx.var.gw_key, ngx.var.gw_trace = settings.key, trace
     if settings.wrap and ngx.var.arg_wrap == "1" then ngx.req.clear_header("Accept-Encoding") end
     return ngx.exec(way)
@@ -96,7 +101,7 @@ local function likeness(headers, body)
 end
 
 local function whole_body()
-    ngx.req.read_body()
+    bodies.read()
     local body = ngx.req.get_body_data()
     if body then return body end
     -- nginx writes a body that is larger than its buffer to a file. Our sizes prevent that.
@@ -144,6 +149,8 @@ local function ask(path, dialect, headers, trace)
     local from = address.key(var.binary_remote_addr)
     local wait = buckets.address(from) or user and buckets.user(user)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
+    if not framing.sound(headers) then return ngx.exit(400) end
+    if not servers.usable() then return send("server_unreachable", dialect, trace) end
 
     if user and key_sure and form.complete(body, sent, dialect) then
         local name = ids.new()
@@ -168,6 +175,8 @@ function M.handle()
     local path = paths.at(ngx.var.request_uri)
     local dialect = paths.dialect(path, headers["api-version"])
     if truncated then return answer.send("too_many_headers", dialect or "1.1", trace) end
+    -- nginx asks HTTP/1.1 for it, and refuses a second one.
+    if not headers["host"] then return ngx.exit(400) end
     local method = get_method()
     if path.asks and method == "POST" and dialect then return ask(path, dialect, headers, trace) end
 
@@ -177,13 +186,15 @@ function M.handle()
         wait = buckets.user(user)
     end
     if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
+    if path.odd then return answer.send("no_such_path", "1.1", trace) end
+    if not framing.sound(headers) then return ngx.exit(400) end
+    if not servers.usable() then return answer.send("server_unreachable", dialect or "1.1", trace) end
     if method == "GET" or method == "HEAD" then
-        -- HTTP/0.9 has no response headers.
-        if ngx.req.http_version() == 0.9 then return answer.send("malformed", "1.1", trace) end
+        if headers["content-length"] or headers["transfer-encoding"] then bodies.read() end
         return pass_on(path.streams and "@streaming" or "@reading", headers, trace)
     end
     -- Read the body here, where the size limit of this location applies.
-    ngx.req.read_body()
+    bodies.read()
     return pass_on(method == "POST" and "@posting" or "@changing", headers, trace)
 end
 
@@ -192,9 +203,16 @@ local function release(_, event, user, name)
     door.release(event, user, name)
 end
 
+-- Handles the response headers of a read.
+function M.heard_read()
+    servers.heard(ngx.var.upstream_http_x_fcfs_auth)
+    if settings.wrap then wrap.headers() end
+end
+
 -- Handles the server's response headers before the response is sent.
 function M.heard()
     local var = ngx.var
+    servers.heard(var.upstream_http_x_fcfs_auth)
     local outcome = var.upstream_http_x_fcfs_outcome
     local event = var.gw_event
     if outcome then
@@ -206,12 +224,15 @@ function M.heard()
         ngx.timer.at(0, release, event, var.gw_known_as, var.gw_name)
     end
     local freed = var.upstream_http_x_fcfs_freed
-    if freed then hint.mute(freed) end
+    -- A refusal freed nothing, nor does the first response to a key when it is sent again. Otherwise any client
+    -- could mute the hint at will.
+    local frees = freed and ngx.status < 300 and not var.upstream_http_idempotent_replayed
+    if frees then hint.mute(freed) end
     if settings.wrap then wrap.headers() end
 end
 
 local MALFORMED = { [400] = true, [403] = true, [405] = true, [408] = true, [411] = true, [414] = true, [416] = true,
-    [421] = true, [429] = true, [431] = true, [494] = true, [495] = true, [496] = true, [497] = true, [501] = true,
+    [421] = true, [431] = true, [494] = true, [495] = true, [496] = true, [497] = true, [501] = true,
     [505] = true }
 
 local function refuse()
@@ -241,6 +262,8 @@ local function refuse()
         return answer.send("server_unreachable", dialect, trace)
     end
     if status == 404 then return answer.send("no_such_path", dialect, trace) end
+    -- Too many requests of this address are in progress.
+    if status == 429 then return answer.send("rate_limited", dialect, trace, { retry = 1 }) end
     return answer.send(MALFORMED[status] and "malformed" or "internal", dialect, trace)
 end
 

@@ -9,6 +9,7 @@ local M = {}
 
 local STREAM = { streams = true, speaks = false, default = "1.1" }
 local OTHER = { speaks = false, default = "1.1" }
+local ODD = { odd = true, speaks = false, default = "1.1" }
 local SEATS = { speaks = true, default = "1.1" }
 
 local function asking(kind, event, default, short)
@@ -43,6 +44,13 @@ local function long(path)
     return OTHER
 end
 
+-- Whether a path is spelled in another way than ours: nginx would choose its location by what it stands for.
+local function odd(path)
+    if path == "/" then return false end
+    return find(path, "^[^/]") or find(path, "[^%w%-._~/]") or find(path, "//", 1, true) or find(path, "/$")
+        or find(path .. "/", "/%.%.?/")
+end
+
 -- Cached per worker, and cleared when it reaches its limit.
 local known, count, MOST = {}, 0, 1000
 
@@ -52,7 +60,7 @@ function M.at(uri)
     if path then return path end
     local mark = find(uri, "?", 1, true)
     local bare = mark and sub(uri, 1, mark - 1) or uri
-    path = SHORT[bare] or long(bare)
+    path = SHORT[bare] or odd(bare) and ODD or long(bare)
     if count >= MOST then known, count = {}, 0 end
     known[uri], count = path, count + 1
     return path

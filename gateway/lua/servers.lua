@@ -11,6 +11,8 @@ local servers = settings.servers
 local SPARED_S, TRYING_S = 0.25, 1
 -- Without a failure for this long the server counts as healthy. Longer than both of the above.
 local DOUBTED_S = 1.5
+-- A server in another AUTH_MODE gets one request per worker in this time, to learn whether it still is.
+local DIFFERS_S = 1
 -- nginx.conf decides whether and when the next server is tried.
 local AGAIN = { GET = true, HEAD = true, POST = true }
 
@@ -21,13 +23,62 @@ for _, server in ipairs(servers) do
     server.doubted, server.spared = "doubted:" .. server.name, "spared:" .. server.name
 end
 
+-- How many servers run in another mode, as far as this worker knows. Their `differs` says until when no
+-- request goes to them.
+local differing = 0
+
+-- Whether a request may be passed on: not while all servers run in another mode.
+function M.usable()
+    if differing < #servers then return true end
+    local now = ngx.now()
+    for _, server in ipairs(servers) do
+        if server.differs <= now then
+            -- Only this request finds out.
+            server.differs, server.trial = now + DIFFERS_S, true
+            return true
+        end
+    end
+    return false
+end
+
+-- Whether round robin may choose the server, as far as its mode is concerned.
+local function fits(server)
+    if not server.differs then return true end
+    local now = ngx.now()
+    if server.trial or server.differs <= now then
+        server.differs, server.trial = now + DIFFERS_S, nil
+        return true
+    end
+    return false
+end
+
+-- `mode` is what the server reports; an older one reports none.
+function M.heard(mode)
+    local server = ngx.ctx.server
+    if not mode or not server then return end
+    if mode == settings.auth then
+        if server.differs then differing, server.differs, server.trial = differing - 1, nil, nil end
+        return
+    end
+    if not server.differs then
+        differing = differing + 1
+        ngx.log(ngx.ERR, "AUTH_MODE is ", settings.auth, " here and ", mode, " at the server ", server.name,
+            ": it gets no requests until both are the same")
+    end
+    server.differs = ngx.now() + DIFFERS_S
+end
+
 local function next_one()
+    local failed_too
     for _ = 1, #servers do
         turn = turn % #servers + 1
         local server = servers[turn]
-        if not state:get(server.doubted) or state:add(server.spared, true, TRYING_S) then return server end
+        if differing == 0 or fits(server) then
+            if not state:get(server.doubted) or state:add(server.spared, true, TRYING_S) then return server end
+            failed_too = failed_too or turn
+        end
     end
-    turn = turn % #servers + 1
+    turn = failed_too or turn % #servers + 1
     return servers[turn]
 end
 

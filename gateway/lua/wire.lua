@@ -107,6 +107,11 @@ local function hurry(connection, ends)
     connection:set_timeout(max(1, ends - clock.now_ms()))
 end
 
+-- TLS, with the certificate verified. Both Redis clients keep their socket under this name.
+local function secure(connection)
+    return connection._sock:sslhandshake(false, settings.redis.tls, true)
+end
+
 -- Returns a checked connection, nil, and whether it may go back to the pool; or nil and a fault.
 local function connect(node, ends)
     if node.cool > clock.now_ms() then return nil, fault("door_unreachable", node.name .. ": " .. node.why) end
@@ -117,6 +122,14 @@ local function connect(node, ends)
     if not ok then return cooled(node, why or "cannot be reached") end
     if connection:get_reused_times() > 0 then return connection, nil, true end
     hurry(connection, ends)
+    if settings.redis.tls then
+        local safe, unsafe = secure(connection)
+        if not safe then
+            connection:close()
+            return cooled(node, "TLS: " .. (unsafe or "closed"))
+        end
+        hurry(connection, ends)
+    end
     local run_id, unfit = look(connection)
     if not run_id then
         connection:close()

@@ -25,10 +25,12 @@ macro_rules! lua {
 const LUA: &[(&str, &str)] = lua!(
     "address.lua",
     "answer.lua",
+    "bodies.lua",
     "buckets.lua",
     "clock.lua",
     "door.lua",
     "form.lua",
+    "framing.lua",
     "gateway.lua",
     "hint.lua",
     "ids.lua",
@@ -72,7 +74,8 @@ pub fn write(folder: &Path, settings: &GatewaySettings) -> io::Result<()> {
     keep(&folder.join("nginx.conf"), &nginx(settings, place, &nameservers()), 0o644)
 }
 
-fn plain(text: &str) -> bool {
+/// Whether a path means to nginx what it says.
+pub(crate) fn plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b))
 }
 
@@ -104,10 +107,33 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
     } else {
         ""
     };
+    let connections = settings.connections;
+    let address_connections = match settings.address_connections {
+        0 => String::new(),
+        most => format!("limit_conn addresses {most};\n        limit_conn_status 429;"),
+    };
+    let mut tls = String::new();
+    for (prefix, used) in [("lua", settings.redis.tls.is_some()), ("proxy", settings.servers_tls.is_some())] {
+        if used {
+            let ca = &settings.tls_ca;
+            let _ = writeln!(tls, "{prefix}_ssl_trusted_certificate {ca};\n    {prefix}_ssl_verify_depth 3;");
+            let _ = writeln!(tls, "    {prefix}_ssl_protocols TLSv1.2 TLSv1.3;");
+        }
+    }
+    if let Some(name) = &settings.servers_tls {
+        let _ = writeln!(tls, "    proxy_ssl_verify on;\n    proxy_ssl_server_name on;\n    proxy_ssl_name {name};");
+    }
     let mut text = NGINX.to_owned();
     for (gap, value) in [
         ("@folder@", folder),
         ("@workers@", &settings.workers),
+        ("@connections@", &connections.to_string()),
+        // Beside the connections: files of large bodies and answers, logs, what nginx itself needs.
+        ("@files@", &(connections + connections / 16).to_string()),
+        ("@keepalive@", &(connections / 16).to_string()),
+        ("@address_connections@", &address_connections),
+        ("@tls@", tls.trim_end()),
+        ("@scheme@", if settings.servers_tls.is_some() { "https" } else { "http" }),
         ("@listen@", &settings.listen.to_string()),
         ("@resolver@", &resolver),
         ("@trusted_geo@", &geo.join("\n        ")),
@@ -141,6 +167,7 @@ fn lua_settings(settings: &GatewaySettings, folder: &str) -> String {
     set("address_rate", settings.address_rate.to_string());
     set("ip_limit", settings.budget.limit.to_string());
     set("ip_window_ms", settings.budget.window_ms.to_string());
+    set("body_time", settings.body_time_s.to_string());
     set("mark_ms", rules::arrive::MARK_MS.to_string());
     set("scripts", quoted(&format!("{folder}/scripts")));
     let server = |server: &std::net::SocketAddr| {
@@ -157,7 +184,7 @@ fn lua_redis(redis: &RedisPlace) -> String {
     let node = |(host, port): &(String, u16)| format!("{{ host = {}, port = {port} }}", quoted(host));
     let nodes: Vec<String> = redis.nodes.iter().map(node).collect();
     let mut text = format!("{{ nodes = {{ {} }}, cluster = {}", nodes.join(", "), redis.cluster);
-    for (name, value) in [("user", &redis.user), ("password", &redis.password)] {
+    for (name, value) in [("user", &redis.user), ("password", &redis.password), ("tls", &redis.tls)] {
         if let Some(value) = value {
             let _ = write!(text, ", {name} = {}", quoted(value));
         }
@@ -198,7 +225,10 @@ mod tests {
         let proxies = [("TRUSTED_PROXIES", "10.0.0.0/8"), ("GATEWAY_WRAP", "1")];
         for settings in [settings(&[]), settings(&proxies)] {
             let text = nginx(&settings, "/folder", &["10.0.0.2".into()]);
-            assert!(!text.contains("@folder") && !text.contains("@w") && !text.contains("@t") && !text.contains("@l"));
+            assert_eq!(
+                text.split('@').skip(1).find(|part| part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')),
+                None
+            );
             assert!(!text.contains(&settings.key) && !text.contains("secret"));
             assert_eq!(text.contains("set_real_ip_from 10.0.0.0/8;"), settings.wrap);
         }

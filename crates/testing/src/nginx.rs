@@ -20,9 +20,11 @@ impl OwnNginx {
     /// it ended: somebody else may be quicker to take a port that was free a moment ago.
     pub fn start(folder: TestFolder, port: u16) -> Result<OwnNginx, String> {
         let log = File::create(folder.path().join("nginx.log")).expect("a log");
-        // Ends with the test's process, however that ends, and its workers with it.
+        // Ends with the test's process, however that ends, and its workers with it. It starts with as many files as a
+        // system gives by default: what the gateway needs it asks for itself.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "TERM", "--", "nginx", "-c"]).arg(folder.path().join("nginx.conf"));
+        command.args(["--pdeathsig", "TERM", "--", "prlimit", "--nofile=1024:", "nginx", "-c"]);
+        command.arg(folder.path().join("nginx.conf"));
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
         let child = command.spawn().expect("setpriv, of util-linux");
         let address = ([127, 0, 0, 1], port).into();

@@ -13,9 +13,10 @@ use super::{BadSetting, Values};
 pub struct GatewaySettings {
     pub listen: SocketAddr,
     pub servers: Vec<SocketAddr>,
+    /// With TLS: the name in their certificates.
+    pub servers_tls: Option<String>,
     pub key: String,
     pub redis: RedisPlace,
-    /// `header`, or `jwt`: then only the servers can identify the user.
     pub auth_mode: String,
     pub user_header: HeaderName,
     pub trust_user_header: bool,
@@ -24,7 +25,13 @@ pub struct GatewaySettings {
     pub region: String,
     pub user_rate: u32,
     pub address_rate: u32,
+    /// Per worker.
+    pub connections: u32,
+    pub address_connections: u32,
+    pub body_time_s: u32,
     pub wrap: bool,
+    /// The certificates of the authorities that sign those of Redis and the servers, in one file.
+    pub tls_ca: String,
     /// A number, or `auto`.
     pub workers: String,
 }
@@ -36,6 +43,8 @@ pub struct RedisPlace {
     pub password: Option<String>,
     pub database: Option<u32>,
     pub cluster: bool,
+    /// With TLS: the name in the certificates of its nodes.
+    pub tls: Option<String>,
 }
 
 /// An address, or all addresses with the same prefix.
@@ -50,16 +59,17 @@ impl GatewaySettings {
         let read = Reading { values };
         let host: IpAddr = read.parsed("GATEWAY_HOST", "an IP address such as 0.0.0.0 or ::1")?;
         let port = read.within("GATEWAY_PORT", 1, 65_535)? as u16;
-        let auth_mode = read.text("AUTH_MODE").to_owned();
-        if !["header", "jwt"].contains(&auth_mode.as_str()) {
-            return Err(read.bad("AUTH_MODE", "header or jwt"));
-        }
+        let (servers, servers_tls) = servers(&read)?;
+        let redis = redis(&read)?;
+        let with_tls = servers_tls.is_some() || redis.tls.is_some();
         Ok(GatewaySettings {
             listen: (host, port).into(),
-            servers: servers(&read)?,
+            servers,
+            servers_tls,
             key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?.ok_or_else(|| missing("GATEWAY_KEY"))?,
-            redis: redis(&read)?,
-            auth_mode,
+            redis,
+            tls_ca: if with_tls { authorities(&read)? } else { String::new() },
+            auth_mode: super::typed::auth_mode(&read)?,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
             trust_user_header: read.switch("GATEWAY_TRUST_USER_HEADER")?,
             trusted_proxies: networks(&read)?,
@@ -67,6 +77,9 @@ impl GatewaySettings {
             region: read.region("DEFAULT_REGION")?,
             user_rate: read.within("GATEWAY_USER_RATE", 0, 1_000_000)? as u32,
             address_rate: read.within("GATEWAY_ADDRESS_RATE", 0, 1_000_000)? as u32,
+            connections: read.within("GATEWAY_CONNECTIONS", 256, 1_000_000)? as u32,
+            address_connections: read.within("GATEWAY_ADDRESS_CONNECTIONS", 0, 1_000_000)? as u32,
+            body_time_s: read.within("GATEWAY_BODY_TIME", 1, 3_600)? as u32,
             wrap: read.switch("GATEWAY_WRAP")?,
             workers: match read.text("GATEWAY_WORKERS") {
                 "auto" => "auto".into(),
@@ -84,16 +97,47 @@ fn listed(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|one| !one.is_empty())
 }
 
-fn servers(read: &Reading<'_>) -> Result<Vec<SocketAddr>, BadSetting> {
+fn servers(read: &Reading<'_>) -> Result<(Vec<SocketAddr>, Option<String>), BadSetting> {
     let name = "GATEWAY_UPSTREAMS";
     let mut servers = Vec::new();
-    for one in listed(read.text(name)) {
+    let all: Vec<&str> = listed(read.text(name)).collect();
+    let with_tls = all.iter().filter(|one| one.starts_with("https://")).count();
+    if with_tls != 0 && with_tls != all.len() {
+        return Err(read.bad(name, "https:// before all of them, or before none"));
+    }
+    for one in &all {
+        let one = one.trim_start_matches("https://");
         let found = one
             .to_socket_addrs()
             .map_err(|e| read.bad(name, &format!("host:port that can be resolved here ({one}: {e})")))?;
         servers.extend(found.take(1));
     }
-    if servers.is_empty() { Err(missing(name)) } else { Ok(servers) }
+    let Some(first) = all.first() else { return Err(missing(name)) };
+    let host = first.trim_start_matches("https://").rsplit_once(':').map_or("", |(host, _)| host);
+    let tls = if with_tls == 0 { None } else { Some(certified(read, "GATEWAY_UPSTREAM_TLS_NAME", host)?) };
+    Ok((servers, tls))
+}
+
+/// The name that a certificate must carry: the setting, or the host if it is a name. nginx compares no addresses.
+fn certified(read: &Reading<'_>, setting: &str, host: &str) -> Result<String, BadSetting> {
+    let name = match read.text(setting).trim() {
+        "" => host,
+        given => given,
+    };
+    let address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b));
+    if plain && !address {
+        return Ok(name.to_owned());
+    }
+    Err(read.bad(setting, "the DNS name in the certificate; TLS to an address needs it"))
+}
+
+fn authorities(read: &Reading<'_>) -> Result<String, BadSetting> {
+    let file = read.text("GATEWAY_TLS_CA").trim();
+    if crate::gateway::plain(file) && file.starts_with('/') && std::path::Path::new(file).is_file() {
+        return Ok(file.to_owned());
+    }
+    Err(read.bad("GATEWAY_TLS_CA", "a file of certificates in PEM: a whole path of letters, digits and ._-"))
 }
 
 fn networks(read: &Reading<'_>) -> Result<Vec<Network>, BadSetting> {
@@ -110,10 +154,12 @@ fn networks(read: &Reading<'_>) -> Result<Vec<Network>, BadSetting> {
 
 fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
     let place = super::stores::redis(read)?.ok_or_else(|| missing("REDIS_URL"))?;
-    let bad = || read.bad("REDIS_URL", "redis://:password@host:port; a gateway connects to Redis without TLS");
-    let mut all = RedisPlace { nodes: Vec::new(), user: None, password: None, database: None, cluster: place.cluster };
+    let bad = || read.bad("REDIS_URL", "redis://:password@host:port, or rediss:// with TLS for every node");
+    let mut all =
+        RedisPlace { nodes: Vec::new(), user: None, password: None, database: None, cluster: place.cluster, tls: None };
+    let scheme = if place.url.trim_start().starts_with("rediss://") { "rediss://" } else { "redis://" };
     for url in listed(&place.url) {
-        let rest = url.strip_prefix("redis://").ok_or_else(bad)?;
+        let rest = url.strip_prefix(scheme).ok_or_else(bad)?;
         let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (who, at) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
@@ -130,6 +176,10 @@ fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
             return Err(bad());
         }
         all.nodes.push((host.to_owned(), port));
+    }
+    if scheme == "rediss://" {
+        let first = all.nodes.first().map_or("", |(host, _)| host.as_str());
+        all.tls = Some(certified(read, "GATEWAY_REDIS_TLS_NAME", first)?);
     }
     Ok(all)
 }
@@ -176,13 +226,17 @@ mod tests {
             ("GATEWAY_KEY", ""),
             ("GATEWAY_KEY", "short"),
             ("REDIS_URL", ""),
-            ("REDIS_URL", "rediss://127.0.0.1:6379"),
+            ("REDIS_URL", "rediss://a:1,redis://b:1"),
             ("REDIS_URL", "redis://127.0.0.1:port"),
             ("REDIS_URL", "redis://h;x:1"),
             ("AUTH_MODE", "none"),
+            ("AUTH_MODE", "jwt"),
             ("TRUSTED_PROXIES", "10.0.0.0/33"),
             ("TRUSTED_PROXIES", "all"),
             ("GATEWAY_USER_RATE", "-1"),
+            ("GATEWAY_CONNECTIONS", "10"),
+            ("GATEWAY_ADDRESS_CONNECTIONS", "many"),
+            ("GATEWAY_BODY_TIME", "0"),
             ("GATEWAY_WRAP", "yes"),
             ("GATEWAY_WORKERS", "many"),
             ("FCFS_IP_WINDOW", "0"),
@@ -201,6 +255,22 @@ mod tests {
         assert_eq!((all.nodes, all.cluster), (vec![("::1".into(), 1), ("b".into(), 6379)], true));
         let parts = with(&[("REDIS_URL", ""), ("REDIS_HOST", "h"), ("REDIS_PASSWORD", "a b&c=+")]).unwrap().redis;
         assert_eq!((parts.password.as_deref(), parts.nodes), (Some("a b&c=+"), vec![("h".into(), 6379)]));
+    }
+
+    #[test]
+    fn names_to_verify() {
+        let authorities = tempfile::NamedTempFile::new().unwrap();
+        let ca = ("GATEWAY_TLS_CA", authorities.path().to_str().unwrap());
+        let tls = |pairs: &[(&str, &str)]| {
+            let settings = with(&[pairs, &[ca]].concat()).unwrap();
+            (settings.redis.tls, settings.servers_tls)
+        };
+        assert_eq!(tls(&[]), (None, None));
+        assert_eq!(tls(&[("REDIS_URL", "rediss://r.example")]), (Some("r.example".into()), None));
+        let given = ("GATEWAY_REDIS_TLS_NAME", "cert.example");
+        assert_eq!(tls(&[("REDIS_URL", "rediss://10.0.0.1:1"), given]), (Some("cert.example".into()), None));
+        assert_eq!(tls(&[("GATEWAY_UPSTREAMS", "https://localhost:1")]), (None, Some("localhost".into())));
+        assert!(with(&[("REDIS_URL", "rediss://r.example"), ("GATEWAY_TLS_CA", "/nowhere")]).is_err());
     }
 
     #[test]

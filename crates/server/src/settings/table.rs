@@ -118,7 +118,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GATEWAY_UPSTREAMS",
         "",
-        "Gateway: the servers, as comma-separated host:port. Names are resolved when the gateway's files are written.",
+        "Gateway: the servers, as comma-separated host:port, or https://host:port with TLS. Names are resolved when the gateway's files are written.",
     ),
     setting(
         "GATEWAY_TRUST_USER_HEADER",
@@ -140,6 +140,37 @@ pub const SETTINGS: &[Setting] = &[
         "GATEWAY_ADDRESS_RATE",
         "2000",
         "Gateway: requests per second and client address (IPv6 by /64), with a burst of twice that; 0: no limit.",
+    ),
+    setting(
+        "GATEWAY_ADDRESS_CONNECTIONS",
+        "4096",
+        "Gateway: requests in progress per client address (IPv6 by /64), live streams included; 0: no limit.",
+    ),
+    setting(
+        "GATEWAY_CONNECTIONS",
+        "16384",
+        "Gateway: connections per worker, to clients and servers together. nginx needs a limit of open files that is a \
+         sixteenth higher.",
+    ),
+    setting(
+        "GATEWAY_TLS_CA",
+        "/etc/ssl/certs/ca-certificates.crt",
+        "Gateway: file of the authorities (PEM) that sign the certificates of Redis (rediss://) and the servers (https://).",
+    ),
+    setting(
+        "GATEWAY_REDIS_TLS_NAME",
+        "",
+        "Gateway: DNS name in the certificate of Redis, of every node. Unset: the first host in REDIS_URL.",
+    ),
+    setting(
+        "GATEWAY_UPSTREAM_TLS_NAME",
+        "",
+        "Gateway: DNS name in the certificates of the servers. Unset: the first host in GATEWAY_UPSTREAMS.",
+    ),
+    setting(
+        "GATEWAY_BODY_TIME",
+        "10",
+        "Gateway: seconds in which a client must have sent the whole body of a request.",
     ),
     setting(
         "GATEWAY_WRAP",

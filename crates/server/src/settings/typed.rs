@@ -83,9 +83,7 @@ impl Settings {
                 _ => return Err(read.bad("LOG_FORMAT", "text or json")),
             },
         };
-        if read.text("AUTH_MODE") != "header" {
-            return Err(read.bad("AUTH_MODE", "header"));
-        }
+        auth_mode(&read)?;
         settings.anonymous = match read.text("FCFS_ANONYMOUS") {
             "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
             _ => read.switch("FCFS_ANONYMOUS")?,
@@ -115,6 +113,14 @@ impl Settings {
              set GATEWAY_KEY, or ALLOW_TRUSTED_HEADER=1 if a proxy in front sets {}",
             self.app_host, self.user_header
         )))
+    }
+}
+
+/// How users are identified. A gateway takes no mode that its servers lack.
+pub(super) fn auth_mode(read: &Reading<'_>) -> Result<String, BadSetting> {
+    match read.text("AUTH_MODE") {
+        mode @ "header" => Ok(mode.to_owned()),
+        _ => Err(read.bad("AUTH_MODE", "header")),
     }
 }
 

@@ -2,11 +2,17 @@
 //! answers run through it too; see `Backing::Gateway`.
 
 mod arriving;
+mod echoes;
 mod edge;
 mod faults;
 mod files;
 mod framing;
+mod freed;
 mod hints;
 mod likeness;
 mod limits;
+mod modes;
+mod slow;
+mod spelling;
 mod spoofing;
+mod tls;

@@ -13,14 +13,15 @@
 //! |---------------------|----------------------------------------------------------------------|
 //! | `X-Fcfs-Outcome`    | how the request for a seat ended                                     |
 //! | `X-Fcfs-Ledger`     | whose door it is: without it a gateway gives no number               |
-//! | `X-Fcfs-Freed`      | the event in which something may have come back, or begun            |
+//! | `X-Fcfs-Freed`      | the event in which something came back, or may have begun            |
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rules::decide::Answer;
 use rules::ids::{EventId, Number, RequestName, whole};
-use rules::outcome::{Expected, FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Outcome, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue};
 use stores::door::Release;
 
@@ -105,9 +106,11 @@ impl Incoming {
         first.map(|value| value.to_str().map_err(|_| FieldError::refused(field, Problem::NotUtf8))).transpose()
     }
 
-    /// Tells the gateway that stock may have come back in this event, or that its sale may have begun.
-    pub fn tell_gateway_freed(&self, event: EventId) {
-        if let Some(aside) = &self.gateway {
+    /// Tells the gateway that stock came back in this event, or that its sale may have begun. A refusal and a replay
+    /// changed nothing.
+    pub fn tell_gateway_freed(&self, event: EventId, answer: &Answer) {
+        let changed = matches!(answer.outcome, Outcome::Done(_)) && !answer.replayed;
+        if changed && let Some(aside) = &self.gateway {
             let _ = aside.freed.set(event);
         }
     }

@@ -181,7 +181,7 @@ async fn on_hold(
             let ended = serve::<Event>(app, asks).await.map_err(no_hold)?;
             // Only a cancellation frees seats; a confirmation must not mute the gateway's hint.
             if ask == Ask::Cancel {
-                request.tell_gateway_freed(event);
+                request.tell_gateway_freed(event, &ended.answer);
             }
             Ok(ended.into())
         }

@@ -130,7 +130,7 @@ pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<
         AnyReservation::Seat(id) => {
             let asks = ChangeRequest { key, ..ChangeRequest::new(id.event, actor, EventAction::Cancel { n: id.n }) };
             let ended = serve::<Event>(app, asks).await?;
-            request.tell_gateway_freed(id.event);
+            request.tell_gateway_freed(id.event, &ended.answer);
             ended.answer
         }
         AnyReservation::Stay(id) => {

@@ -11,7 +11,7 @@ use testing::process::binary;
 
 use super::edge::{BODY, FCFS};
 
-fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
+pub fn write(folder: &std::path::Path, settings: &[(&str, &str)]) -> (Option<i32>, String, String) {
     let needed = [
         ("GATEWAY_KEY", testing::gateway::KEY),
         ("GATEWAY_UPSTREAMS", "127.0.0.1:5800"),
@@ -35,7 +35,7 @@ fn bad_setting_is_named_and_nothing_written() {
         ("GATEWAY_KEY", "short"),
         ("TRUSTED_PROXIES", "10.0.0.0/64"),
         ("GATEWAY_TRUST_USER_HEADER", "maybe"),
-        ("REDIS_URL", "rediss://127.0.0.1:1"),
+        ("REDIS_URL", "http://127.0.0.1:1"),
     ] {
         let (code, _, complaint) = write(&files, &[(name, value)]);
         assert_eq!(code, Some(2), "{name}");
@@ -49,7 +49,11 @@ fn bad_setting_is_named_and_nothing_written() {
 fn nginx_accepts_the_files() {
     let proxies = ("TRUSTED_PROXIES", "10.0.0.0/8,2001:db8::/32,127.0.0.1");
     let six = ("GATEWAY_HOST", "::1");
-    for settings in [&[][..], &[proxies, ("GATEWAY_WRAP", "1"), ("GATEWAY_WORKERS", "3")], &[six]] {
+    for settings in [
+        &[][..],
+        &[proxies, ("GATEWAY_WRAP", "1"), ("GATEWAY_WORKERS", "3"), ("GATEWAY_ADDRESS_CONNECTIONS", "0")],
+        &[six],
+    ] {
         let folder = TestFolder::new("server");
         let (code, said, complaint) = write(folder.path(), settings);
         assert_eq!(code, Some(0), "{complaint}");

@@ -95,6 +95,53 @@ async fn no_request_is_smuggled() {
     assert_eq!(edge.client().reserve(1, "after").await.sequence(), Some(1), "none of it took a number");
 }
 
+/// What other readers may take apart differently gets one 400 and reaches nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn ambiguous_requests_are_refused() {
+    let edge = Edge::new(&[]).await;
+    edge.warm().await;
+    let get = |headers: &str| format!("GET /api/v1/seats HTTP/1.1\r\n{headers}\r\n");
+    let length = format!("Content-Length: {}\r\n", BODY.len());
+    let cases = [
+        ("no host", get("")),
+        ("no host in HTTP/1.0", "GET /api/v1/seats HTTP/1.0\r\n\r\n".into()),
+        ("an empty host", get("Host:\r\n")),
+        ("two hosts", get("Host: a\r\nHost: b\r\n")),
+        ("the same host twice", get("Host: a\r\nHost: a\r\n")),
+        ("length and chunks", post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")),
+        ("chunks and length", post("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "0\r\n\r\n")),
+        ("chunks twice", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")),
+        ("chunks, then identity", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "")),
+        ("chunks in HTTP/1.0", post("Transfer-Encoding: chunked\r\n", "0\r\n\r\n").replace("/1.1", "/1.0")),
+        ("bare line feeds", post(&length, BODY).replace("\r\n", "\n")),
+        ("one after the request line", get("Host: t\r\n").replacen("\r\n", "\n", 1)),
+        ("one before a header", get("Host: t\nX-A: b\r\n")),
+        ("one that hides a user", get("Host: t\r\nX-A: b\nX-User-Id: alice\r\n")),
+        ("one before the end", get("Host: t\r\nX-A: b\n")),
+        ("one as the end", "GET /api/v1/seats HTTP/1.1\r\nHost: t\r\nX-A: b\r\n\n".into()),
+        ("two as the end", "GET /api/v1/seats HTTP/1.1\r\nHost: t\r\nX-A: b\n\n".into()),
+        // A name that nginx drops, so that the lines are as many as the headers.
+        ("one that is made up for", get("Host: t\r\nX_A: b\r\nX-B: c\nX-User-Id: alice\r\n")),
+        ("one after a dropped name", get("Host: t\r\nX_A: b\nX-User-Id: alice\r\n")),
+        ("one in a reservation", post(&format!("X-A: b\nX-B: c\r\n{length}"), BODY)),
+        ("one in a cancellation", get("Host: t\r\nX-A: b\nX-B: c\r\n").replace("GET", "DELETE")),
+    ];
+    for (name, text) in cases {
+        let before = edge.reached().await;
+        let answer = everything(&edge, text.as_bytes()).await;
+        assert_eq!(statuses(&answer), [400], "{name}: {answer}");
+        assert!(answer.contains("application/json") && answer.contains("validation"), "{name}: {answer}");
+        assert_eq!(edge.reached().await, before, "{name} reached the server");
+    }
+    // What is merely unusual is read: dropped names, no space or many around a value, one without a value, 64 headers.
+    let many: String = (0..64).map(|i| format!("X-{i}: {}\r\n", "v".repeat(100))).collect();
+    for usual in ["X_A: b\r\nX.B: c\r\n", "X-A:b\r\nX-B:   c  \r\nX-C: \r\nX-D:\r\n", "X-A: a\r\nx-a: b\r\n", &many] {
+        let answer = everything(&edge, get(&format!("Host: t\r\n{usual}")).as_bytes()).await;
+        assert_eq!(statuses(&answer), [200], "{usual:?}: {answer}");
+    }
+    assert_eq!(edge.client().reserve(1, "after").await.sequence(), Some(1), "none of it took a number");
+}
+
 /// Pipelined requests in one packet are counted alike by the gateway and the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn pipelined_requests_are_counted() {

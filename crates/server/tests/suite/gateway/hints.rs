@@ -142,7 +142,7 @@ async fn cancelled_seat_is_sold_again_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_stale_hint_is_caught() {
-    let deaf = [("lua/gateway.lua", "if freed then hint.mute(freed) end", "")];
+    let deaf = [("lua/gateway.lua", "if frees then hint.mute(freed) end", "")];
     let told = cancelled_and_sold_again(&deaf).await.expect_err("the test sees nothing");
     assert_eq!(told.reason(), "sold_out");
 }

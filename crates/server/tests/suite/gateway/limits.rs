@@ -80,8 +80,8 @@ async fn unfinished_bodies_take_no_number() {
 async fn planted_arrival_before_the_body_is_caught() {
     let hasty = [(
         "lua/gateway.lua",
-        "ngx.req.read_body()",
-        "door.arrive('1', ngx.req.get_headers()['x-user-id'], 'x', ngx.var.request_id) ngx.req.read_body()",
+        "bodies.read()",
+        "door.arrive('1', ngx.req.get_headers()['x-user-id'], 'x', ngx.var.request_id) bodies.read()",
     )];
     headers_and_no_body(&hasty).await.expect_err("the test sees nothing");
 }

@@ -179,7 +179,7 @@ async fn turn(app: &App, call: &Call<Admin>, turn: Turn) -> Handled {
 async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventAction) -> Handled {
     let event = request.event()?;
     let ended = serve::<Event>(app, ChangeRequest::new(event, admin.actor(), action)).await?;
-    request.tell_gateway_freed(event);
+    request.tell_gateway_freed(event, &ended.answer);
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);

@@ -41,7 +41,8 @@ end
 function M.read()
     if not watched() then return read_body() end
     local reader = spawn(read)
-    if status(reader) ~= "suspended" then return end
+    -- A thread that waits for the client counts as running; one that has ended waits for its parent.
+    if status(reader) ~= "running" then return end
     local watcher = spawn(give_up)
     wait(reader)
     kill(watcher)

@@ -109,7 +109,12 @@ end
 
 -- TLS, with the certificate verified. Both Redis clients keep their socket under this name.
 local function secure(connection)
-    return connection._sock:sslhandshake(false, settings.redis.tls, true)
+    local socket = connection._sock
+    local done, why = socket:sslhandshake(false, settings.redis.tls, true)
+    -- lua-nginx-module 0.10.23 closes the connection if the certificate is wrong, but returns true if the handshake
+    -- did not have to wait.
+    if done and not socket:getreusedtimes() then return nil, "the certificate was not accepted" end
+    return done, why
 end
 
 -- Returns a checked connection, nil, and whether it may go back to the pool; or nil and a fault.

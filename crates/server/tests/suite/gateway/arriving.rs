@@ -125,12 +125,6 @@ async fn unknown_users_are_passed_to_the_server() {
     let nobody = client.send("POST", FCFS, &[old], "").await;
     assert_eq!((nobody.json()["seat_id"].as_u64(), &nobody.json()["reserved_by"]), (Some(2), &Value::Null));
     assert_eq!((edge.numbers(1), spent(&edge, 1)), (2, 2));
-    // Tokens are the servers' to read: with them the gateway gives no number either.
-    let gate = edge.another(&[("AUTH_MODE", "jwt")]);
-    let before: u64 = edge.numbers(1);
-    let headers = [("X-User-Id", "alice"), ("Authorization", "Bearer x.y.z"), JSON];
-    let answer = gate.client().send("POST", FCFS, &headers, BODY).await;
-    assert_eq!((answer.seat(), edge.numbers(1)), (Some(3), before + 1), "{}", answer.text());
 }
 
 /// Redis loses its scripts, then everything: numbers go on, and never back.

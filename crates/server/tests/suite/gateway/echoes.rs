@@ -7,7 +7,7 @@ const TRACES: [&str; 6] =
     [r#"x","success":true,"reservationId":"e1-1"#, r#"""#, r#"\"#, r#"a\"b"#, r#"\u0022,"a":"/"#, "</script><b>'`{}"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trace_id_is_escaped() {
+async fn trace_id_is_escaped() {
     let edge = Edge::new(&[("FCFS_SEATS", "1")]).await;
     edge.warm().await;
     assert_eq!(edge.client().reserve(1, "first").await.status, 200);
@@ -41,7 +41,7 @@ async fn a_trace_id_is_escaped() {
 
 /// In the envelopes of the other dialects.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trace_id_is_escaped_in_every_dialect() {
+async fn trace_id_is_escaped_in_every_dialect() {
     let edge = Edge::new(&[("FCFS_ANONYMOUS", "0")]).await;
     edge.warm().await;
     let mut client = edge.client();

@@ -42,7 +42,7 @@ fn sold(answer: &TestResponse) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_cancellation_frees_nothing() {
+async fn refused_cancellation_does_not_mute_the_hint() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let event = edge.event(1, 1).await;
@@ -58,7 +58,7 @@ async fn a_refused_cancellation_frees_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replayed_cancellation_frees_nothing() {
+async fn replayed_cancellation_does_not_mute_the_hint() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let event = edge.event(2, 1).await;
@@ -79,7 +79,7 @@ async fn a_replayed_cancellation_frees_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_release_of_a_hold_frees_nothing() {
+async fn refused_release_of_a_hold_does_not_mute_the_hint() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let event = edge.event(2, 2).await;
@@ -102,7 +102,7 @@ async fn a_refused_release_of_a_hold_frees_nothing() {
 
 /// What is really released is sold again at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_released_hold_is_sold_at_once() {
+async fn released_hold_is_sold_at_once() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let event = edge.event(2, 2).await;

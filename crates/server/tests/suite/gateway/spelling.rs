@@ -6,7 +6,7 @@ use testing::raw_tcp;
 use super::edge::{BODY, Edge, FCFS, JSON};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_other_spelling_is_not_found() {
+async fn other_spellings_of_a_path_are_not_found() {
     let edge = Edge::new(&[]).await;
     edge.warm().await;
     let gate = edge.gate.address();

@@ -34,7 +34,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_with_tls() {
+async fn redis_over_tls_is_verified() {
     let folder = TestFolder::new("tls");
     let at = |name: &str| folder.path().join(name);
     certificates(folder.path());
@@ -65,9 +65,10 @@ async fn redis_with_tls() {
     let tls = clients.lines().filter(|line| line.contains(&format!("laddr=127.0.0.1:{port}"))).count();
     assert!(tls > 0, "nobody is connected over TLS: {clients}");
 
-    for (ca, name) in [(&other, NAME), (&ca, "somebody.else.test")] {
+    for (i, (ca, name)) in [(&other, NAME), (&ca, "somebody.else.test")].into_iter().enumerate() {
         let gate = gate(ca, name);
-        assert_eq!(gate.client().reserve(1, "passed-on").await.status, 200, "the ledger's id is not known yet");
+        let first = gate.client().reserve(1, &format!("first{i}")).await;
+        assert_eq!(first.status, 200, "passed on: the ledger's id is not known yet");
         let told = gate.client().reserve(1, "late").await;
         assert_eq!((told.status, told.reason().as_str()), (503, "service_unavailable"), "{}", told.text());
         assert!(gate.nginx().log().contains("certificate"), "{}", gate.nginx().log());
@@ -76,7 +77,7 @@ async fn redis_with_tls() {
 
 /// Without TLS on the other side nothing is sent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_without_tls_is_not_used_with_rediss() {
+async fn rediss_refuses_a_plain_redis() {
     let folder = TestFolder::new("tls");
     certificates(folder.path());
     let edge = Edge::new(&[]).await;
@@ -107,7 +108,7 @@ fn terminator(server: std::net::SocketAddr, certificates: &Path) -> OwnNginx {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_with_tls() {
+async fn servers_over_tls_are_verified() {
     let folder = TestFolder::new("tls");
     certificates(folder.path());
     let edge = Edge::new(&[]).await;
@@ -142,7 +143,7 @@ async fn servers_with_tls() {
 
 /// What cannot be verified is refused when the files are written.
 #[test]
-fn names_and_certificates_are_asked_for() {
+fn unverifiable_tls_settings_are_refused() {
     let folder = TestFolder::new("tls");
     let files = folder.path().join("files");
     for (settings, names) in [

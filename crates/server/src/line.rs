@@ -4,10 +4,9 @@ mod known;
 mod mend;
 mod visitor;
 
-use rules::entries::{Entry, WaitingRoom};
+use rules::entries::WaitingRoom;
 use rules::event::Event;
 use rules::ids::{EventId, User};
-use rules::outcome::Refusal;
 use rules::queue::Serving;
 
 pub use self::known::{Lines, event, open_event};
@@ -28,6 +27,10 @@ pub struct EventLine<'a> {
 }
 
 impl<'a> EventLine<'a> {
+    pub fn of(app: &'a App, event: &Event, room: WaitingRoom) -> EventLine<'a> {
+        EventLine { app, event: event.id, room }
+    }
+
     /// Somebody in front of it.
     pub fn visitor(self, user: &'a User, ticket: Option<&'a Ticket>) -> Visitor<'a> {
         Visitor { line: self, user, ticket }
@@ -46,46 +49,4 @@ impl<'a> EventLine<'a> {
         remembered.learn_serving(serving, now);
         Ok(serving)
     }
-}
-
-/// Joins, or finds the place that the user has already.
-pub async fn join(
-    app: &App,
-    event: &Event,
-    room: WaitingRoom,
-    user: &User,
-    ticket: Option<&Ticket>,
-) -> Result<Stands, Refusal> {
-    Ok(EventLine { app, event: event.id, room }.visitor(user, ticket).join().await?)
-}
-
-pub async fn poll(
-    app: &App,
-    event: &Event,
-    room: WaitingRoom,
-    user: &User,
-    ticket: Option<&Ticket>,
-) -> Result<Stands, Refusal> {
-    Ok(EventLine { app, event: event.id, room }.visitor(user, ticket).poll().await?)
-}
-
-/// Enters, if it is the user's turn; or finds the entry that the user has.
-pub async fn enter(
-    app: &App,
-    event: &Event,
-    room: WaitingRoom,
-    user: &User,
-    ticket: Option<&Ticket>,
-) -> Result<Entry, Refusal> {
-    Ok(EventLine { app, event: event.id, room }.visitor(user, ticket).enter().await?)
-}
-
-/// Gives the place or the entry back.
-pub async fn leave(app: &App, event: &Event, room: WaitingRoom, user: &User) -> Result<(), Refusal> {
-    Ok(EventLine { app, event: event.id, room }.visitor(user, None).leave().await?)
-}
-
-/// The number that everybody may follow.
-pub async fn serving(app: &App, event: EventId, room: WaitingRoom) -> Result<Serving, Refusal> {
-    Ok(EventLine { app, event, room }.serving().await?)
 }

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::{Completion, Handled};
 use crate::http::respond::Reply;
-use crate::line;
+use crate::line::EventLine;
 
 pub async fn live(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::done())
@@ -37,7 +37,7 @@ pub async fn ready(app: Arc<App>, _: Call) -> Completion {
 
 pub async fn metrics(app: Arc<App>, _: Call) -> Handled {
     for (event, room) in app.lines.known() {
-        if let Ok(serving) = line::serving(&app, event, room).await {
+        if let Ok(serving) = (EventLine { app: &app, event, room }).serving().await {
             app.metrics.line(event, &serving);
         }
     }

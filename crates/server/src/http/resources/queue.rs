@@ -16,7 +16,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
 use crate::http::wire::Succeeded;
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody};
-use crate::line::{self, Stands};
+use crate::line::{self, EventLine, Stands};
 use crate::tickets::Ticket;
 
 /// Calls of a user that may have a body, which says nothing.
@@ -24,7 +24,7 @@ type ByUser = Call<User, SentBody<AnyBytes>>;
 
 pub async fn join(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
-    let stands = line::join(&app, &event, room, &user, ticket.as_ref()).await?;
+    let stands = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).join().await?;
     let mut standing = StandingBody::of(room, &stands);
     if let Stands::InLine(place) = &stands {
         standing.ticket = Some(app.tickets.sign(&event, &user, place.number).await?);
@@ -44,13 +44,13 @@ pub async fn poll(app: Arc<App>, Call { request, caller: claim, .. }: Call<LineC
             (ticket.user.clone(), Some(ticket))
         }
     };
-    let stands = line::poll(&app, &event, room, &user, ticket.as_ref()).await?;
+    let stands = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).poll().await?;
     Ok(Reply::ok(&StandingBody::of(room, &stands)))
 }
 
 pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
-    let entry = line::enter(&app, &event, room, &user, ticket.as_ref()).await?;
+    let entry = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).enter().await?;
     let expires_in = app.ledger.now().seconds_until(entry.ends);
     let token = entry.token.text();
     let body = EnteredBody { success: Succeeded, status: EnteredBody::STATUS, token, expires_in };
@@ -61,7 +61,7 @@ pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) ->
 pub async fn leave(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let event = line::event(&app, request.event()?).await?;
     if let Some(room) = event.waiting_room {
-        line::leave(&app, &event, room, &user).await?;
+        EventLine::of(&app, &event, room).visitor(&user, None).leave().await?;
     }
     Ok(Reply::done())
 }
@@ -69,7 +69,7 @@ pub async fn leave(app: Arc<App>, Call { request, caller: user, .. }: ByUser) ->
 pub async fn serving(app: Arc<App>, call: Call) -> Handled {
     let event = line::event(&app, call.request.event()?).await?;
     let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
-    let serving = line::serving(&app, event.id, room).await?;
+    let serving = EventLine::of(&app, &event, room).serving().await?;
     let body = ServingBody {
         success: Succeeded,
         serving: serving.serving,

@@ -1,4 +1,4 @@
-//! What the product is measured against. These live here only.
+//! The designs that the product is measured against. They exist only here.
 
 pub mod append;
 pub mod ceiling;
@@ -11,7 +11,7 @@ pub mod skip_locked;
 use salvo::prelude::*;
 use salvo::routing::PathFilter;
 
-/// The paths that everybody is asked under: seats, with the event in it or without, and holds.
+/// The paths that every contender serves: seats, with or without the event in the path, and holds.
 fn router<H: Handler + Clone>(handler: H) -> Router {
     let long = PathFilter::new("api/v1/events/{id}/seats/reservation/fcfs");
     let short = PathFilter::new("api/v1/seats/reservation/fcfs");
@@ -20,7 +20,7 @@ fn router<H: Handler + Clone>(handler: H) -> Router {
     seats.push(Router::with_filter(long).post(handler)).push(holds)
 }
 
-/// Serves until it is killed; says where, as the product does.
+/// Serves until it is killed; prints its address, as the product does.
 fn serve<H: Handler + Clone>(making: impl Future<Output = H>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

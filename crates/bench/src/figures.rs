@@ -1,4 +1,4 @@
-//! What one run of the generator saw. Goes from process to process as one line of JSON.
+//! The results of one run of the generator. Passed between processes as one line of JSON.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct LoadFigures {
     pub p90_us: u64,
     pub p99_us: u64,
     pub p999_us: u64,
-    /// Open loop: how late the generator itself was at the 99th percentile; it counts in the times.
+    /// Open loop: how late the generator itself was at the 99th percentile; the latencies include it.
     pub late_us: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The gateway in front of servers, in an nginx of the bench's own; and the same nginx answering a
-//! constant, to compare with.
+//! The gateway in front of servers, in an nginx that the bench starts; and the same nginx with a constant
+//! answer, for comparison.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use crate::services::free_port;
 
 pub const KEY: &str = "only-for-this-bench-0123456789abcdef";
 
-/// What everybody is told in a sold out sale, as it is told when nothing had to be looked at.
+/// The answer of a sold out sale, as a constant that needs no lookup.
 const CONSTANT: &str = r#"content_by_lua_block {
                 ngx.status = 409
                 ngx.print('{"success":false,"reason":"sold_out","message":"No seat is left.","traceId":"00000000000000000000000000000000","remainingSeats":0}')
@@ -32,7 +32,7 @@ impl Gateway {
         Gateway::write(folder, servers, redis, |conf| conf)
     }
 
-    /// The same, but every answer is the same.
+    /// The same, but with a constant answer.
     pub fn constant(folder: &Path, servers: &[SocketAddr], redis: &str) -> Gateway {
         Gateway::write(folder, servers, redis, |conf| {
             let handles = "content_by_lua_block { gateway.handle() }";
@@ -51,7 +51,7 @@ impl Gateway {
                 "GATEWAY_UPSTREAMS" => servers.join(","),
                 "GATEWAY_KEY" => KEY.to_owned(),
                 "GATEWAY_TRUST_USER_HEADER" => "1".to_owned(),
-                // All the load comes from one address; the bucket is looked at all the same.
+                // All load comes from one address; the bucket is still checked.
                 "GATEWAY_ADDRESS_RATE" => "1000000".to_owned(),
                 "REDIS_URL" => redis.to_owned(),
                 _ => return None,
@@ -80,7 +80,7 @@ impl Gateway {
 }
 
 impl Drop for Gateway {
-    /// A killed master would leave its workers behind.
+    /// A master killed with SIGKILL would leave its workers behind.
     fn drop(&mut self) {
         let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         let _ = self.child.wait();

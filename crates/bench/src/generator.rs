@@ -1,4 +1,4 @@
-//! The load: the same for everybody, from a process and a thread of its own.
+//! The load generator: the same for every contender, in its own process and thread.
 
 mod closed;
 mod open;
@@ -20,14 +20,14 @@ pub struct Load {
     /// Connections are spread over these.
     pub targets: Vec<SocketAddr>,
     pub connections: usize,
-    /// Not counted.
+    /// Warm-up, not counted.
     pub warm: Duration,
     pub time: Duration,
-    /// Arrivals per second that do not wait for answers. None: everybody asks again when answered.
+    /// Arrivals per second, independent of answers. None: each connection asks again when answered.
     pub rate: Option<f64>,
     /// The status that counts.
     pub good: u16,
-    /// Another one, other users.
+    /// Another seed means other users.
     pub seed: u32,
     pub traffic: Traffic,
 }
@@ -35,17 +35,17 @@ pub struct Load {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Traffic {
     Path(String),
-    /// Events of so many seats, one after the other, each asked for as often as it has seats.
+    /// Events of `seats` seats, one after the other. Each gets as many requests as it has seats.
     Events {
         first: i64,
         seats: u64,
     },
-    /// Holds of one to four nights in so many room types.
+    /// Holds of one to four nights in `types` room types.
     Holds {
         first: i64,
         types: u64,
     },
-    /// The same, each followed by this: only what follows counts.
+    /// The same, each followed by `then`: only that request counts.
     HoldsThen {
         first: i64,
         types: u64,
@@ -61,7 +61,7 @@ pub enum Then {
 }
 
 impl Load {
-    /// Loads until the time is over. Loopback only.
+    /// Runs the load until the time is over. Loopback only.
     pub fn run(&self) -> LoadFigures {
         assert!(self.targets.iter().all(|t| t.ip().is_loopback()), "load goes to loopback only");
         assert!(self.warm + self.time <= Duration::from_secs(120), "load is bounded in time");
@@ -74,7 +74,7 @@ impl Load {
     }
 }
 
-/// Makes one request after another, each of another user.
+/// Makes one request after another, each for another user.
 struct Requests<'a> {
     load: &'a Load,
     made: Cell<u64>,
@@ -102,7 +102,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// What comes after this answer, if something does.
+    /// The request that follows this answer, if any.
     fn then(&self, answer: &HttpResponse) -> Option<HttpRequest> {
         let Traffic::HoldsThen { then, .. } = &self.load.traffic else { return None };
         let body = answer.json().ok().filter(|_| answer.status == 201)?;
@@ -126,8 +126,8 @@ fn hold(user: u64, room_type: i64) -> HttpRequest {
     HttpRequest::post("/v1/holds").header("x-user-id", format!("user-{user:016x}")).json(body)
 }
 
-/// Real users do not come in the order of their names; a table that is filled in order flatters.
-/// One to one, so nobody comes twice.
+/// Real users do not arrive in the order of their names, and filling a table in order would look too fast.
+/// The mapping is one to one, so no user comes twice.
 fn user(seed: u32, i: u64) -> u64 {
     let mut x = (u64::from(seed) << 34) ^ i;
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,5 +1,4 @@
-//! The embedded ledger alone, without HTTP: microseconds per sale, and halls that are sold before
-//! a run begins.
+//! The embedded ledger without HTTP: microseconds per sale. Also prepares half-sold halls for other runs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +40,7 @@ async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
     FIRST_EVENT
 }
 
-/// Batches one after the other, with the microseconds each took.
+/// Commits batches one after the other, and returns the microseconds of each.
 async fn sell(ledger: &dyn Ledger, event: EventId, batches: u64, size: u64) -> Vec<u64> {
     let mut times = Vec::new();
     for batch in 0..batches {
@@ -73,7 +72,7 @@ pub fn run(batches: u64, size: u64) {
     });
 }
 
-/// A ledger in `folder` whose first event has so many seats, half of them sold.
+/// A ledger in `folder` whose first event has this many seats, half of them sold.
 pub fn half_sold(folder: &Path, seats: u32) {
     let ledger = open(folder);
     runtime().block_on(half_sell(&ledger, seats));
@@ -86,8 +85,8 @@ pub async fn half_sell(ledger: &dyn Ledger, seats: u32) {
 }
 
 fn command(i: u64) -> Command {
-    // Spread like the ids of real users, not in the order of arrival, and among those who come later:
-    // with a beginning of their own, these would leave a part of the index to itself.
+    // Spread like the ids of real users, not in the order of arrival, and mixed with those of later users:
+    // a prefix of their own would keep them in a separate part of the index.
     let user = format!("user-{:016x}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     Command {
         actor: Actor::User(User::stored(&user)),

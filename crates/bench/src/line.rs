@@ -1,5 +1,5 @@
-//! The waiting room: joins and polls per second with a thousand and with a million waiting, over
-//! HTTP; and what one who waits costs in the process.
+//! The waiting room: joins and polls per second over HTTP, with a thousand and with a million waiting; and
+//! the memory that each waiting user takes in the process.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// An event in which nobody is silent within a run.
+/// An event whose idle timeout is longer than a run.
 fn make_room(server: &Running) -> u64 {
     let body = r#"{"name":"Bench","seats":9,"waitingRoom":{"maxConcurrent":800,"idleTimeout":3600}}"#;
     create(server, "events", body)["event"]["id"].as_u64().expect("an id")
@@ -54,7 +54,7 @@ impl Line {
     async fn ask(&self, wire: &mut Connection, method: &str, i: u64) {
         let (event, user) = (self.event, user(i));
         let path = format!("/api/v1/events/{event}/queue");
-        // Overload is answered quickly, and asked again: it costs time, and counts only once.
+        // A 503 is retried: it costs time, and the request counts only once.
         loop {
             let answer = wire.ask(HttpRequest::new(method, &path).header("x-user-id", &user)).await.expect("an answer");
             match answer.status {
@@ -69,7 +69,7 @@ impl Line {
         Connection::open(&self.address.into()).await.expect("a connection")
     }
 
-    /// So many join and stay.
+    /// `waiting` users join and stay.
     async fn fill(&self) {
         let mut running = Vec::new();
         for lane in 0..CONNECTIONS {
@@ -86,8 +86,8 @@ impl Line {
         }
     }
 
-    /// Somebody new joins, somebody who waits polls, the new one leaves again so that the line stays as
-    /// long as it is: so many times a second.
+    /// A new user joins, a waiting user polls, and the new one leaves again, so that the line keeps its
+    /// length. Returns how often per second.
     async fn pairs(&self, time: Duration) -> f64 {
         let (began, done) = (Instant::now(), Arc::new(AtomicU64::new(0)));
         let mut running = Vec::new();
@@ -111,8 +111,9 @@ impl Line {
     }
 }
 
-/// A million waiting, of a thousand waiting, at one server. With Redis the long line is written there
-/// as its scripts would have, so that a million need no million calls.
+/// The rate with a million waiting as a part of the rate with a thousand, on one server. With Redis the
+/// long line is written directly, as its scripts would write it, so that a million users need no million
+/// calls.
 pub fn ratio(place: &ServerData, redis: Option<&str>, rounds: usize, time: Duration) -> Spread {
     let server = place.serve(9).0;
     let line = |waiting| Line {
@@ -139,7 +140,7 @@ pub fn ratio(place: &ServerData, redis: Option<&str>, rounds: usize, time: Durat
 }
 
 async fn write(url: &str, line: &Line) {
-    // The first one comes as everybody does: the line is begun by it.
+    // The first user joins over HTTP: that begins the line.
     line.ask(&mut line.wire().await, "POST", 0).await;
     let client = redis::Client::open(url).expect("a sound address");
     let mut wire = client.get_multiplexed_async_connection().await.expect("Redis");
@@ -158,7 +159,7 @@ async fn write(url: &str, line: &Line) {
     redis::cmd("SET").arg(key("queue:seq")).arg(line.waiting).exec_async(&mut wire).await.expect("SET");
 }
 
-/// `bench line-bytes`: what a million who wait cost this process, each.
+/// `bench line-bytes`: the memory per user in this process, with a million waiting.
 pub fn bytes() -> f64 {
     const EVENT: EventId = EventId(1);
     let room = WaitingRoom { idle_ms: 3_600_000, ..WaitingRoom::default() };

@@ -1,4 +1,4 @@
-//! The machine it ran on: a ratio travels, a number does not.
+//! The machine that the bench ran on: ratios are comparable between machines, absolute numbers are not.
 
 use std::fs;
 use std::io::Write;
@@ -12,11 +12,11 @@ pub struct Machine {
     pub kernel: String,
     pub disk: String,
     pub flush: Flush,
-    /// The part of all cores that others used just before the bench began.
+    /// The share of all cores that other processes used just before the bench began.
     pub busy: f64,
 }
 
-/// How long a small append takes to be on the disk, in microseconds.
+/// How long it takes to flush a small append, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Flush {
     pub p50_us: u64,
@@ -24,7 +24,7 @@ pub struct Flush {
 }
 
 impl Machine {
-    /// Others used no more than a small part of it; else ratios are about them too.
+    /// Other processes used only a small part of it; otherwise they distort the ratios.
     pub fn was_quiet(&self) -> bool {
         self.busy < 0.05
     }
@@ -49,8 +49,8 @@ impl Machine {
     }
 }
 
-/// Over two seconds in which the bench itself sleeps. Not the load average: that remembers the
-/// build before it.
+/// Measured over two seconds in which the bench itself sleeps. Not the load average: that still includes
+/// the build before it.
 fn busy() -> f64 {
     let before = Ticks::now();
     std::thread::sleep(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! `make bench`: the product and what it is measured against, alternated in one run.
+//! `make bench`: the product and the designs it is measured against, alternated in one run.
 
 mod contenders;
 mod figures;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use generator::{Load, Traffic};
 
-/// The product's, so that nobody is faster or slower for another one.
+/// The product's allocator, so that no contender is faster or slower because of another one.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

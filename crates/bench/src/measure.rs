@@ -1,4 +1,4 @@
-//! One run: a contender is started, loaded, ended, and looked at.
+//! One run: a contender is started, loaded, stopped and verified.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -27,31 +27,31 @@ pub enum Contender {
     Ceiling,
     /// Appends to a file with group commit.
     Append,
-    /// The product on SQLite, with a hall that nobody has bought from.
+    /// The product on SQLite, with an unsold hall.
     Embedded,
     /// The same in halls of 1,000 seats, one after the other.
     Thousand,
     /// The same in a hall of 1,000,000 seats, half of them sold before.
     Million,
-    /// A number from Redis is the seat, looked at, then taken by a conditional UPDATE.
+    /// A number from Redis is the seat, which is read, then taken by a conditional UPDATE.
     Seed,
     /// `FOR UPDATE SKIP LOCKED` per request.
     SkipLocked,
-    /// The product on Redis and PostgreSQL, with so many servers.
+    /// The product on Redis and PostgreSQL, with this many servers.
     Scaled(usize),
     /// The same with two servers, and a gateway in front.
     Gateway,
-    /// The gateway when nothing is left: what is refused counts.
+    /// The gateway of a sold out event: refusals count.
     SoldOut,
-    /// The same nginx, answering a constant.
+    /// The same nginx with a constant answer.
     Constant,
-    /// One SQL transaction with row locks per hold, in so many room types.
+    /// One SQL transaction with row locks per hold, in this many room types.
     RowLocks(u64),
-    /// Holds of the product on Redis and PostgreSQL, in so many room types.
+    /// Holds of the product on Redis and PostgreSQL, in this many room types.
     Holds(u64),
     /// The same on SQLite.
     HoldsEmbedded(u64),
-    /// Confirmations and cancellations, each behind a hold.
+    /// Confirmations and cancellations, each after a hold.
     Confirms,
     Cancels,
     /// 365 nights at a time.
@@ -88,7 +88,7 @@ impl Contender {
 }
 
 pub struct Bench {
-    // Before the folder they live in: they end first.
+    // Declared before the folder they run in, so that they stop first.
     services: BenchServices,
     /// On the disk that is measured.
     folder: TempDir,
@@ -231,13 +231,13 @@ impl Bench {
         self.services.redis_url()
     }
 
-    /// In a process of its own, so that nothing else is counted.
+    /// Runs in a process of its own, so that nothing else is counted.
     pub fn line_bytes(&self) -> f64 {
         let output = myself().arg("line-bytes").output().expect("it runs");
         String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
     }
 
-    /// A server with so many room types, loaded, killed and looked at.
+    /// A server with this many room types: loaded, killed and verified.
     fn rooms(
         &self,
         place: &ServerData,
@@ -279,7 +279,7 @@ impl Bench {
         (ServerData { data: folder.path().to_owned(), services }, folder)
     }
 
-    /// Killed after the load: what was acknowledged must be whole in the file.
+    /// Killed after the load: the file must contain everything that was acknowledged.
     fn product(&self, place: &ServerData, seats: u32, load: impl FnOnce(&Running) -> LoadFigures) -> LoadFigures {
         let (server, _) = place.serve(seats);
         let figures = load(&server);
@@ -288,7 +288,7 @@ impl Bench {
         figures
     }
 
-    /// Sells for a moment and is killed, so that the next start finds a log to go through.
+    /// Sells for a moment and is killed, so that the next start has a log to recover.
     pub fn sell_and_kill(&self, place: &ServerData) {
         let (server, _) = place.serve(MILLION);
         let load = self.plan(vec![server.address], 64, None, Traffic::Path(FCFS.into()));
@@ -316,7 +316,7 @@ fn generate(load: &Load) -> LoadFigures {
     figures
 }
 
-/// Halls are made beforehand for so many; no server on one machine sells more.
+/// Enough halls are made beforehand for this rate; no server on one machine sells more.
 const MOST_PER_SECOND: f64 = 100_000.0;
 
 fn myself() -> Command {

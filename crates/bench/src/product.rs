@@ -1,4 +1,4 @@
-//! The product: the binary that lies beside this one, as anybody would run it.
+//! The product: the binary next to this one, run as a user would run it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +12,8 @@ use crate::running::Running;
 
 pub const ADMIN_TOKEN: &str = "only-for-this-bench-0123456789abcdef";
 
-/// The calendar that is booked: nights from a month ahead of the day that this was written on, in so
-/// many room types.
+/// The calendar that is booked: nights from a month after the day this was written, in this many room
+/// types.
 pub const ROOM_TYPES: u64 = 200;
 pub const FIRST_DAY: i32 = 20_830;
 pub const LAST_DAY: i32 = FIRST_DAY + 300;
@@ -29,10 +29,10 @@ fn binary() -> Command {
     command
 }
 
-/// Where a server keeps what it knows.
+/// Where a server keeps its data.
 #[derive(Clone, Debug)]
 pub struct ServerData {
-    /// Also of a scaled server, which keeps nothing in it.
+    /// A scaled server has one too, but keeps nothing in it.
     pub data: PathBuf,
     /// `DATABASE_URL`, `REDIS_URL`.
     pub services: Vec<(&'static str, String)>,
@@ -51,7 +51,7 @@ impl ServerData {
         command
     }
 
-    /// A server that is ready, and how long that took from its start.
+    /// A ready server, and how long it took to start.
     pub fn serve(&self, seats: u32) -> (Running, Duration) {
         let mut command = self.on(binary());
         command.arg("serve").env("APP_PORT", "0").env("FCFS_SEATS", seats.to_string());
@@ -65,7 +65,7 @@ impl ServerData {
         (running, began.elapsed())
     }
 
-    /// `tickettock verify` says that everything holds, or the bench ends: a fast wrong ledger is
+    /// Ends the bench unless `tickettock verify` finds that every invariant holds: a fast wrong ledger is
     /// not a result.
     pub fn verify(&self) {
         let output = self.on(binary()).arg("verify").output().expect("verify runs");
@@ -74,7 +74,7 @@ impl ServerData {
     }
 }
 
-/// Makes an event or a room type; the server's answer.
+/// Creates an event or a room type. Returns the server's answer.
 pub fn create(server: &Running, what: &str, body: &str) -> Value {
     let request = HttpRequest::post(&format!("/api/v1/admin/{what}"));
     let request = request.header("Authorization", format!("Bearer {ADMIN_TOKEN}")).json(body.to_owned());
@@ -83,14 +83,14 @@ pub fn create(server: &Running, what: &str, body: &str) -> Value {
     answer.json().expect("JSON")
 }
 
-/// So many room types with more rooms than any run holds; the id of the first.
+/// Creates `count` room types with more rooms than any run holds. Returns the id of the first.
 pub fn make_room_types(server: &Running, count: u64) -> i64 {
     let body = r#"{"name":"Bench","totalQuantity":1000000}"#;
     let ids = (0..count).map(|_| create(server, "room-types", body)["roomType"]["id"].as_i64().expect("an id"));
     ids.collect::<Vec<i64>>()[0]
 }
 
-/// So many more events of so many seats; the id of the first.
+/// Creates `count` more events of `seats` seats. Returns the id of the first.
 pub fn make_events(server: &Running, count: u64, seats: u64) -> i64 {
     let body = format!(r#"{{"name":"Bench","seats":{seats}}}"#);
     let ids = (0..count).map(|_| create(server, "events", &body)["event"]["id"].as_i64().expect("an id"));

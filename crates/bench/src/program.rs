@@ -1,4 +1,4 @@
-//! The whole of `make bench`: every contender, every goal, one report.
+//! All of `make bench`: every contender, every goal, one report.
 
 use std::path::Path;
 use std::time::Duration;
@@ -71,13 +71,13 @@ fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Contender]) -> 
     })
 }
 
-/// The same by hand, while working on it.
+/// The refusals on their own, run by hand during development.
 pub fn refusals_alone(under: &Path) {
     let all = refusals(&Bench::new(under, QUICK.time), &QUICK);
     println!("{:.2} of the constant", all[1].ratio().median);
 }
 
-/// Two servers behind the gateway beside two servers, by hand, while working on it.
+/// Two servers behind the gateway against two servers, run by hand during development.
 pub fn gateway_alone(under: &Path) {
     let bench = Bench::new(under, QUICK.time);
     let all = alternate(&[Contender::Gateway.name()], 512, QUICK.rounds, |i| {
@@ -86,7 +86,7 @@ pub fn gateway_alone(under: &Path) {
     println!("{:.2} of two servers without it, {} refused", all[1].ratio().median, all[1].refused);
 }
 
-/// The same by hand, while working on it.
+/// The holds on their own, run by hand during development.
 pub fn holds_alone(under: &Path) {
     let (hot, spread) = holds(&Bench::new(under, QUICK.time), &QUICK);
     for series in hot.iter().chain(&spread) {
@@ -94,7 +94,7 @@ pub fn holds_alone(under: &Path) {
     }
 }
 
-/// Holds per second, in one hot room type and over 200, beside a transaction with row locks for each.
+/// Holds per second, in one hot room type and over 200, against one transaction with row locks per hold.
 fn holds(bench: &Bench, pace: &Pace) -> (Vec<Series>, Vec<Series>) {
     let beside = |types: u64, who: &[Contender]| {
         let names: Vec<String> = who.iter().map(|who| who.name()).collect();
@@ -114,7 +114,7 @@ fn holds(bench: &Bench, pace: &Pace) -> (Vec<Series>, Vec<Series>) {
     (beside(1, &hot), beside(200, &[Contender::Holds(200), Contender::HoldsEmbedded(200)]))
 }
 
-/// Refusals per second when nothing is left, beside a constant instead of the ceiling.
+/// Refusals per second of a sold out event. The constant answer takes the place of the ceiling.
 fn refusals(bench: &Bench, pace: &Pace) -> Vec<Series> {
     let mut all = alternate(&[Contender::SoldOut.name()], 256, pace.rounds, |i| {
         bench.measure(if i.is_none() { Contender::Constant } else { Contender::SoldOut }, 256, None)
@@ -123,12 +123,12 @@ fn refusals(bench: &Bench, pace: &Pace) -> Vec<Series> {
     all
 }
 
-/// Round by round, each as a part of the ceiling beside it.
+/// Compares round by round, each as a ratio to its own ceiling.
 fn against(one: &Series, other: &Series) -> Spread {
     Spread::of(&one.ratios.iter().zip(&other.ratios).map(|(a, b)| a / b).collect::<Vec<_>>())
 }
 
-/// At half of its own peak, arrivals that do not wait.
+/// The p99 in an open loop, at half of its own peak.
 fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Contender, rate: f64) -> Goal {
     let (mut ceiling, mut product, mut refused) = (Vec::new(), Vec::new(), 0);
     for _ in 0..pace.rounds {
@@ -139,14 +139,14 @@ fn latency(bench: &Bench, pace: &Pace, machine: &Machine, who: Contender, rate: 
     }
     let flushes = 3.0 * machine.flush.p50_us as f64 / 1000.0;
     let (ceiling, product) = (Spread::of(&ceiling), Spread::of(&product));
-    // Its best round: what disturbs the ceiling must not make the goal easier, ten times over.
+    // The ceiling's best round: noise in the ceiling must not make the goal easier, ten times over.
     let most = 10.0 * ceiling.min + flushes;
     let what = format!("p99 at {rate:.0}/s, half of its peak: {}", who.name());
     let mut goal = Goal::at_most(&what, most, "ms", product.median);
     goal.goal = format!("<= {most:.1} ms (10 x {:.2} + {flushes:.2})", ceiling.min);
     goal.measured = format!("{:.1} ms ({:.1} to {:.1})", product.median, product.min, product.max);
     if refused > 0 {
-        // Quick refusals are no way to be fast.
+        // Quick refusals must not count as low latency.
         goal.measured.push_str(&format!(", {refused} refused"));
         goal.holds = Some(false);
     }

@@ -1,5 +1,5 @@
-//! Everybody alternated with the ceiling, several times: the ceiling just before and just after
-//! is what a run is compared with, so that a machine that slows down slows both.
+//! Alternates every contender with the ceiling, several times. A run is compared with the ceiling just
+//! before and just after it, so a machine that slows down slows both.
 
 use crate::figures::LoadFigures;
 
@@ -9,9 +9,9 @@ pub struct Series {
     pub name: String,
     pub connections: usize,
     pub rates: Vec<f64>,
-    /// Of the ceiling beside it.
+    /// Relative to the ceiling beside it.
     pub ratios: Vec<f64>,
-    /// Answered, but not with a seat: overload. Does not count in the rate.
+    /// Answered without a seat: overload. Not counted in the rate.
     pub refused: u64,
 }
 
@@ -43,8 +43,8 @@ impl Spread {
     }
 }
 
-/// Runs all of `names` with so many connections, `rounds` times. `measure` of None is the ceiling.
-/// The first series is the ceiling's own.
+/// Runs all of `names` with this many connections, `rounds` times. `measure` of None is the ceiling. The
+/// first series is the ceiling's own.
 pub fn alternate(
     names: &[String],
     connections: usize,

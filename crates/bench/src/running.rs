@@ -1,4 +1,4 @@
-//! A server that runs beside the bench, as a process of its own, until it is dropped.
+//! A server in its own process beside the bench, until it is dropped.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ impl Running {
         client::blocking::ask_once(&self.address.into(), request, Duration::from_secs(60))
     }
 
-    /// Resident memory now, and at its highest, in MiB.
+    /// Current and peak resident memory, in MiB.
     pub fn memory_mib(&self) -> (f64, f64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a process");
         let field = |name: &str| {
@@ -41,7 +41,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// kill -9: whatever must survive, survives that.
+    /// kill -9: what must be durable survives it.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

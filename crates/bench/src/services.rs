@@ -1,5 +1,5 @@
-//! A PostgreSQL and a Redis of the bench's own. Unlike those of the tests this PostgreSQL flushes:
-//! a durable sale is what is measured.
+//! A PostgreSQL and a Redis that the bench starts. Unlike those of the tests this PostgreSQL flushes: the
+//! bench measures durable sales.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ pub struct BenchServices {
     databases: Cell<u32>,
 }
 
-/// PostgreSQL as it comes, but for what a run of some seconds would otherwise meet by chance.
+/// PostgreSQL's defaults, except where they would disturb a run of a few seconds by chance.
 const POSTGRES: [&str; 6] = [
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
@@ -30,7 +30,7 @@ const POSTGRES: [&str; 6] = [
 ];
 
 impl BenchServices {
-    /// In `folder`, which stays until they end.
+    /// Starts them in `folder`, which must outlive them.
     pub fn start(folder: &Path) -> BenchServices {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
         let data = folder.join("postgres");
@@ -74,7 +74,7 @@ impl BenchServices {
         format!("redis://127.0.0.1:{}", self.redis_port)
     }
 
-    /// An empty database; Redis is emptied with it, and the last one is gone.
+    /// Creates an empty database and drops the last one. Redis is emptied too.
     pub fn fresh(&self) -> String {
         let number = self.databases.replace(self.databases.get() + 1);
         let name = format!("bench_{number}");
@@ -85,7 +85,7 @@ impl BenchServices {
                 server.batch_execute(&drop).await.expect("the last one goes");
             }
             server.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
-            // Here, so that it does not happen in the middle of a run.
+            // A checkpoint now, so that none happens in the middle of a run.
             server.batch_execute("CHECKPOINT").await.expect("a checkpoint");
             let redis = redis::Client::open(self.redis_url()).expect("a sound address");
             let mut redis = redis.get_multiplexed_async_connection().await.expect("Redis");
@@ -97,7 +97,7 @@ impl BenchServices {
 
 impl Drop for BenchServices {
     fn drop(&mut self) {
-        // Immediate: there is nothing to be kept, and no child stays behind.
+        // Immediate shutdown: there is no data to keep, and no child process stays behind.
         let _ = Command::new("kill").args(["-QUIT", &self.postgres.id().to_string()]).status();
         let _ = self.postgres.wait();
         let _ = self.redis.kill();
@@ -125,7 +125,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
 }
 
-/// Root may not run PostgreSQL.
+/// PostgreSQL refuses to run as root.
 fn as_postgres(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);

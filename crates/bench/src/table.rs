@@ -1,4 +1,4 @@
-//! The table: what was measured, beside what DESIGN asks for. Markdown that is readable as text.
+//! The table: the measurements beside DESIGN's goals. Markdown that is readable as text.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ impl Goal {
         }
     }
 
-    /// For the reader: nobody promised anything.
+    /// For information only: there is no goal.
     pub fn shown(what: &str, measured: &Spread) -> Goal {
         Goal { what: what.to_owned(), goal: String::new(), measured: spread(measured), holds: None }
     }

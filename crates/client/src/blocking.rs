@@ -1,4 +1,4 @@
-//! The same for code without a runtime, such as a command.
+//! The same for code without an async runtime, such as a command.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! One connection that stays open and carries one request after another.
 //!
-//! hyper splits a connection into a handle and a future that does the I/O. Here both are polled by
-//! the task that waits for the response: no task per connection, no wake-up from one task to
-//! another, and whoever drops a `Connection` has hung up.
+//! hyper splits a connection into a handle and a future that does the I/O. The task that waits for the
+//! response polls both: no task per connection and no wake-up from one task to another. Dropping a
+//! `Connection` closes it.
 
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, SocketAddr};
@@ -34,7 +34,7 @@ impl Connection {
         Connection::over(stream, target).await
     }
 
-    /// From this local address: on loopback a crowd can have many.
+    /// Connects from this local address: on loopback a crowd can have many.
     pub async fn open_from(target: &Target, from: IpAddr) -> Result<Connection, ClientError> {
         let connected = async {
             let socket = if target.address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
@@ -55,14 +55,15 @@ impl Connection {
         Ok(Connection { sender, driver: Some(driver), host: target.host().clone() })
     }
 
-    /// Sends the request and reads the whole response. After an error the connection is of no use.
+    /// Sends the request and reads the whole response. After an error the connection cannot be used again.
     pub async fn ask(&mut self, request: HttpRequest) -> Result<HttpResponse, ClientError> {
         let request = request.finish(&self.host)?;
         let (sender, driver) = (&mut self.sender, &mut self.driver);
         let mut exchange = pin!(exchange(sender, request));
         poll_fn(|cx| {
             // Each provides what the other waits for: the request goes out; later the head comes in, the
-            // exchange asks for the body, the body comes in. What is left after two turns wakes this task.
+            // exchange asks for the body, the body comes in. If more is left after two turns, it wakes this
+            // task.
             for _ in 0..2 {
                 if let Poll::Ready(done) = exchange.as_mut().poll(cx) {
                     return Poll::Ready(done);
@@ -74,14 +75,14 @@ impl Connection {
         .await
     }
 
-    /// Whether it can carry a request. Notices that the server has closed it in the meantime.
+    /// Whether it can carry a request. Notices if the server has closed it in the meantime.
     pub fn is_open(&mut self) -> bool {
         drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
         self.driver.is_some() && !self.sender.is_closed()
     }
 }
 
-/// Lets hyper read and write as far as it can. Why a connection ended, the exchange is told.
+/// Lets hyper read and write as far as it can. If the connection ends, the exchange gets the reason.
 fn drive(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>, cx: &mut Context<'_>) {
     if let Some(running) = driver
         && Pin::new(running).poll(cx).is_ready()

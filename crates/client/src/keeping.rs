@@ -1,4 +1,4 @@
-//! A connection for whoever does not want to think of connections.
+//! A client that manages its connection for the caller.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Client {
         Client { target: target.into(), time: None, kept: None }
     }
 
-    /// At most so long per request, connecting included.
+    /// Limits the time of each request, connecting included.
     pub fn with_timeout(self, time: Duration) -> Client {
         Client { time: Some(time), ..self }
     }

@@ -1,4 +1,4 @@
-//! A request, before it is known over which connection it goes.
+//! A request, independent of the connection that will carry it.
 
 use hyper::body::Bytes;
 use hyper::http::request::Builder;

@@ -8,12 +8,12 @@ use serde_json::Value;
 pub struct HttpResponse {
     pub status: u16,
     pub headers: HeaderMap,
-    /// Without the chunks it may have come in.
+    /// The whole body, without chunked framing.
     pub body: Bytes,
 }
 
 impl HttpResponse {
-    /// The first header of this name, in any case; None too if it is not text.
+    /// The first header of this name, in any case. None also if its value is not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok()
     }

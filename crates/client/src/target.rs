@@ -1,4 +1,4 @@
-//! The server that is asked: an `http://` URL, resolved once.
+//! The server to send requests to: an `http://` URL, resolved once.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ impl Target {
     /// From `http://host` or `http://host:port`. Looks up the name, which may block.
     pub fn resolve(url: &str) -> Result<Target, String> {
         let expected = || format!("{url}: expected http://host:port and nothing after it");
-        // The parser drops line breaks and spaces; an address with those in it is a mistake.
+        // The parser drops line breaks and spaces; an address that contains them is a mistake.
         if url.contains(|c: char| c.is_control() || c.is_whitespace()) {
             return Err(expected());
         }

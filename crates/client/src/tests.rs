@@ -1,4 +1,4 @@
-//! Against a server that says what each test tells it to.
+//! Runs against a server that sends what each test scripts.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 
 use crate::{Client, ClientError, Connection, HttpRequest, Target, ask_once};
 
-/// Accepts one connection per list and answers each request head with the next text in it; then closes. Gives
-/// back what it read.
+/// Accepts one connection per list, answers each request head with the next text in it, then closes.
+/// Returns what it read.
 async fn scripted(connections: Vec<Vec<&'static str>>) -> (SocketAddr, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -26,7 +26,7 @@ async fn scripted(connections: Vec<Vec<&'static str>>) -> (SocketAddr, JoinHandl
                     assert!(read > 0, "the client hung up");
                 }
                 heard.push(String::from_utf8(request).unwrap());
-                // In two parts, so that nothing depends on how bytes are cut.
+                // In two parts, so that nothing depends on how the bytes are split.
                 let (first, second) = answer.split_at(answer.len() / 2);
                 stream.write_all(first.as_bytes()).await.unwrap();
                 tokio::task::yield_now().await;

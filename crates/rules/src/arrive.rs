@@ -1,5 +1,5 @@
-//! What the door decides: is this user already asking, is the address's budget spent, and which
-//! number does the request get. The Redis script `arrive.lua` says the same in Lua.
+//! What the door decides: whether this user is already asking, whether the address's budget is spent, and
+//! which number the request gets. The Redis script `arrive.lua` implements the same rules.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -10,13 +10,13 @@ use crate::time::Moment;
 /// A mark outlives the longest deadline, and ends by itself if its server died.
 pub const MARK_MS: i64 = 5_000;
 
-/// A running request ends within milliseconds, so that is when to ask again.
+/// A running request ends within milliseconds, so a second is long enough to wait.
 const ASK_AGAIN_S: u64 = 1;
 
 #[derive(Clone, Debug)]
 pub struct Arrival {
     pub name: RequestName,
-    /// Nobody is not marked.
+    /// Anonymous requests leave no mark.
     pub user: Option<User>,
     pub address: ClientAddress,
     /// With an idempotency key repeats are welcome: the ledger puts them in order.
@@ -46,7 +46,7 @@ impl Arrived {
     }
 }
 
-/// Budget of an address: so many requests per window; 0: no budget.
+/// Budget of an address: at most `limit` requests per window; 0: no budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     pub limit: u32,
@@ -85,7 +85,7 @@ impl Arrivals {
         self.generation
     }
 
-    /// A higher generation begins at number 1; a lower one is late news.
+    /// A higher generation begins at number 1; a lower one is out of date and ignored.
     pub fn raise(&mut self, generation: u64) {
         if generation > self.generation {
             self.generation = generation;
@@ -93,7 +93,7 @@ impl Arrivals {
         }
     }
 
-    /// Not so many numbers are left in this generation.
+    /// Fewer numbers than `wanted` are left in this generation.
     pub fn spent(&self, wanted: usize) -> bool {
         self.counter + wanted as u64 >= NUMBERS_PER_GENERATION
     }
@@ -103,7 +103,7 @@ impl Arrivals {
             return Arrived::AddressSpent { retry_after };
         }
         if let Some(user) = arrival.user.as_ref().filter(|_| !arrival.keyed) {
-            // One's own mark is no obstacle: a call whose answer was lost is made again.
+            // The request's own mark does not block it: a call whose answer was lost is made again.
             let new = Mark { name: arrival.name, end: now.plus_ms(MARK_MS) };
             match self.marks.entry(user.clone()) {
                 Entry::Occupied(known) if known.get().end > now && known.get().name != arrival.name => {
@@ -119,9 +119,9 @@ impl Arrivals {
         Arrived::Number(Number(self.generation * NUMBERS_PER_GENERATION + self.counter))
     }
 
-    /// Takes the mark away if it is still that request's own.
+    /// Removes the mark if that request set it.
     pub fn release(&mut self, user: &User, name: RequestName) {
-        // Nearly always it is; so it is looked for once, and put back if it is not.
+        // It nearly always did: so one look-up, and the mark is put back if it did not.
         if let Some((user, mark)) = self.marks.remove_entry(user)
             && mark.name != name
         {

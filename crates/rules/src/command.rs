@@ -1,4 +1,4 @@
-//! A command: what somebody asks of a subject. It is whole before it is queued: nothing is looked up,
+//! A command: what a caller asks of a subject. It is complete before it is queued: nothing is looked up,
 //! parsed or awaited between the queue and the decision.
 
 use crate::entries::EntryToken;

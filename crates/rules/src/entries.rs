@@ -15,12 +15,12 @@ pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
 /// The settings of a waiting room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRoom {
-    /// At most so many users are inside.
+    /// At most this many users are inside.
     pub max_concurrent: u32,
     pub token_ttl_ms: i64,
     /// The maximum age of an entry, however often it is renewed.
     pub token_max_age_ms: i64,
-    /// A waiting user who has not polled for so long is passed over.
+    /// A waiting user who has not polled for this long is passed over.
     pub idle_ms: i64,
 }
 

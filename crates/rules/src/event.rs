@@ -148,7 +148,7 @@ impl Event {
         }
     }
 
-    /// Why nothing is sold at this moment, if so.
+    /// Why nothing is sold at this moment; none while the sale is open.
     pub fn shut(&self, now: Moment) -> Option<Refusal> {
         match self.state_at(now) {
             State::Open => None,

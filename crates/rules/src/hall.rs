@@ -18,7 +18,7 @@ pub const PLACE_NAME_CHARS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hall {
-    /// One row `A` of so many seats.
+    /// One row `A` of this many seats.
     Count(u32),
     /// Sections of rows, in the order in which their seats are numbered.
     Sections(HallPlan),

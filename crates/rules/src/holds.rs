@@ -1,5 +1,5 @@
-//! Holds: stock that is kept for somebody while they pay. One kind of row for nights and for
-//! seats; it ends by predicate, `ends_at > now` by the ledger's clock, with nobody awake for it.
+//! Holds: stock that is kept for a user while they pay. Nights and seats share one kind of row. A hold
+//! expires by predicate, `ends_at > now` by the ledger's clock, without any background task.
 
 pub mod book;
 
@@ -28,7 +28,7 @@ impl Default for HoldTerms {
     }
 }
 
-/// A batch ends at most so many lapsed holds on stock and users that it does not touch, oldest end first.
+/// A batch ends at most this many lapsed holds on stock and users that it does not touch, oldest end first.
 pub const LAPSED_MOST: usize = 1_000;
 
 /// What the same `clientHoldKey` for the same stock gets.
@@ -86,7 +86,7 @@ pub struct Hold {
     /// The client's own name for it.
     pub key: Box<str>,
     pub on: On,
-    /// When the first hold of this chain began: a replacement and an extension do not begin it anew.
+    /// When the first hold of this chain began: replacements and extensions do not restart it.
     pub first_at: Moment,
     pub at: Moment,
     pub ends_at: Moment,

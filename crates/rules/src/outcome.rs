@@ -171,7 +171,7 @@ pub enum Refusal {
     HoldProcessed {
         confirmed: Option<Box<Hold>>,
     },
-    /// The client's key belongs to somebody else's hold on the same nights or seats.
+    /// The client's key belongs to another user's hold on the same nights or seats.
     HoldKeyConflict,
     // limit of the user
     Duplicate {
@@ -204,7 +204,7 @@ pub enum Refusal {
     },
     /// Admin: reservations stand that this would remove.
     InUse,
-    /// Admin: so many rooms are confirmed or held on some night.
+    /// Admin: `least` rooms are confirmed or held on some night.
     RoomsInUse {
         least: u32,
     },
@@ -311,9 +311,9 @@ impl Expected {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forbidden {
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     Anothers,
-    /// The hold belongs to somebody else.
+    /// The hold belongs to another user.
     AnothersHold,
     /// A ticket that does not verify.
     Ticket,

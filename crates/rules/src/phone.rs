@@ -8,7 +8,7 @@ pub enum PhoneReading {
     Number(String),
     /// Certainly no telephone number.
     Impossible,
-    /// A national form of another region: somebody with that region's tables must look.
+    /// A national form of another region: it must be checked with that region's tables.
     National,
 }
 

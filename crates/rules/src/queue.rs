@@ -1,11 +1,10 @@
 //! The line in front of an event: who waits, in which order, and whose turn it is. The scripts
 //! `queue_*.lua` say the same in Lua.
 //!
-//! A place is a number, and numbers are never given twice. A user who is silent for `idleTimeout` is
-//! passed over, and gets the place back on return. A user who was told `ready` and does not enter
-//! within `idleTimeout` is passed over until they ask to enter. The ledger decides who is inside; the
-//! line is told, and counts until the ends it was told. There is no background sweep: each call passes
-//! over at most a thousand.
+//! A place is a number, and numbers are never given twice. A user who is silent for `idleTimeout` is passed
+//! over, and gets the place back on return. A user who got `ready` and does not enter within `idleTimeout`
+//! is passed over until they ask to enter. The ledger decides who is inside; the line gets these entries
+//! and counts each until its end. There is no background sweep: each call passes over at most a thousand.
 
 mod ranks;
 mod replies;
@@ -21,14 +20,14 @@ use crate::time::Moment;
 
 use self::ranks::Ranks;
 
-/// At most so many silent users are passed over per call.
+/// At most this many silent users are passed over per call.
 pub const PASSED_PER_CALL: usize = 1_000;
 
-/// Admissions are counted in so many tenths of a minute, the running one included.
+/// Admissions are counted in this many buckets of ten seconds, the running one included.
 const RATE_BUCKETS: usize = 6;
 const RATE_BUCKET_MS: i64 = 10_000;
 
-/// The poll interval grows by a second for every so many people ahead.
+/// The poll interval grows by a second for this many people ahead.
 const AHEAD_PER_SECOND: u64 = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +44,7 @@ enum Standing {
 struct Person {
     number: Number,
     seen: Moment,
-    /// When the turn lapses of a user who was told `ready`; otherwise `NEVER`.
+    /// For a user who got `ready`, when the turn lapses; otherwise `NEVER`.
     ready_until: Moment,
     standing: Standing,
 }
@@ -75,7 +74,7 @@ pub struct Line {
     present: Ranks,
     /// Those who are present, by when they were last seen.
     seen: BTreeMap<(Moment, Number), User>,
-    /// Those who were told `ready`, by when that lapses.
+    /// Users who got `ready`, by when their turn lapses.
     ready: BTreeMap<(Moment, Number), User>,
     inside: HashMap<User, Insider>,
     ends: BTreeSet<(Moment, User)>,

@@ -29,7 +29,7 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     type Draft: Debug;
     /// What a batch writes.
     type Writes: Writes;
-    /// What a batch changed beside its rows, for whoever publishes it.
+    /// What a batch changed beside its rows, to be published.
     type Effects: Debug + Default + Send + Sync + 'static;
 
     fn subject(id: Self::Id) -> SubjectId;

@@ -72,7 +72,7 @@ pub fn from_gateway(settings: &Settings, headers: &HeaderMap) -> bool {
 pub struct Admin(());
 
 impl Admin {
-    /// As history names whoever acts by this proof.
+    /// The actor that the history records for this proof.
     pub fn actor(&self) -> Actor {
         Actor::Admin
     }

@@ -21,15 +21,15 @@ pub use self::page::{SeatState, Writing};
 pub use self::prepared::{Body, Prepared};
 use crate::refusals::Failure;
 
-/// A list is shown for so long before it is refreshed.
+/// A list younger than this is shown as it is.
 const FRESH: Duration = Duration::from_millis(100);
-/// A list is shown for so long while it is being refreshed: under the promised 250 ms, with room for
-/// sending.
+/// While a list is being refreshed, the old one is shown up to this age: under the promised 250 ms, with
+/// room for sending.
 const LATEST: Duration = Duration::from_millis(200);
-/// Changes read at a time, and how often before reading the whole list is cheaper.
+/// How many changes are read at a time, and how many reads before reading the whole list is cheaper.
 const CHANGES_MOST: usize = 10_000;
 const CHANGES_READS: usize = 5;
-/// Lists that nobody has read for so long are dropped.
+/// Lists that nobody has read for this long are dropped.
 const FORGOTTEN: Duration = Duration::from_secs(300);
 
 pub struct Boards {
@@ -113,7 +113,7 @@ impl Board {
         shown.as_ref().filter(|shown| shown.age() < age).cloned()
     }
 
-    /// Reads the ledger and shows what it found. A fault is logged here, also if no reader waits.
+    /// Reads the ledger and publishes the new list. A fault is logged here, even if no reader waits.
     async fn look(self: Arc<Self>, looking: OwnedMutexGuard<()>) -> Result<Arc<Prepared>, Refusal> {
         let found = Arc::new(self.read().await?);
         *self.shown.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(found.clone());

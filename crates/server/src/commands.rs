@@ -28,13 +28,13 @@ pub fn run() -> ExitCode {
     end(result.map_err(Broken::Command))
 }
 
-/// How a command that proves something ended.
+/// The result of a command that proves something.
 type Ended = Result<(), Broken>;
 
 enum Broken {
-    /// The command could not be carried out.
+    /// The command failed.
     Command(String),
-    /// It was, and what it was to prove is not so.
+    /// The command ran, and what it should prove does not hold.
     Proof(String),
 }
 

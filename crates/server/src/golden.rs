@@ -1,5 +1,5 @@
 //! Files in the repository that the code writes and the suite pins: a change shows up in review.
-//! `INSTA_UPDATE=always` writes them anew, as it does with the snapshots of insta.
+//! `INSTA_UPDATE=always` rewrites them, as it does with the snapshots of insta.
 //!
 //! Output that only tests look at is a snapshot of insta. The files here are documents that people and
 //! tools open where they are (`docs/outcomes.md`, `docs/configuration.md`, `openapi/tickettock.yaml`), so

@@ -72,7 +72,7 @@ impl Lanes {
         self.events.find(event).await
     }
 
-    /// A deleted event is looked up again, and not found, before it can cost anybody a number.
+    /// Makes the lane look a deleted event up again, and not find it, before a request takes a number.
     pub fn forget(&self, event: EventId) {
         self.events.forget(event);
     }
@@ -88,7 +88,7 @@ impl Lanes {
     }
 }
 
-/// The lanes of one kind, for the subjects that somebody asked for.
+/// The lanes of one kind, for the subjects that were asked for.
 pub struct LanesOf<S: Served> {
     shared: Arc<Shared>,
     lanes: RwLock<HashMap<S::Id, Arc<Lane<S>>>>,
@@ -143,7 +143,7 @@ pub struct Lane<S: Served> {
     shared: Arc<Shared>,
     depth: Depth,
     queue: Mutex<Queue<S>>,
-    /// So many batches are in flight at most.
+    /// At most this many batches are in flight.
     overlap: usize,
     /// Held while a batch is taken from the queue and handed to the ledger, so that overlapping batches
     /// reach the ledger in the order of the queue.

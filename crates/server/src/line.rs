@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::refusals::Failure;
 use crate::tickets::Ticket;
 
-/// Everybody who follows the line shares one answer for so long.
+/// Pollers of the line's public state share one answer for this long.
 const SHARED_MS: i64 = 200;
 
 /// The line in front of one event.
@@ -31,12 +31,12 @@ impl<'a> EventLine<'a> {
         EventLine { app, event: event.id, room }
     }
 
-    /// Somebody in front of it.
+    /// A user in front of it.
     pub fn visitor(self, user: &'a User, ticket: Option<&'a Ticket>) -> Visitor<'a> {
         Visitor { line: self, user, ticket }
     }
 
-    /// The number that everybody may follow.
+    /// The public state of the line.
     pub async fn serving(self) -> Result<Serving, Failure> {
         let EventLine { app, event, room } = self;
         let (remembered, now) = (app.lines.of(event), app.ledger.now());

@@ -1,9 +1,9 @@
 //! The path of a request: arrive, admit, batch, decide, commit, publish, respond.
 //!
 //! Two tasks walk it. The handler's task walks `serve`: it arrives and waits. Its future is dropped when
-//! the client disconnects. The lane's task walks `serve_batch` for everybody who waits, so that what was
-//! accepted is finished even if nobody listens any more. The lane answers every request in time, so
-//! `serve` needs no timer.
+//! the client disconnects. The lane's task walks `serve_batch` for all waiting requests, so that accepted
+//! requests are finished even if their clients are gone. The lane answers every request in time, so `serve`
+//! needs no timer.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

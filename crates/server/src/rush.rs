@@ -1,6 +1,6 @@
-//! The crowd in a box: buyers who come when they come, whether or not the last one was answered;
-//! who click twice, lose answers and change their minds; and who compare what they were told with
-//! what the server says at the end.
+//! The crowd in a box. Buyers arrive on schedule, whether or not earlier ones were answered. They click
+//! twice, lose answers and change their minds. At the end the answers they got are compared with what the
+//! server lists.
 
 pub mod buyer;
 pub mod crowd;

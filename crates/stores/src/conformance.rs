@@ -1,8 +1,8 @@
-//! The suite that a ledger and a door must pass: one chapter per step of the path, plus
-//! contention and recovery. A third store is done when every chapter says yes.
+//! The suite that a ledger and a door must pass: one chapter per step of the path, plus contention and
+//! recovery. A third store is done when every chapter passes.
 //!
-//! A chapter returns what it saw instead of panicking, so that it can be run over stores that are
-//! broken on purpose, and be required to notice.
+//! A chapter returns what it saw instead of panicking, so that it can run on stores that are broken on
+//! purpose, and must find the bug.
 
 pub mod arrive;
 pub mod bent;
@@ -37,15 +37,15 @@ use rules::seats::Hall;
 use crate::door::Door;
 use crate::ledger::{Batch, Ledger};
 
-/// Yes, or what was wrong.
+/// Success, or what was wrong.
 pub type Verdict = Result<(), String>;
 
-/// What a chapter is run on.
+/// The stores that a chapter runs on.
 #[derive(Clone)]
 pub struct Stand {
     pub ledger: Arc<dyn Ledger>,
     pub door: Arc<dyn Door>,
-    /// Moves the time of both by so many milliseconds.
+    /// Moves the clocks of both by this many milliseconds.
     pub advance: Arc<dyn Fn(i64) + Send + Sync>,
     names: Arc<AtomicU64>,
 }
@@ -68,7 +68,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("calendar", |s| Box::pin(calendar::chapter(s))),
 ];
 
-/// `Err` with the given words unless the condition holds.
+/// `Err` with this message unless the condition holds.
 #[macro_export]
 macro_rules! ensure {
     ($condition:expr, $($words:tt)+) => {
@@ -100,7 +100,7 @@ impl Stand {
         self.ledger.create_event(new).await.map_err(|f| f.to_string())
     }
 
-    /// A request name; also used as arrival number by chapters that need no door.
+    /// A request name; also used as an arrival number by chapters that need no door.
     pub fn next(&self) -> u64 {
         self.names.fetch_add(1, Ordering::Relaxed)
     }
@@ -177,8 +177,8 @@ pub fn expect_refusal(answer: &Answer, wanted: &Refusal) -> Verdict {
     Ok(())
 }
 
-/// What is stored agrees with what was told: every acknowledged sale stands or was cancelled,
-/// nothing stands that nobody was told of, nobody is beyond the limit, the history has no gap.
+/// The rows agree with the answers: every acknowledged sale stands or was cancelled, no sale stands that
+/// was not acknowledged, nobody is above the limit, the history has no gap.
 pub async fn audit(stand: &Stand, event: EventId, told: &[(String, Reserved)], cancelled: &[u64]) -> Verdict {
     let fault = |f: crate::ledger::LedgerFault| f.to_string();
     let row = stand.ledger.event(event).await.map_err(fault)?.ok_or("the event is gone")?;

@@ -21,9 +21,9 @@ use crate::ledger::LineBegun;
 /// Broken machinery. A refusal is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DoorFault {
-    /// It is not there, does not answer, or must not be used as it is.
+    /// It is absent, does not answer, or must not be used as it is.
     Unreachable(String),
-    /// It is there, and could not do what it was asked.
+    /// It was reached, but the call failed.
     Failed(String),
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for DoorFault {
 
 impl std::error::Error for DoorFault {}
 
-/// A mark to take away: whose, and the request that set it.
+/// A mark to remove: its user, and the request that set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     pub user: User,
@@ -46,7 +46,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// The mark that an arrival leaves; with a key, or as nobody, it leaves none.
+    /// The mark that an arrival leaves. Requests with a key and anonymous ones leave none.
     pub fn of(arrival: &Arrival) -> Option<Release> {
         let user = arrival.user.as_ref().filter(|_| !arrival.keyed)?;
         Some(Release { user: user.clone(), name: arrival.name })
@@ -60,7 +60,7 @@ pub struct Remaining {
     pub n: u64,
     pub free: u32,
     pub held: u32,
-    /// When the first hold ends; what is left is not known beyond it.
+    /// When the first hold ends; after that this is out of date.
     pub first_end: Option<Moment>,
     pub state: State,
 }
@@ -71,25 +71,25 @@ impl Remaining {
     }
 }
 
-/// How long that says something.
+/// How long `Remaining` is usable.
 pub const REMAINING_FRESH_MS: i64 = 1_000;
 
-/// A state this old gives way also to a lower number: the ledger may have been restored.
+/// A state this old is also overwritten by a lower number: the ledger may have been restored.
 pub const REMAINING_STALE_MS: i64 = 2_000;
 
-/// What a line says, or what it must be told first; then nothing was done.
+/// The answer of a line, or what it must be given first; in that case nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard<T> {
     Said(T),
-    /// The generation is not known: raise it in the ledger, and `open`.
+    /// The generation is not known: raise it in the ledger, and call `open`.
     NotOpen,
-    /// The line does not know who is inside: `begin_line`.
+    /// The line does not know who is inside: call `begin_line`.
     NotBegun,
-    /// What is left is not known: `settle`.
+    /// What is left is not known: call `settle`.
     NoRemaining,
 }
 
-/// What became of opening the door.
+/// The result of opening the door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
     Yes,
@@ -115,8 +115,8 @@ pub trait Door: Send + Sync + 'static {
     /// changes, and the caller raises the ledger's generation above the one returned.
     fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>>;
 
-    /// After a batch: this is left, and these requests have ended, so their users may ask again.
-    /// Whoever watches the event is told of the change.
+    /// After a batch: stores what is left, and releases the marks of requests that have ended, so that
+    /// their users may ask again. Publishes the change to subscribers of the event.
     fn settle(
         &self,
         event: EventId,
@@ -124,35 +124,35 @@ pub trait Door: Send + Sync + 'static {
         ended: Vec<Release>,
     ) -> Working<Result<(), DoorFault>>;
 
-    /// These requests have ended.
+    /// Releases the marks of requests that have ended.
     fn release(&self, event: EventId, ended: Vec<Release>) -> Working<Result<(), DoorFault>> {
         self.settle(event, None, ended)
     }
 
-    /// What the last batch left, if that still says something.
+    /// What the last batch left, if that is still usable.
     fn remaining(&self, event: EventId) -> Working<Result<Option<Remaining>, DoorFault>>;
 
-    /// Somebody in front of the line.
+    /// A user asks the line: joins, polls, enters or leaves.
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>>;
 
-    /// The number that everybody may follow.
+    /// The public state of the line.
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>>;
 
-    /// The line begins, or begins anew after the door forgot: who is inside comes from the ledger,
-    /// and if somebody may stand in line already nobody new is admitted for a while.
+    /// Begins the line, or begins it again after the door lost its state. Who is inside comes from the
+    /// ledger. If users may already stand in line, nobody new is admitted for a while.
     fn begin_line(&self, event: EventId, room: WaitingRoom, begun: LineBegun) -> Working<Result<(), DoorFault>>;
 
-    /// Who is inside changed in the ledger, whose clock says `at`: ends are told as what is left of
-    /// them, because the door has a clock of its own.
+    /// Applies changes of who is inside, from the ledger at its time `at`. Ends are passed as the time
+    /// left, because the door has its own clock.
     fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>>;
 
-    /// Holds that began or changed, as they are now, for whoever looks at the door's keys. Nothing of
-    /// ours reads them.
+    /// Shows holds that began or changed, as they are now, to people who inspect the door's keys. Our code
+    /// does not read them.
     fn show_holds(&self, _subject: SubjectId, _holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Whose door it is, where a gateway may ask it too; not known before the ledger was reached.
+    /// The id of the door's ledger, if a gateway may use the door too. None until the ledger was reached.
     fn ledger(&self) -> Option<&str> {
         None
     }

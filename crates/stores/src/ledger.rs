@@ -117,7 +117,7 @@ pub struct TicketKey {
 /// What a door that lost its state must know of a line.
 #[derive(Debug)]
 pub struct LineBegun {
-    /// Somebody may stand in it already: it was begun before.
+    /// Users may already stand in it: it was begun before.
     pub used: bool,
     /// The history number and the moment at which these were inside.
     pub n: u64,
@@ -177,10 +177,10 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync
     /// A user's entry that is not over, live or not.
     fn entry_of(&self, event: EventId, user: User) -> Answered<Option<Entry>>;
 
-    /// Somebody has entered by this number.
+    /// Whether this number was already used to enter.
     fn number_spent(&self, event: EventId, number: Number) -> Answered<bool>;
 
-    /// A line begins, or begins anew after the door forgot it.
+    /// Begins a line, or begins it again after the door lost its state.
     fn begin_line(&self, event: EventId) -> Answered<LineBegun>;
 
     /// Every key that tickets were ever signed with, oldest first.

@@ -12,6 +12,5 @@ pub mod verify;
 use std::future::Future;
 use std::pin::Pin;
 
-/// Work under way in a store. Owned by whoever waits for it, not by a request: dropping it never
-/// undoes anything.
+/// Work under way in a store. A request does not own it: dropping the future never undoes anything.
 pub type Working<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;

@@ -1,4 +1,4 @@
-//! A database of one's own: a clone of one that was migrated once.
+//! A private database: a clone of a template that was migrated once.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::assert_loopback;
 use crate::clock::FixtureClock;
 use crate::services::services;
 
-/// Named after the tables in it: whoever changes a migration gets another one.
+/// Named after its tables: a changed migration gets another template.
 fn template() -> String {
     format!("tickettock_{:016x}", stores::ledger::postgres::format())
 }

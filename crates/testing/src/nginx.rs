@@ -1,4 +1,4 @@
-//! An nginx of one's own per test, for the gateway: its files are written by whoever starts it.
+//! A private nginx per test, for the gateway. The caller writes its files.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ pub struct OwnNginx {
 }
 
 impl OwnNginx {
-    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`. What it said if
-    /// it ended: somebody else may be quicker to take a port that was free a moment ago.
+    /// Starts it with the `nginx.conf` in `folder`, which listens on loopback at `port`. An error holds its
+    /// output if it ended: another process may have taken a port that was free a moment ago.
     pub fn start(folder: TestFolder, port: u16) -> Result<OwnNginx, String> {
         let log = File::create(folder.path().join("nginx.log")).expect("a log");
         // Ends with the test's process, however that ends, and its workers with it. It starts with as many files as a

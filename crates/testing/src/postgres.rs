@@ -1,4 +1,4 @@
-//! A PostgreSQL of one's own, to be killed and started again.
+//! A private PostgreSQL that a test can kill and restart.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

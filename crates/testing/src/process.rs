@@ -104,7 +104,7 @@ impl ServerProcess {
         assert!(status.success());
     }
 
-    /// The exit code, waited for at most so long.
+    /// The exit code, if the process ends within this time.
     pub async fn ended_within(&mut self, most: Duration) -> Option<i32> {
         let began = Instant::now();
         while began.elapsed() < most {

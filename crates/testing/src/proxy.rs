@@ -18,7 +18,7 @@ pub enum WireFault {
     Reset,
     /// Nothing passes and nothing is said: a cable that was pulled.
     Silence,
-    /// Everything takes so much longer.
+    /// Everything takes this much longer.
     Delay(Duration),
 }
 

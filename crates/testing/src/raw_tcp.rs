@@ -17,7 +17,7 @@ pub async fn send(address: SocketAddr, bytes: &[u8]) -> TcpStream {
     stream
 }
 
-/// Sends these bytes, and reads until the other side closes or has been silent for so long. The other side may
+/// Sends these bytes, and reads until the other side closes or is silent for this long. The other side may
 /// close before it has read everything.
 pub async fn exchange(address: SocketAddr, bytes: &[u8], silence: Duration) -> String {
     let mut stream = TcpStream::connect(address).await.expect("somebody listens");

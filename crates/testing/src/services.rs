@@ -1,5 +1,5 @@
-//! The services that all tests of a run share. nextest gives every test a process of its own, so
-//! what they share is a folder: a lock to start under, and a lock that says somebody is there.
+//! The services that all tests of a run share. nextest runs every test in its own process, so the tests
+//! share a folder: one lock to start the services under, and one that shows that they are in use.
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
@@ -76,7 +76,7 @@ fn join(root: &Path, folder: &Path, users: &File) -> HashMap<String, String> {
                 }
                 users.unlock().expect("a lock of ours");
             }
-            // The supervisor looks whether anybody is there, or is on its way out.
+            // The supervisor is checking whether the services are in use, or is shutting down.
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
             Err(TryLockError::Error(e)) => panic!("users in {folder:?}: {e}"),
         }
@@ -130,7 +130,7 @@ fn is_free(port: u16) -> bool {
     std::net::TcpListener::bind(("127.0.0.1", port)).is_ok()
 }
 
-/// Somebody else may be quicker to take a port that was free a moment ago.
+/// Another process may take a port that was free a moment ago.
 const STARTS: usize = 3;
 
 /// None: the services ended before they were ready, and may be started once more.

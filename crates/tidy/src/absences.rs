@@ -1,4 +1,4 @@
-//! What each crate does not know. Every sentence here stands in ARCHITECTURE.md.
+//! What each crate must not use. Every sentence here is in ARCHITECTURE.md.
 
 use crate::tree::{File, files, none};
 use crate::words::{code, find};
@@ -6,7 +6,7 @@ use crate::words::{code, find};
 struct Absence {
     says: &'static str,
     under: &'static str,
-    /// Paths that begin so may.
+    /// Paths with these prefixes are exempt.
     but: &'static [&'static str],
     words: &'static [&'static str],
 }
@@ -58,7 +58,7 @@ const ABSENCES: &[Absence] = &[
     Absence {
         says: "no store reads a clock: time is handed in",
         under: "crates/stores/src/",
-        // The suite measures how long it waited; it decides nothing.
+        // The suite measures how long it waited; it makes no decision by it.
         but: &["crates/stores/src/conformance"],
         words: &["SystemTime::now", "Instant::now", "Timestamp::now"],
     },
@@ -134,7 +134,7 @@ fn allowed_uses_are_left_alone() {
     none(&present(&allowed));
 }
 
-/// What a crate may depend on. The compiler then forbids the rest.
+/// What a crate may depend on. The compiler forbids the rest.
 const MAY_DEPEND: &[(&str, &str, &[&str])] = &[
     ("crates/rules/Cargo.toml", "dependencies", &["hex", "jiff", "serde", "subtle"]),
     ("crates/rules/Cargo.toml", "dev-dependencies", &["proptest", "stateright"]),
@@ -146,7 +146,7 @@ const MAY_DEPEND: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// Whom a crate must not know.
+/// What a crate must not depend on.
 const NEVER_DEPEND: &[(&str, &[&str])] =
     &[("crates/stores/Cargo.toml", &["salvo", "hyper", "http", "tickettock", "server", "clap"])];
 

@@ -1,12 +1,12 @@
-//! `docs/glossary.md` says what our nouns mean, one line each, and names the code that carries them.
-//! What it names exists.
+//! Checks `docs/glossary.md`, which gives our nouns one line each and names the code that carries them: the
+//! names it uses must exist.
 
 use crate::tree::{File, files, none};
 use crate::unique::types;
 
 const GLOSSARY: &str = "docs/glossary.md";
 
-/// Words that we use in just one meaning.
+/// Words that we use in exactly one meaning.
 const NOUNS: &[&str] = &[
     "ledger",
     "door",

@@ -1,5 +1,5 @@
-//! What must not stay behind: unfinished work, tests that do not run, files that nobody reads to
-//! the end, and the paths of somebody's machine.
+//! Finds leftovers: unfinished work, tests that do not run, files too long to read, and paths of a
+//! developer's machine.
 
 use crate::tree::{File, files, none};
 use crate::words::find;
@@ -21,7 +21,7 @@ fn unfinished(files: &[File]) -> Vec<String> {
     complaints
 }
 
-/// In every file, also documents and settings of tools.
+/// Checked in every file, including documents and tool settings.
 const MACHINE_PATHS: &[&str] = &["/root/", "/home/", "/work/", "/Users/"];
 
 fn machine_paths(files: &[File]) -> Vec<String> {
@@ -36,7 +36,7 @@ fn machine_paths(files: &[File]) -> Vec<String> {
     complaints
 }
 
-/// `docs/work/` and `example.org/home/` begin elsewhere.
+/// `docs/work/` and `example.org/home/` do not begin at the root.
 fn begins_there(line: &str, path: &str) -> bool {
     let part_of_longer = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '}');
     line.match_indices(path).any(|(at, _)| !line[..at].ends_with(part_of_longer))

@@ -1,9 +1,8 @@
 //! Keeps true what ARCHITECTURE.md says is absent: this crate has tests only, and they read the
 //! source tree.
 //!
-//! A check takes files and returns complaints, so that each one can be shown a planted fault: a
-//! check that cannot fail says nothing. This crate is not checked itself, because it has to name
-//! what it forbids.
+//! A check takes files and returns complaints, so a test can run it on a planted fault: a check that cannot
+//! fail proves nothing. The checks skip this crate, because it has to name what it forbids.
 
 #[cfg(test)]
 mod absences;

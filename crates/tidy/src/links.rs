@@ -1,8 +1,8 @@
-//! Links between documents and files of the repository lead somewhere.
+//! Checks that links between documents and files of the repository resolve.
 
 use crate::tree::{File, everything, none};
 
-/// `[text](target)` outside code, without what leads out of the repository.
+/// `[text](target)` outside code, without links that leave the repository.
 fn targets(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut fenced = false;
@@ -13,7 +13,7 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
         if fenced {
             continue;
         }
-        // Odd parts stand between backticks.
+        // Odd parts are between backticks.
         for prose in line.split('`').step_by(2) {
             for rest in prose.split("](").skip(1) {
                 let target = rest.split([')', ' ']).next().unwrap_or_default();
@@ -31,7 +31,7 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Where a link in `from` leads, from the root of the repository. None: out of it.
+/// The path that a link in `from` points to, from the root of the repository. None: outside of it.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let target = target.split('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = match target.strip_prefix('/') {

@@ -1,5 +1,5 @@
-//! Tests must not see the settings of the one who runs them: every setting in the table is
-//! removed by `scripts/without-settings.sh`.
+//! Tests must not see the developer's own settings: `scripts/without-settings.sh` removes every setting in
+//! the table.
 
 use crate::tree::{File, files, none};
 
@@ -13,7 +13,7 @@ fn names(table: &str) -> Vec<&str> {
     quoted.filter(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_')).collect()
 }
 
-/// The script lists names, and beginnings of names with a star: `REDIS_*`.
+/// The script lists names, and prefixes of names with a star: `REDIS_*`.
 fn removes(script: &str, name: &str) -> bool {
     script.split(|c: char| !(c.is_ascii_uppercase() || c == '_' || c == '*')).any(|word| match word.strip_suffix('*') {
         Some(beginning) => !beginning.is_empty() && name.starts_with(beginning),

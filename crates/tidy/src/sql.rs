@@ -1,4 +1,5 @@
-//! Statements live in files of their own; one that nobody uses is a lie about the ledger.
+//! Checks that SQL statements are in files of their own, and that every file is used: an unused one
+//! misleads.
 
 use crate::tree::{File, files, none};
 

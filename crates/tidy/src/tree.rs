@@ -20,7 +20,7 @@ impl File {
     }
 }
 
-/// What is made, not written: builds, data and other people's packages.
+/// Generated or foreign files: builds, data and third-party packages.
 const NOT_SOURCE: &[&str] = &[".git", "target", "tickettock-data", "node_modules", "dist"];
 const TIDY_ITSELF: &str = "crates/tidy/";
 
@@ -53,7 +53,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<File>) {
         if kind.is_dir() {
             collect(&entry.path(), &format!("{prefix}{name}/"), found);
         } else if kind.is_file() {
-            // Pictures are not text, and an editor's file may be gone by now: neither is source.
+            // Images are not text, and an editor's temporary file may be gone by now: neither is source.
             let Ok(text) = fs::read_to_string(entry.path()) else { continue };
             found.push(File { path: format!("{prefix}{name}"), text });
         }

@@ -1,5 +1,5 @@
-//! A public type name means one thing: no two types of the workspace share one, whatever module or
-//! crate they are in. A reader who searches for a name finds its one definition.
+//! A public type name means one thing: no two types of the workspace share one, in whatever module or
+//! crate. A search for a name finds its one definition.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,8 @@ fn without_tests(text: &str) -> Vec<(usize, &str)> {
     kept
 }
 
-/// Where `mod name;` in this file leads: `folder/name.rs`, and what is below `folder/name/`.
+/// The files that `mod name;` in this file refers to: `folder/name.rs`, and everything below
+/// `folder/name/`.
 fn module_of(file: &str, name: &str) -> String {
     let folder = ["/lib.rs", "/main.rs", "/mod.rs"].iter().find_map(|root| file.strip_suffix(root));
     format!("{}/{name}", folder.unwrap_or(file.trim_end_matches(".rs")))

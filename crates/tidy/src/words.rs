@@ -1,4 +1,4 @@
-//! Finding words in source: whole ones, so that `operand` is not `rand`.
+//! Finds whole words in source: `operand` is not `rand`.
 
 /// The first of `words` in `line`. A word that begins or ends like a name is found as a whole.
 pub fn find<'a>(line: &str, words: &[&'a str]) -> Option<&'a str> {
@@ -19,7 +19,7 @@ fn joins(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// A line of Rust without its comment: a comment may say what is absent.
+/// A line of Rust without its comment: a comment may name what is absent.
 pub fn code(line: &str) -> &str {
     if line.trim_start().starts_with("//") {
         return "";

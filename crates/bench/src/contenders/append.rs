@@ -1,5 +1,5 @@
-//! The least that durable can mean: the bytes of the sale appended to a file, flushed before the
-//! answer, everybody who waits in one flush.
+//! The minimum of durability: appends the bytes of the sale to a file and flushes before the answer, with
+//! one flush for all waiting requests.
 
 use std::fs::File;
 use std::io::Write;
@@ -38,7 +38,7 @@ impl Handler for Append {
     }
 }
 
-/// What came while the last flush ran is the next one.
+/// Requests that came during the last flush share the next one.
 fn write(mut file: File, lines: &Receiver<Line>) {
     while let Ok(first) = lines.recv() {
         let group: Vec<Line> = std::iter::once(first).chain(lines.try_iter()).collect();

@@ -1,5 +1,5 @@
-//! The ceiling: a bare Salvo handler that parses and validates the same request and answers the
-//! same body, and remembers nothing.
+//! The ceiling: a bare Salvo handler that parses and validates the same request, answers the same body and
+//! stores nothing.
 
 use salvo::prelude::*;
 

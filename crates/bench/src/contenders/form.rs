@@ -1,5 +1,5 @@
-//! What every contender does alike: reads and checks the request with the product's own code, and
-//! answers with the product's own body. So a ratio says what remembering costs, not JSON.
+//! What all contenders share: they read and check the request with the product's own code, and answer with
+//! the product's own body. So a ratio shows the cost of storing, not of JSON.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,7 +19,7 @@ pub struct Form {
     pub buyer: Buyer,
 }
 
-/// The request, if it is one that the product would take.
+/// The request, if the product would accept it.
 pub async fn read(request: &mut Request) -> Option<Form> {
     let headers = request.headers();
     let user = headers.get("x-user-id").and_then(|v| v.to_str().ok()).and_then(User::new)?;
@@ -31,7 +31,7 @@ pub async fn read(request: &mut Request) -> Option<Form> {
     Some(Form { user, buyer })
 }
 
-/// Seats from 1 on, for those that keep no list of them.
+/// Seats from 1 on, for contenders that keep no list of seats.
 pub fn next_seat() -> u32 {
     static SOLD: AtomicU32 = AtomicU32::new(0);
     SOLD.fetch_add(1, Ordering::Relaxed) + 1

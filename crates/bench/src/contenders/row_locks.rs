@@ -1,5 +1,5 @@
-//! Holds as they are usually written: one SQL transaction per hold, which locks the rows of its
-//! nights in order, looks, counts up and inserts.
+//! Holds as they are usually implemented: one SQL transaction per hold, which locks the rows of its nights
+//! in order, checks them, increments the counts and inserts.
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use http_body_util::{BodyExt, Limited};
@@ -15,7 +15,7 @@ use tokio_postgres::NoTls;
 
 use crate::product::{FIRST_DAY, LAST_DAY, ROOM_TYPES};
 
-/// As the other designs that have one request per connection.
+/// As many as the other designs with one request per connection.
 const CONNECTIONS: usize = 32;
 
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl RowLocks {
         self.pool.get().await.expect("a connection")
     }
 
-    /// The id of the hold, or none if some night is full.
+    /// The id of the hold. None: a night is full.
     async fn hold(&self, wanted: &Wanted) -> Option<i64> {
         let (from, to) = (wanted.dates.check_in.0, wanted.dates.check_out.0);
         let mut database = self.connection().await;

@@ -1,4 +1,4 @@
-//! The table of seats that the first documents draw, and connections to it.
+//! The table of seats from the first documents, and connections to it.
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use tokio_postgres::NoTls;
@@ -15,7 +15,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Every seat a row, as those designs have it.
+    /// One row per seat, as those designs have it.
     pub async fn prepare(url: &str) -> Seats {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(url.parse().expect("a sound address"), NoTls, config);

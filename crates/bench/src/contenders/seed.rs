@@ -1,5 +1,5 @@
-//! The literal design of the first documents: a number from Redis is the seat; the seat is looked
-//! at, then taken by a conditional UPDATE. Three round trips and a flush for every request.
+//! The literal design of the first documents: a number from Redis is the seat; the seat is read, then taken
+//! by a conditional UPDATE. Three round trips and a flush for every request.
 
 use redis::aio::MultiplexedConnection;
 use salvo::prelude::*;
@@ -14,7 +14,7 @@ struct Seed {
 }
 
 impl Seed {
-    /// The seat, or none if it is not there or somebody was faster.
+    /// The seat. None: it does not exist, or another request was faster.
     async fn take(&self, form: &Form) -> Option<i32> {
         let mut redis = self.redis.clone();
         let seat: i32 = redis::cmd("INCR").arg("fcfs:seq").query_async(&mut redis).await.expect("a number");

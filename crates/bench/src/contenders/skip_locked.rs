@@ -1,4 +1,4 @@
-//! The usual advice for queues in PostgreSQL: each request takes the first row that nobody holds.
+//! The usual advice for queues in PostgreSQL: each request takes the first row that is not locked.
 
 use salvo::prelude::*;
 

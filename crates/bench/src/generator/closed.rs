@@ -1,4 +1,4 @@
-//! So many connections, each asking again as soon as it is answered: finds the peak.
+//! Closed loop: a fixed number of connections, each asking again as soon as it is answered. Finds the peak.
 
 use std::rc::Rc;
 use std::time::Instant;

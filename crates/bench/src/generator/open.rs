@@ -1,5 +1,6 @@
-//! Arrivals at a rate, whether or not the last were answered: finds honest latencies. A time runs
-//! from when a request was due, so neither a slow server nor a late generator is flattered.
+//! Open loop: arrivals at a fixed rate, whether or not earlier ones were answered. Finds honest latencies:
+//! each is measured from when the request was due, so neither a slow server nor a late generator is
+//! flattered.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,14 +18,14 @@ use crate::figures::{LoadFigures, histogram};
 /// Arrivals come in steps of this.
 const STEP: Duration = Duration::from_millis(1);
 
-/// Those that are due and not yet sent. A permit for each.
+/// Requests that are due and not yet sent, with a permit for each.
 struct Due {
     waiting: Mutex<VecDeque<Instant>>,
     permits: Semaphore,
 }
 
-/// A thread that sleeps precisely: timers of the runtime are a millisecond coarse.
-/// At the end one permit for each connection, with nothing behind it: time to go.
+/// Runs on a thread that sleeps precisely: the runtime's timers have a resolution of a millisecond. At the
+/// end adds one permit per connection without a request: the signal to stop.
 fn tick(due: &Due, began: Instant, whole: Duration, rate: f64, connections: usize) {
     let mut made = 0u64;
     let mut at = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! Entries of a batch: who comes in, who goes, and who may book.
+//! Entries in a batch: who enters, who leaves, and who may book.
 
 use super::writes::{EndedEntry, NewEntry, RenewedEntry};
 use super::{Event, State};
@@ -38,7 +38,7 @@ impl Deciding<Event> {
         }
     }
 
-    /// The oldest entries that have lapsed make room before anybody comes in.
+    /// Ends the oldest lapsed entries before anybody enters, to make room.
     pub(super) fn turn_lapsed_entries(&mut self, lapsed: Vec<Entry>) {
         // The ledger's clock moved on while it read.
         let now = self.now;

@@ -24,7 +24,7 @@ pub struct EventNeeds<'a> {
     pub gaps: usize,
     /// Whose entries: each user once.
     pub entries: Vec<&'a User>,
-    /// Numbers that somebody may have entered by.
+    /// Numbers that may already have been used to enter.
     pub numbers: Vec<Number>,
     /// This many of the entries that have lapsed, oldest end first.
     pub lapsed_entries: usize,
@@ -34,7 +34,7 @@ pub struct EventNeeds<'a> {
     pub holds: Vec<u64>,
 }
 
-/// At most so many lapsed entries are ended in one batch.
+/// A batch ends at most this many lapsed entries.
 const LAPSED_MOST: usize = 1_000;
 
 pub fn needs(commands: &[Command]) -> EventNeeds<'_> {

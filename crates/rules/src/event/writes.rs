@@ -30,7 +30,7 @@ pub struct EventKnown {
     pub gaps: Option<Vec<Gap>>,
     /// Entries that are not over.
     pub entries: HashMap<User, Entry>,
-    /// Of the numbers that were asked about, those that somebody has entered by.
+    /// Of the numbers that were asked about, those already used to enter.
     pub spent: HashSet<Number>,
     /// The oldest entries that have lapsed and are not over yet.
     pub lapsed: Vec<Entry>,
@@ -83,7 +83,7 @@ pub struct EventWrites {
     pub cursor_moved: u32,
 }
 
-/// A refused batch still writes the cursor if the next one would have to read so many rows again.
+/// A refused batch still writes the cursor if the next one would have to read this many rows again.
 const CURSOR_FAR: u32 = 1_000;
 
 impl Writes for EventWrites {

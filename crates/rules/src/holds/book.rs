@@ -30,7 +30,7 @@ pub struct NewHold {
     pub owner: User,
     pub key: Box<str>,
     pub on: On,
-    /// The hold whose place it takes keeps the time: a chain of replacements does not begin anew.
+    /// Taken from the hold that is replaced: a chain of replacements does not restart the time.
     pub first_at: Option<Moment>,
 }
 

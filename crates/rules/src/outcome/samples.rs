@@ -88,7 +88,7 @@ impl Problem {
     }
 }
 
-/// Two nights that somebody paid for.
+/// Two nights that were paid for.
 fn confirmed(at: Moment) -> Hold {
     Hold {
         id: HoldId { subject: SubjectId::RoomType(RoomTypeId(7)), n: 12 },

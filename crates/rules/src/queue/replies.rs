@@ -12,12 +12,12 @@ pub enum What {
     Leave,
 }
 
-/// What somebody in front of the line wants.
+/// What a user in front of the line wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asking {
     pub user: User,
     pub what: What,
-    /// A place that their ticket proves, and that nobody has entered by.
+    /// A place that their ticket proves, and that was not used to enter.
     pub proven: Option<Number>,
 }
 

@@ -24,7 +24,8 @@ impl Deflated {
         let mut deflate = Compress::new(Compression::fast(), false);
         loop {
             let read = deflate.total_in() as usize;
-            // It writes into a buffer with room: only a broken stream of our own could be an error.
+            // It writes into a buffer with enough room: only a broken stream of our own could cause an
+            // error.
             let _ = deflate.compress_vec(&text[read..], &mut bytes, FlushCompress::Full);
             if bytes.len() < bytes.capacity() {
                 break;

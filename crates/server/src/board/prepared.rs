@@ -18,8 +18,8 @@ use tokio::sync::OnceCell;
 use super::gzip::{Deflated, Member};
 use super::page::{PAGE_SEATS, SeatPage, SeatState, Writing};
 
-/// A list with more text than this keeps its compressed pages only, which take about a tenth. Its plain
-/// text is written anew for each reader.
+/// A list with more text than this keeps only its compressed pages, which take about a tenth. Its plain
+/// text is written again for each reader.
 const KEPT_TEXT_MOST: usize = 100 << 20;
 
 pub struct Prepared {
@@ -103,7 +103,7 @@ impl Prepared {
         !self.held.is_empty()
     }
 
-    /// The list with these seats on hold. A list that was just read from a snapshot knows of none.
+    /// The list with these seats on hold. A list just read from a snapshot does not know of any.
     pub fn holding(mut self, seats: &[(Seat, Moment)]) -> Prepared {
         let mut touched: Vec<_> = seats.iter().map(|(seat, _)| (place(*seat), SeatState::Held)).collect();
         self.told = turned(&self.told, &mut touched);

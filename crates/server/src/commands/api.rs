@@ -27,7 +27,7 @@ impl Api {
         self.ask(HttpRequest::post(path).json(body.to_string()))
     }
 
-    /// The JSON of a success; a refusal in its own words.
+    /// The JSON of a success, or the message of a refusal.
     fn ask(&self, request: HttpRequest) -> Result<Value, String> {
         let target = &self.target;
         let request = match &self.authorization {

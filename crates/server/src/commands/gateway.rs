@@ -1,4 +1,4 @@
-//! `tickettock gateway FOLDER`: writes the files of a gateway, from the settings of the moment.
+//! `tickettock gateway FOLDER`: writes the files of a gateway from the current settings.
 
 use std::path::PathBuf;
 

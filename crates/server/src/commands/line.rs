@@ -1,4 +1,4 @@
-//! What can be typed: made from the table of settings.
+//! The command line's arguments, made from the table of settings.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ pub fn with_settings_named(command: Command, takes: impl Fn(&str) -> bool) -> Co
     command.arg(file).args(flags)
 }
 
-/// What was typed, over the environment, over the file, over the defaults.
+/// Flags override the environment, which overrides the file, which overrides the defaults.
 pub fn values(given: &ArgMatches) -> Result<Values, BadSetting> {
     Values::gather(
         |setting| given.try_get_one::<String>(setting.name).ok().flatten().cloned(),

@@ -1,4 +1,4 @@
-//! `tickettock serve`: the server, until it is told to stop.
+//! `tickettock serve`: runs the server until it is stopped.
 
 use clap::ArgMatches;
 use tokio::signal::unix::{SignalKind, signal};

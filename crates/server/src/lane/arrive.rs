@@ -20,7 +20,7 @@ use super::{Lane, Queue, Shared};
 use crate::refusals::Failure;
 use crate::reopen::{raise_above, reopen};
 
-/// The door is asked for at most so many requests at once.
+/// One call to the door carries at most this many requests.
 const ARRIVALS_MOST: usize = 128;
 
 /// Another server may open the door, or Redis may lose its data again, while this one reopens it.

@@ -38,7 +38,7 @@ impl<S: Served> Lane<S> {
         let _turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut queue = self.lock();
         if queue.pending.is_empty() {
-            // Under the same lock as the look: whoever arrives next starts a new task.
+            // Under the same lock as the check: the next arrival starts a new task.
             queue.running -= 1;
             return None;
         }

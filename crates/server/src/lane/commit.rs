@@ -21,7 +21,7 @@ use crate::refusals::refusal;
 /// A request that is in a batch when its deadline passes may still be answered by that batch.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// While a batch takes long, the lane looks so often for requests that are past their deadline.
+/// While a batch takes long, the lane checks at this interval for requests past their deadline.
 const WATCH: Duration = Duration::from_millis(250);
 
 /// A batch that the ledger has.

@@ -1,4 +1,4 @@
-//! Events in a lane. They pass the door, and it is told what is left before the answers leave.
+//! Events in a lane. They pass the door, and the door gets what is left before the answers leave.
 
 use std::sync::Arc;
 

@@ -13,12 +13,13 @@ use super::Lane;
 use super::respond::Decided;
 use super::served::Served;
 
-/// Answers wait at most so long for one call to the door.
+/// Answers wait at most this long for one call to the door.
 const SETTLE: Duration = Duration::from_millis(50);
 
 impl<S: Served> Lane<S> {
-    /// Ends the marks of those who are about to be answered, so that they may ask again, and tells what a
-    /// batch changed. A panic in here must not cost the answers of a batch that is durable.
+    /// Releases the marks of requests that are about to be answered, so that their users may ask again, and
+    /// publishes what a batch changed. A panic in here must not cost the answers of a batch that is
+    /// durable.
     pub(crate) async fn publish(&self, mut decided: Decided<S>) -> Decided<S> {
         let ended: Vec<Release> = decided.waiters.iter().filter_map(|waiter| waiter.mark.clone()).collect();
         let news = decided.news.take();
@@ -28,7 +29,8 @@ impl<S: Served> Lane<S> {
         decided
     }
 
-    /// Shows holds that began or changed to whoever looks at the door's keys. Nothing of ours reads them.
+    /// Shows holds that began or changed to people who inspect the door's keys. Our code does not read
+    /// them.
     pub(super) async fn show_holds(&self, holds: Vec<Hold>) {
         if holds.is_empty() {
             return;

@@ -53,7 +53,7 @@ pub trait Served: Subject {
     fn publish(lane: &Lane<Self>, ended: Vec<Release>, news: Option<News<Self>>) -> impl Future<Output = ()> + Send;
 }
 
-/// What a committed batch changed, for whoever publishes it.
+/// What a committed batch changed, to be published.
 pub struct News<S: Subject> {
     /// The subject as the batch left it.
     pub after: S,

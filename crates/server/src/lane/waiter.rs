@@ -1,4 +1,4 @@
-//! A request in a lane: what it asks, and whom to answer.
+//! A request in a lane: its command, and where its answer goes.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ pub struct Queued<S: Served> {
     pub waiter: Waiter,
 }
 
-/// Whom to answer, and what must be undone first.
+/// Where the answer goes, and what must be undone first.
 pub struct Waiter {
     /// Dropped before `reply`: when the handler sees a closed channel, the depth is right already.
     pub in_flight: InFlight,

@@ -73,7 +73,7 @@ impl Lines {
         locked(&self.0).remove(&event);
     }
 
-    /// Events with a waiting room that somebody asked about.
+    /// Events with a waiting room that were asked about.
     pub fn known(&self) -> Vec<(EventId, WaitingRoom)> {
         let all: Vec<_> = locked(&self.0).values().cloned().collect();
         let room = |remembered: &Arc<Remembered>| {

@@ -25,7 +25,7 @@ enum Missing {
 }
 
 impl EventLine<'_> {
-    /// Asks the door until it can answer. What is missing it is told first.
+    /// Asks the door until it can answer. Gives it what it does not know first.
     pub(super) async fn heard<T, W>(self, ask: impl Fn() -> W) -> Result<T, Failure>
     where
         W: Future<Output = Result<Heard<T>, DoorFault>>,
@@ -66,7 +66,7 @@ impl EventLine<'_> {
         Ok(())
     }
 
-    /// The door counted fewer people inside than the ledger. It is told all of them; nobody's place in
+    /// The door counted fewer people inside than the ledger. It gets all of them again; nobody's place in
     /// line changes.
     pub(super) async fn recount(self) {
         let EventLine { app, event, room } = self;

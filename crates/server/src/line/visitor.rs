@@ -1,4 +1,4 @@
-//! Somebody in front of an event: joins the line, asks for their place, enters, leaves.
+//! A user in front of an event: joins the line, asks for their place, enters, leaves.
 
 use rules::command::EventAction;
 use rules::entries::{Entry, EntryToken, Moved, renewal_due};
@@ -22,7 +22,7 @@ pub struct Visitor<'a> {
     pub ticket: Option<&'a Ticket>,
 }
 
-/// How somebody stands.
+/// Where a user stands.
 #[derive(Debug)]
 pub enum Stands {
     InLine(Place),
@@ -131,7 +131,7 @@ impl Visitor<'_> {
         Ok(found.filter(|entry| entry.live(ledger.now())))
     }
 
-    /// The ledger did not agree with the door. The door is told what it did not know.
+    /// The ledger disagreed with the door. The door gets what it did not know.
     async fn correct_door(self, number: Option<Number>, refusal: &Refusal) {
         match (refusal, number) {
             // The number was used before the door lost its data.
@@ -148,8 +148,8 @@ impl Visitor<'_> {
         }
     }
 
-    /// Asks the door. If it does not know them, or gave them a worse place than their ticket shows, the
-    /// ticket counts; unless somebody has entered by it.
+    /// Asks the door. If it does not know the user, or gave them a worse place than their ticket shows, the
+    /// ticket counts, unless its number was already used to enter.
     async fn find(self, what: What) -> Result<QueueReply, Failure> {
         let Some(proven) = self.ticket.map(|ticket| ticket.number) else {
             return self.ask(what, None).await;

@@ -1,4 +1,4 @@
-//! One buyer: comes when due, asks, asks again when told to, and remembers everything.
+//! One buyer: arrives when due, asks, retries when the answer says so, and remembers everything.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::shop::Shop;
 use super::tally::{Memory, RushOutcome, Unanswered};
 
 const BODY: &str = r#"{"userName":"Rush","phone":"010-1234-5678"}"#;
-/// Whoever is told to come again does so this often.
+/// A buyer asks at most this many times while the answer is "come again".
 const TRIES: u32 = 8;
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -31,7 +31,7 @@ impl RushBuyer {
         user(&self.run, self.index)
     }
 
-    /// Everything this buyer went through.
+    /// All requests of this buyer, with how they ended.
     pub async fn buy(mut self) -> Vec<Memory> {
         let mut due = self.plan.due(self.index);
         if self.shop.waiting_room {
@@ -71,7 +71,7 @@ impl RushBuyer {
             let (memory, again) = self.ask_to_reserve(due, key).await;
             memories.push(memory);
             let Some(wait) = again else { break };
-            // Spread by half to either side, so that they do not all come back at once.
+            // Jitter of half the wait to either side, so that they do not all come back at once.
             sleep(wait.mul_f64(0.5 + uniform(self.index, 10 + u64::from(attempt)))).await;
             due = self.began.elapsed();
         }
@@ -123,13 +123,13 @@ impl RushBuyer {
         });
         let ((outcome, again), server) = match asking.await {
             Ok(Ok(read)) => read,
-            // Whether it happened is not known: ask again, as anybody would.
+            // Whether it happened is not known: ask again, as a real user would.
             Ok(Err(_)) | Err(_) => ((RushOutcome::Unknown(asked), Some(Duration::from_millis(500))), None),
         };
         (Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome, server }, again)
     }
 
-    /// Sends, and hangs up up to 5 ms later, answered or not.
+    /// Sends the request and hangs up at most 5 ms later, answered or not.
     async fn hang_up(&self, due: Duration, key: &str) -> Memory {
         let sent = self.began.elapsed();
         if let Ok(mut connection) = self.shop.connect(self.index).await {

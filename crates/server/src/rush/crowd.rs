@@ -1,4 +1,4 @@
-//! Lets everybody come at their time. Arrivals do not wait for answers, so latencies are honest.
+//! Starts every buyer on schedule. Arrivals do not wait for answers, so latencies are honest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::plan::RushPlan;
 use super::shop::Shop;
 use super::tally::{Memory, RushOutcome};
 
-/// RushFigures that change while the crowd comes.
+/// Counts that change while the rush runs.
 #[derive(Default)]
 pub struct Live {
     pub arrived: AtomicU64,
@@ -21,7 +21,7 @@ pub struct Live {
     pub reserved: AtomicU64,
 }
 
-/// The whole rush. `watch` is called about five times a second.
+/// Runs the whole rush. Calls `watch` about five times a second.
 pub async fn come(plan: Arc<RushPlan>, shop: Arc<Shop>, run: Arc<str>, watch: impl Fn(&Live)) -> Vec<Memory> {
     let live = Arc::new(Live::default());
     let memories = Arc::new(Mutex::new(Vec::new()));

@@ -1,5 +1,5 @@
-//! Where the event has a waiting room, the crowd stands in line as a well-behaved page does: joins,
-//! polls when told to, enters when it is its turn.
+//! If the event has a waiting room, the crowd stands in line as a well-behaved page does: it joins, polls
+//! at the interval it is given, and enters when it is its turn.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::buyer::{PATIENCE, RushBuyer};
 use super::plan::uniform;
 use super::tally::{Memory, RushOutcome};
 
-/// Nobody stands longer than this.
+/// A buyer gives up in line after this long.
 const STANDS_MOST: Duration = Duration::from_secs(3_600);
-/// After a broken connection or a 503.
+/// Wait after a broken connection or a 503.
 const AGAIN: Duration = Duration::from_millis(500);
 
 impl RushBuyer {
-    /// The token of an entry; or how it ended in line.
+    /// The token of an entry, or how standing in line ended.
     pub(super) async fn stand_in_line(&self) -> Result<String, Memory> {
         let (mut joined, mut ticket) = (false, None::<String>);
         let mut step = 0;
@@ -42,7 +42,7 @@ impl RushBuyer {
                     return Err(self.remember(sent, body["reason"].as_str().unwrap_or("not in the contract"), status));
                 }
             };
-            // A little earlier or later, so that they do not all come at once.
+            // With jitter, so that they do not all come at once.
             sleep(wait.mul_f64(0.8 + 0.4 * uniform(self.index, 100 + step))).await;
         }
         Err(self.remember(self.began.elapsed(), "not in the contract", 0))

@@ -1,4 +1,4 @@
-//! One self-contained page with the figures and the plots: nothing is fetched, it can be mailed.
+//! One self-contained page with the figures and the plots. It fetches nothing, so it can be mailed.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Who comes, how many, and when.
+//! The plan of a rush: which buyers arrive, how many, and when.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ pub struct RushPlan {
     pub buyers: u64,
     /// Arrivals per second once the ramp is over.
     pub rate: f64,
-    /// Until the rate is reached, it rises evenly.
+    /// The rate rises evenly for this long.
     pub ramp: Duration,
-    /// A soak: buyers come for so long instead of by number.
+    /// A soak: buyers arrive for this long, not up to a number.
     pub duration: Option<Duration>,
     /// Shares of the buyers, 0 to 1.
     pub double_click: f64,
@@ -22,30 +22,30 @@ pub struct RushPlan {
     pub admin_token: Option<String>,
 }
 
-/// What they want.
+/// The event that the buyers want seats of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventChoice {
-    /// An event of the rush's own.
+    /// The rush creates its own event.
     Make {
         seats: u32,
-        /// With a waiting room of so many places.
+        /// With a waiting room of this many places.
         places: Option<u32>,
     },
     Event(i64),
 }
 
-/// What one buyer does besides buying.
+/// How one buyer misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
     Plain,
-    /// Sends the same thing twice at once.
+    /// Sends the same request twice at once.
     DoubleClick,
     /// Hangs up before the answer, and asks again with the same key.
     LosesAnswers,
 }
 
 impl RushPlan {
-    /// How many come in all.
+    /// How many buyers arrive in all.
     pub fn arrivals(&self) -> u64 {
         match self.duration {
             None => self.buyers,
@@ -53,7 +53,7 @@ impl RushPlan {
         }
     }
 
-    /// When buyer `i` comes, from the start: under a ramp the gaps shrink until the rate is reached.
+    /// When buyer `i` arrives, from the start: during a ramp the gaps shrink until the rate is reached.
     pub fn due(&self, i: u64) -> Duration {
         let ramp = self.ramp.as_secs_f64();
         let in_ramp = self.rate * ramp / 2.0;

@@ -1,4 +1,4 @@
-//! What people were told, against what the server says.
+//! Compares the answers that buyers got with what the server lists at the end.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,9 +14,9 @@ pub struct Proof {
     /// Seats that stand at the end and were acknowledged.
     pub sold: u64,
     pub sold_twice: u64,
-    /// Acknowledged, and not there.
+    /// Acknowledged, but not listed.
     pub lost: u64,
-    /// There, and nobody was told or left in doubt; or there, and given back.
+    /// Listed, but no buyer got this answer or lost one; or listed although it was given back.
     pub unexplained: u64,
     /// Served out of order.
     pub order_broken: u64,
@@ -59,15 +59,15 @@ pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
     }
 }
 
-/// What the crowd knows for certain, and what it is in doubt about.
+/// What the crowd knows for certain, and what it does not know.
 #[derive(Default)]
 struct Known<'a> {
-    /// Reservation id, buyer, seat. One id told to two buyers is two of these.
+    /// Reservation id, buyer, seat. One id in the answers to two buyers is two of these.
     told: HashSet<(&'a str, u64, u64)>,
     given_back: HashSet<&'a str>,
     /// Perhaps given back: the answer was lost.
     perhaps_given_back: HashSet<&'a str>,
-    /// Users who may have a seat that nobody told them of.
+    /// Users who may have a seat without an answer that says so.
     doubt: HashSet<u64>,
 }
 
@@ -150,10 +150,9 @@ fn compare(proof: &mut Proof, run: &str, known: &Known<'_>, listed: &[Listed]) {
     proof.sold_twice += listed.iter().filter(|l| !seats.insert(l.seat)).count() as u64;
 }
 
-/// Requests that did not overlap must have rising numbers. Where no seat came back, nobody who asked
-/// after another was told `sold_out` may have a seat; nor may one with a lower number be `sold_out`
-/// when a higher one has a seat from the same server (two servers promise no order between requests
-/// that overlap).
+/// Requests that did not overlap must have rising numbers. If no seat came back, a request sent after
+/// another one was answered `sold_out` must not get a seat. A request must not be `sold_out` if a higher
+/// number got a seat from the same server (two servers promise no order between requests that overlap).
 fn order_broken(memories: &[Memory], nothing_came_back: bool) -> u64 {
     let mut numbered: Vec<(&Memory, u64)> =
         memories.iter().filter(|m| !replayed(m)).filter_map(|m| m.outcome.number().map(|n| (m, n))).collect();

@@ -1,4 +1,4 @@
-//! The table at the end, and the same for machines.
+//! The table at the end, and the same as JSON.
 
 use std::fmt::Write;
 
@@ -32,7 +32,7 @@ pub fn table(figures: &RushFigures, proof: &Proof) -> String {
     text
 }
 
-/// One line that says it all.
+/// The verdict in one line.
 pub fn sentence(figures: &RushFigures, proof: &Proof) -> String {
     let checked = if proof.compared_with_server { "" } else { " (without ADMIN_TOKEN only the answers were compared)" };
     format!(

@@ -1,4 +1,4 @@
-//! The server as the crowd sees it: paths, connections, and the little the crowd needs from admin.
+//! The server as the crowd sees it: paths, connections, and the few admin calls that the crowd needs.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::plan::{EventChoice, RushPlan};
 
-/// Connections that are open and idle. Newest first, so that few are used when few suffice.
+/// Open idle connections. The newest is used first, so that few are used when few suffice.
 pub struct Shop {
     pub target: Target,
     pub event: i64,
@@ -20,7 +20,7 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Finds the sale, or makes one.
+    /// Finds the sale, or creates one.
     pub async fn visit(plan: &RushPlan) -> Result<Shop, String> {
         let mut shop = Shop {
             target: plan.target.clone(),

@@ -1,4 +1,4 @@
-//! What the crowd remembers, and the figures made of it.
+//! What the crowd remembers, and the figures computed from it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct Memory {
     pub sent: Duration,
     pub ended: Duration,
     pub outcome: RushOutcome,
-    /// Which process answered, as far as the answer's id tells: ids begin with one's own number.
+    /// Which process answered, as far as the answer's id shows it: ids begin with the server's own number.
     pub server: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ pub enum RushOutcome {
     Unknown(Unanswered),
 }
 
-/// What was asked and never answered.
+/// A request that was never answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unanswered {
     Seat,

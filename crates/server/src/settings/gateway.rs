@@ -118,7 +118,8 @@ fn servers(read: &Reading<'_>) -> Result<(Vec<SocketAddr>, Option<String>), BadS
     Ok((servers, tls))
 }
 
-/// The name that a certificate must carry: the setting, or the host if it is a name. nginx compares no addresses.
+/// The name that a certificate must carry: the setting, or the host if it is a name. nginx does not compare
+/// addresses.
 fn certified(read: &Reading<'_>, setting: &str, host: &str) -> Result<String, BadSetting> {
     let name = match read.text(setting).trim() {
         "" => host,

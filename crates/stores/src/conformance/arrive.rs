@@ -1,4 +1,4 @@
-//! Arriving: numbers rise, one running request per user, marks go by name.
+//! Arriving: numbers rise, each user has at most one running request, marks are removed by request name.
 
 use rules::arrive::{Arrival, Arrived, MARK_MS};
 use rules::ids::{ClientAddress, EventId, RequestName, User};

@@ -1,5 +1,4 @@
-//! A good ledger with something in front of it: for tests that need one to refuse, to stall or to
-//! be wrong.
+//! A good ledger behind a wrapper, for tests that need a ledger to refuse, to stall or to be wrong.
 
 use std::sync::Arc;
 
@@ -49,12 +48,12 @@ impl Bent {
         Bent { hidden, ..self }
     }
 
-    /// What is free is shown otherwise.
+    /// Changes the availability that it shows.
     pub fn showing(self, show: impl Fn(Availability) -> Availability + Send + Sync + 'static) -> Bent {
         Bent { show: Arc::new(show), ..self }
     }
 
-    /// Only what is asked of room types is bent.
+    /// Changes only the batches of room types.
     pub fn of_rooms(
         good: Arc<dyn Ledger>,
         commit: impl Fn(&Arc<dyn Ledger>, Batch<RoomType>) -> Answered<Committed<RoomType>> + Send + Sync + 'static,

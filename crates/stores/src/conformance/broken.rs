@@ -1,4 +1,4 @@
-//! Ledgers that are broken on purpose. The suite must notice each of them, or it proves nothing.
+//! Ledgers that are broken on purpose. The suite must find every bug, or it proves nothing.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -15,32 +15,32 @@ use rules::time::Moment;
 use super::bent::Bent;
 use crate::ledger::{Answered, Batch, Committed, Ledger};
 
-/// How it is broken.
+/// The planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerBug {
-    /// Says "sold" to one in twenty and writes nothing: acknowledged before the commit.
+    /// Answers "sold" to one in twenty and writes nothing: acknowledged before the commit.
     AcknowledgesTooEarly,
-    /// Gives the last seat it sold to the next one who is told `sold_out`.
+    /// Gives the last sold seat to the next request that should get `sold_out`.
     SellsTwice,
-    /// Forgets who asks, so that nobody ever reaches the limit.
+    /// Forgets the user, so that nobody ever reaches the limit.
     ForgetsTheLimit,
     /// Serves the highest number first.
     ServesTheLastFirst,
     /// Drops one row of the history.
     LosesHistory,
-    /// Decides a repeated key anew.
+    /// Decides a repeated key again.
     ForgetsKeys,
     /// The seat of a cancelled reservation is never sold again.
     KeepsCancelledSeats,
-    /// Whoever chooses a seat gets the lowest one.
+    /// A request for a chosen seat gets the lowest one.
     IgnoresTheChoice,
-    /// Whoever chooses a seat that is taken is told that it is theirs.
+    /// A request for a chosen seat that is taken is answered as if it got the seat.
     GivesTakenSeats,
-    /// Lets in whoever asks, however many are inside.
+    /// Lets every user in, however many are inside.
     LetsTooManyIn,
-    /// A number that somebody has entered by lets in again.
+    /// A number that was already used to enter admits again.
     ForgetsSpentNumbers,
-    /// Whoever shows any token at all may book.
+    /// Any entry token allows booking.
     BelievesAnyToken,
 }
 
@@ -115,7 +115,7 @@ fn one_in_twenty(state: &mut State, commands: &[Command]) -> Option<Reserved> {
     if state.asked.is_multiple_of(20) && reserves { state.last_sold.clone() } else { None }
 }
 
-/// What the bug makes of a command.
+/// How the bug changes a command.
 fn bend(bug: LedgerBug, state: &mut State, command: &Command, i: usize) -> Command {
     let mut command = command.clone();
     match (bug, &command.action) {
@@ -143,7 +143,7 @@ fn bend(bug: LedgerBug, state: &mut State, command: &Command, i: usize) -> Comma
     command
 }
 
-/// What the bug makes of an answer.
+/// How the bug changes an answer.
 fn twist(bug: LedgerBug, state: &mut State, command: &Command, answer: Answer) -> Answer {
     if let Outcome::Done(Done::Reserved(reserved)) = &answer.outcome {
         state.last_sold = Some(reserved.clone());
@@ -174,7 +174,7 @@ fn twist(bug: LedgerBug, state: &mut State, command: &Command, answer: Answer) -
     }
 }
 
-/// A seat and a number that look right and are not there.
+/// A plausible seat and number that do not exist.
 async fn acknowledge_unwritten(
     good: &dyn Ledger,
     event: EventId,

@@ -1,5 +1,5 @@
-//! Ledgers whose room types are broken on purpose, the way the specifications' own designs are. The
-//! suite must notice each of them, or it proves nothing.
+//! Ledgers whose room types are broken on purpose, in the way of the specifications' own designs. The suite
+//! must find every bug, or it proves nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,20 +17,20 @@ use crate::ledger::rooms::Availability;
 use crate::ledger::{Answered, Ledger};
 use crate::ledger::{Batch, Committed};
 
-/// How it is broken.
+/// The planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoomBug {
-    /// A counter per night with one end for all: every new hold keeps the dead ones alive.
+    /// A counter per night with one expiry for all: every new hold keeps the expired ones alive.
     CounterWithTtl,
-    /// Confirming looks at no state: whoever asks again is told yes again.
+    /// Confirming ignores the state: a second confirmation succeeds again.
     ConfirmsWithoutState,
-    /// What has ended can still be confirmed.
+    /// An expired hold can still be confirmed.
     ConfirmsTheExpired,
-    /// Says "held" when the last room is gone.
+    /// Answers "held" when the last room is gone.
     HoldsTwice,
-    /// Takes a cancellation's word and does nothing.
+    /// Acknowledges a cancellation and does nothing.
     KeepsWhatIsGivenBack,
-    /// Decides a repeated key anew.
+    /// Decides a repeated key again.
     ForgetsKeys,
 }
 
@@ -49,7 +49,7 @@ impl RoomBug {
 struct State {
     holds: HashMap<(RoomTypeId, u64), Hold>,
     last: Option<Hold>,
-    /// The seed's counter: how many, and the one end that the newest hold set.
+    /// The seed's counter: the count, and the one expiry that the newest hold set.
     counters: HashMap<(RoomTypeId, Night), (u32, Moment)>,
 }
 
@@ -96,7 +96,7 @@ fn commit(
     })
 }
 
-/// What the bug makes of a command.
+/// How the bug changes a command.
 fn bend(bug: RoomBug, command: &RoomCommand) -> RoomCommand {
     let mut command = command.clone();
     match (bug, &command.action) {
@@ -109,7 +109,7 @@ fn bend(bug: RoomBug, command: &RoomCommand) -> RoomCommand {
     command
 }
 
-/// What the bug makes of an answer.
+/// How the bug changes an answer.
 fn twist(bug: RoomBug, state: &mut State, room_type: RoomTypeId, command: &RoomCommand, answer: Answer) -> Answer {
     if let Outcome::Done(Done::Held { hold, fresh: true, .. }) = &answer.outcome {
         state.holds.insert((room_type, hold.id.n), (**hold).clone());

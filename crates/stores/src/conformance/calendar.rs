@@ -46,7 +46,7 @@ async fn the_last_room(stand: &Stand) -> Verdict {
     Ok(())
 }
 
-/// As a server does it: a lock that cannot be had and trouble that passes are tried again.
+/// Like a server: retries lock timeouts and passing faults.
 async fn tried(hotel: &Hotel, command: rules::room_type::RoomCommand) -> Result<rules::decide::Answer, String> {
     for _ in 0..50 {
         match hotel.batch(vec![command.clone()]).await {

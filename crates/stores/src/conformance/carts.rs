@@ -50,7 +50,7 @@ async fn remaining(stand: &Stand, event: EventId) -> Result<u32, String> {
     Ok(row.remaining())
 }
 
-/// The history tells of every hold its seats, and ends each once; counts agree with it.
+/// The history lists the seats of every hold and ends each hold once; the counts agree with it.
 async fn audit(stand: &Stand, event: EventId) -> Verdict {
     let fault = |f: LedgerFault| f.to_string();
     let row = stand.ledger.event(event).await.map_err(fault)?.ok_or("no event")?;
@@ -97,7 +97,7 @@ async fn all_or_none(stand: &Stand) -> Verdict {
     expect_refusal(&stand.one(event, stand.choose("bob", 5)).await?, &Refusal::SeatTaken)?;
     let own = stand.one(event, stand.choose("alice", 5)).await?;
     expect_refusal(&own, &Refusal::AlreadyReserved { seat: Seat(5) })?;
-    // First come, first served walks around what is held.
+    // First come, first served skips held seats.
     for seat in [1, 2, 4, 6, 8, 9] {
         let given = expect_sale(&stand.one(event, stand.reserve(&format!("u{seat}"))).await?)?;
         ensure!(given.seat == Seat(seat), "{given:?} instead of {seat}");
@@ -129,7 +129,7 @@ async fn limits(stand: &Stand) -> Verdict {
     let held = Refusal::LimitReached { seats: vec![Seat(1), Seat(2), Seat(9)] };
     expect_refusal(&stand.one(event, stand.reserve("alice")).await?, &held)?;
     expect_refusal(&stand.one(event, wants(stand, "alice", &[10], 4)).await?, &held)?;
-    // Bought and held count together; the newest that was bought is named.
+    // Bought and held seats count together; the refusal names the newest bought one.
     expect_sale(&stand.one(event, stand.choose("bob", 20)).await?)?;
     hold(stand, event, "bob", &[21, 22], 5).await?;
     let both = stand.one(event, stand.reserve("bob")).await?;
@@ -194,7 +194,7 @@ async fn what_lapsed_is_free(stand: &Stand) -> Verdict {
     let out = stand.one(event, stand.reserve("bob")).await?;
     ensure!(matches!(refusal(&out), Some(Refusal::HeldOut { .. })), "{out:?}");
     (stand.advance)(600_000);
-    // By reading alone: nothing has turned it.
+    // Shown by reading alone: no batch has ended the hold yet.
     ensure!(remaining(stand, event).await? == 4, "a ghost is held");
     let is_held = stand.ledger.seat_is_held(event, Seat(1)).await.map_err(|f| f.to_string())?;
     ensure!(!is_held, "a ghost is held");
@@ -207,7 +207,7 @@ async fn what_lapsed_is_free(stand: &Stand) -> Verdict {
     audit(stand, event).await
 }
 
-/// Two double clicks, a cancellation and somebody who waits, all in one batch.
+/// Two double clicks, a cancellation and a waiting request, all in one batch.
 async fn in_one_batch(stand: &Stand) -> Verdict {
     let event = stand.event(6, 4).await?.id;
     let cart = hold(stand, event, "alice", &[1, 2], 1).await?;

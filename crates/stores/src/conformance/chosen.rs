@@ -1,5 +1,5 @@
-//! Chosen seats: the same rules as first come, first served, and the lowest free seat stays exact
-//! whatever was chosen before.
+//! Chosen seats: the same rules as first come, first served; and the lowest free seat stays exact,
+//! whichever seats were chosen before.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ async fn the_lowest_free_seat_is_exact(stand: &Stand) -> Verdict {
     for seat in [2, 3, 6] {
         chosen.push(expect_sale(&stand.one(event, stand.choose("chooser", seat)).await?)?);
     }
-    // Seat 3 is given back: a free row behind the cursor.
+    // Seat 3 comes back: a free row behind the cursor.
     stand.one(event, stand.cancel("chooser", chosen[1].reservation.n)).await?;
     for wanted in [1, 3, 4, 5, 7, 8] {
         let reserved = expect_sale(&stand.one(event, stand.reserve("crowd")).await?)?;
@@ -74,8 +74,7 @@ async fn in_one_batch(stand: &Stand) -> Verdict {
     expect_refusal(&answers[3], &Refusal::SeatTaken)
 }
 
-/// The cursor passes what was chosen, and a batch that is refused reads the long row once, not
-/// every time.
+/// The cursor passes chosen seats. Refused batches read a long run of them once, not every time.
 async fn a_long_row_of_chosen_seats(stand: &Stand) -> Verdict {
     let event = stand.event(3_000, 1).await?.id;
     for block in (2..=2_900u32).collect::<Vec<_>>().chunks(512) {
@@ -119,7 +118,7 @@ async fn one_seat_wanted_by_many(stand: &Stand) -> Verdict {
     audit(stand, event, &told, &[]).await
 }
 
-/// Lowest, chosen and given back, from many sides: never beyond the stock, and all of it.
+/// Lowest, chosen and returned seats, by many clients: all of the stock is sold, and never more.
 async fn every_way_at_once(stand: &Stand) -> Verdict {
     const SEATS: u32 = 60;
     let event = stand.event(SEATS, 2).await?.id;

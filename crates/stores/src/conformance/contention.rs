@@ -1,4 +1,4 @@
-//! Contention: many at a barrier, and then the totals.
+//! Contention: many clients start at a barrier, then the totals are checked.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ async fn exactly_the_stock(stand: &Stand, seats: u32, asking: usize, tasks: usiz
             let mut told = Vec::new();
             for (turn, pair) in mine.chunks(3).enumerate() {
                 let users: Vec<String> = pair.iter().map(|i| format!("u{i}")).collect();
-                // Every third batch asks for its first user a second time.
+                // Every third batch has a second request of its first user.
                 let twice = (turn % 3 == 0).then(|| users[0].clone());
                 let asked: Vec<String> = users.iter().cloned().chain(twice).collect();
                 let answers = stand.commit(event, asked.iter().map(|u| stand.reserve(u)).collect()).await?;

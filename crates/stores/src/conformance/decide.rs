@@ -1,4 +1,4 @@
-//! Deciding: seats in order, limits, the window, states of an event, giving back.
+//! Deciding: seats in order, limits, the `duplicate` window, states of an event, cancellations.
 
 use rules::command::{EventAction, Terms};
 use rules::event::{EventAmendment, Turn};
@@ -59,7 +59,7 @@ async fn the_window(stand: &Stand) -> Verdict {
     (stand.advance)(30_000);
     let answer = stand.one(event, stand.reserve("alice")).await?;
     match refusal(&answer) {
-        // Real clocks run on while the test does.
+        // Real clocks advance during the test.
         Some(Refusal::Duplicate { seat: s, user_ttl_s: Some(860..=870) }) if *s == seat => {}
         other => return Err(format!("30 s after the sale: {other:?}")),
     }

@@ -1,4 +1,4 @@
-//! Expiry: what ends comes back at that very moment, exactly once, whoever is awake.
+//! Expiry: a lapsed hold's stock is free at that very moment, exactly once, without any background task.
 
 use rules::history::Happened;
 use rules::holds::{Ask, HoldState};
@@ -14,7 +14,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     many_at_once(stand).await
 }
 
-/// The clocks of some ledgers run while they are moved, so the last moment is left with a margin.
+/// The clocks of some ledgers run while they are moved, so the test keeps a margin before the end.
 const MARGIN_MS: i64 = 5_000;
 
 async fn at_that_very_moment(stand: &Stand) -> Verdict {
@@ -25,7 +25,7 @@ async fn at_that_very_moment(stand: &Stand) -> Verdict {
     ensure!(matches!(refusal(&full), Some(Refusal::NotAvailable { .. })), "gone before its end: {full:?}");
     ensure!(hotel.state(hold.id.n).await? == HoldState::Held, "shown as ended before its end");
     (stand.advance)(MARGIN_MS);
-    // By reading alone: nothing has turned it.
+    // Shown by reading alone: no batch has ended the hold yet.
     let shown = hotel.free(nights(0, 2)).await?;
     ensure!(shown.iter().all(|row| row.held == 0 && row.free() == 1), "a ghost is held: {shown:?}");
     ensure!(hotel.state(hold.id.n).await? == HoldState::Expired, "shown as held behind its end");
@@ -37,7 +37,7 @@ async fn at_that_very_moment(stand: &Stand) -> Verdict {
     hotel.audit(&told, nights(0, 3)).await
 }
 
-/// Ten holds, a minute apart, under steady load: at every moment the count is of those that live.
+/// Ten holds, a minute apart, under steady load: the count always equals the live holds.
 async fn staggered(stand: &Stand) -> Verdict {
     let hotel = Hotel::open(stand, 100).await?;
     let mut began = Vec::new();
@@ -46,7 +46,7 @@ async fn staggered(stand: &Stand) -> Verdict {
             hotel.hold(&format!("u{minute}"), nights(0, 1), &client_key(minute as u64)).await?;
             began.push(minute);
         } else if minute % 5 == 0 {
-            // Somebody asks for another night: the load goes on.
+            // A request for another night keeps the load up.
             hotel.hold(&format!("l{minute}"), nights(3, 1), &client_key(100 + minute as u64)).await?;
         }
         let live = began.iter().filter(|begun| minute - **begun < 10).count() as u32;
@@ -57,7 +57,7 @@ async fn staggered(stand: &Stand) -> Verdict {
     hotel.audit(&[], nights(0, 5)).await
 }
 
-/// More than a batch turns of others at once: those in the way are turned all the same.
+/// More lapsed holds than a batch ends elsewhere: those in the way of a request are still ended.
 async fn many_at_once(stand: &Stand) -> Verdict {
     let mut hotel = Hotel::open(stand, 1_500).await?;
     hotel.terms.holds.per_user = 1_000_000;

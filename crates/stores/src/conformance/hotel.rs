@@ -1,4 +1,4 @@
-//! A room type to try things on, and the audit of what was told about it against what stands.
+//! A room type to test with, and an audit that compares the answers about it with its rows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -95,8 +95,8 @@ impl Hotel {
         Ok(at.found.ok_or("no such hold")?.state_at(at.now))
     }
 
-    /// What is shown agrees with what happened: counts of every night with the history's holds and
-    /// stays, no night beyond its total, every hold begun once and ended at most once, no gap.
+    /// What is shown agrees with the history: the counts of every night match its holds and stays, no night
+    /// is above its total, every hold began once and ended at most once, and there is no gap.
     pub async fn audit(&self, told: &[HotelReply], span: Dates) -> Verdict {
         let fault = |f: LedgerFault| f.to_string();
         let ledger = &self.stand.ledger;
@@ -129,7 +129,7 @@ impl Hotel {
         ensure!(twice.is_none(), "a hold ended twice: {twice:?}");
         for (night, shown) in span.nights().zip(self.free(span).await?) {
             let told = (held.get(&night).copied().unwrap_or(0), reserved.get(&night).copied().unwrap_or(0));
-            // What has lapsed and was not turned yet is in the history's count, and not shown.
+            // A lapsed hold that no batch has ended yet is in the history's count, and not shown.
             ensure!(i64::from(shown.reserved) == told.1, "{night}: {shown:?}, the history says {told:?}");
             ensure!(i64::from(shown.held) <= told.0, "{night}: {shown:?}, the history says {told:?}");
         }
@@ -141,7 +141,7 @@ impl Hotel {
     }
 }
 
-/// What somebody was told of a hold: how it ended, if it did.
+/// The answers about a hold: how it ended, if it did.
 #[derive(Clone, Debug)]
 pub struct HotelReply {
     pub hold: u64,

@@ -1,5 +1,5 @@
-//! Once is once: the same key gets the first answer again, other content is refused, a refusal is
-//! decided anew, and a key is forgotten after a day.
+//! Idempotency: a repeated key gets the first answer again, a key with other content is refused, a refusal
+//! is decided again, and a key is forgotten after a day.
 
 use rules::outcome::Refusal;
 

@@ -1,5 +1,5 @@
-//! The waiting room: places that last, silence that is passed over, turns that lapse, entries that
-//! the ledger counts. One door and one ledger, asked as a server asks them.
+//! The waiting room: users keep their places, silent ones are passed over, unused turns lapse, and the
+//! ledger counts entries. One door and one ledger, called as a server calls them.
 
 use rules::command::{Command, EventAction};
 use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
@@ -28,7 +28,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     late_news_undoes_nothing(stand).await
 }
 
-/// An event with a waiting room, and whoever stands in front of it.
+/// An event with a waiting room, and the users in front of it.
 pub struct Hallway<'a> {
     pub stand: &'a Stand,
     pub event: EventId,
@@ -53,7 +53,7 @@ impl<'a> Hallway<'a> {
         Ok(Hallway { stand, event, waiting_room: room })
     }
 
-    /// Asks as a server does: what the door does not know it is told.
+    /// Asks as a server does: first gives the door what it does not know.
     async fn heard<T, W>(&self, ask: impl Fn() -> W) -> Result<T, String>
     where
         W: Future<Output = Result<Heard<T>, crate::door::DoorFault>>,
@@ -113,7 +113,7 @@ impl<'a> Hallway<'a> {
         Ok(())
     }
 
-    /// One command of the waiting room, and the door told of it.
+    /// Commits one command of the waiting room, and tells the door.
     pub async fn command(&self, user: &str, action: EventAction, entry: Option<EntryToken>) -> Result<Outcome, String> {
         let name = self.stand.reserve(user).name;
         let number = action.wants_a_seat().then_some(Number(self.stand.next()));
@@ -129,7 +129,7 @@ impl<'a> Hallway<'a> {
         committed.answers.pop().map(|answer| answer.outcome).ok_or_else(|| "no answer".into())
     }
 
-    /// Comes in if it is their turn.
+    /// Enters if it is the user's turn.
     pub async fn enter(&self, user: &str) -> Result<Result<Entry, Refusal>, String> {
         let number = match self.ask(user, What::Enter).await? {
             QueueReply::MayEnter { number } => Some(number),
@@ -161,11 +161,11 @@ impl<'a> Hallway<'a> {
         }
     }
 
-    /// They are inside, until then by the ledger's clock.
+    /// The user is inside until `ends` by the ledger's clock.
     async fn is_inside_until(&self, user: &str, ends: Moment) -> Verdict {
         let told = self.ask(user, What::Poll).await?;
         let wanted = self.stand.ledger.now().ms_until(ends);
-        // Real clocks run on while the test does.
+        // Real clocks advance during the test.
         let near = |left: i64| (left - wanted).abs() < 2_000;
         ensure!(
             matches!(told, QueueReply::Inside { left_ms, .. } if near(left_ms)),
@@ -179,7 +179,7 @@ impl<'a> Hallway<'a> {
     }
 }
 
-/// Joining again, refreshing and being silent cost nobody their place; numbers rise by arrival.
+/// Joining again, refreshing and silence do not cost a user the place; numbers rise by arrival.
 async fn places_last(stand: &Stand) -> Verdict {
     let hall = Hallway::new(stand, 9, 2).await?;
     for (i, user) in ["zoe", "adam", "mia", "bob"].into_iter().enumerate() {
@@ -244,10 +244,10 @@ async fn entries_end_and_nobody_extra_comes_in(stand: &Stand) -> Verdict {
     hall.comes_in("b").await?;
     hall.stays_out("c").await?;
     hall.is_inside_until("a", first.ends).await?;
-    // Beyond the door's word: the ledger counts for itself, and a number is spent for ever.
+    // Past the door: the ledger counts for itself, and a number is never valid again after use.
     let full = hall.enter_by("c", Some(Number(3))).await?;
     ensure!(matches!(full, Err(Refusal::NotReady { .. })), "a third of two came in: {full:?}");
-    // A double return admits one, not two.
+    // Leaving twice frees one place, not two.
     for _ in 0..2 {
         let left = hall.command("a", EventAction::Leave, None).await?;
         ensure!(left == Outcome::Done(Done::Left), "{left:?}");
@@ -261,7 +261,7 @@ async fn entries_end_and_nobody_extra_comes_in(stand: &Stand) -> Verdict {
     hall.stays_out("d").await?;
     let told = hall.ask("d", What::Enter).await?;
     ensure!(matches!(told, QueueReply::NotReady { .. }), "the door itself would let too many in: {told:?}");
-    // Their time ends: both places are free at once.
+    // Their entries expire: both places are free at once.
     hall.later(241_000);
     for user in ["d", "e"] {
         hall.place(user, What::Poll).await?;
@@ -271,7 +271,7 @@ async fn entries_end_and_nobody_extra_comes_in(stand: &Stand) -> Verdict {
     hall.comes_in("e").await.map(|_| ())
 }
 
-/// 800 who are ready and only poll do not stop the rest; they may still enter when they ask.
+/// 800 users who are ready and only poll do not block the rest; they may still enter when they ask.
 async fn a_turn_that_is_not_used_lapses(stand: &Stand) -> Verdict {
     let hall = Hallway::new(stand, 2_000, 50).await?;
     let idlers: Vec<String> = (0..50).map(|i| format!("idler{i}")).collect();
@@ -321,7 +321,7 @@ async fn only_who_is_inside_books(stand: &Stand) -> Verdict {
     expect_refusal(&stand.one(hall.event, choice).await?, &Refusal::EntryRequired)?;
     let sold = hall.command("alice", action.clone(), Some(alice.token)).await?;
     ensure!(matches!(sold, Outcome::Done(Done::Reserved(_))), "{sold:?}");
-    // She has all she may have: her place is free, in the same transaction.
+    // She is at the limit: the same transaction frees her place.
     hall.comes_in("carol").await?;
     let again = hall.enter_by("alice", Some(Number(77))).await?;
     ensure!(matches!(again, Err(Refusal::Duplicate { .. })), "a buyer at the limit came in again: {again:?}");
@@ -330,7 +330,7 @@ async fn only_who_is_inside_books(stand: &Stand) -> Verdict {
     refused(hall.command("bob", action, Some(bob.token)).await?, "an entry that has ended")
 }
 
-/// At the limit the limit is the answer: it comes before the entry.
+/// A user at the limit gets that refusal: it comes before the one about the entry.
 async fn refused_or_served(hall: &Hallway<'_>, user: &str, action: &EventAction, token: EntryToken) -> Verdict {
     let again = hall.command(user, action.clone(), Some(token)).await?;
     ensure!(matches!(again, Outcome::Refused(Refusal::Duplicate { .. })), "{again:?}");
@@ -418,7 +418,7 @@ async fn everybody_follows_one_number(stand: &Stand) -> Verdict {
     Ok(())
 }
 
-/// Servers tell the door in any order.
+/// Servers update the door in any order.
 async fn late_news_undoes_nothing(stand: &Stand) -> Verdict {
     let hall = Hallway::new(stand, 9, 2).await?;
     hall.place("alice", What::Join).await?;

@@ -1,4 +1,4 @@
-//! Reading: exact seats, snapshots that belong to their number, pages that do not shift.
+//! Reading: exact seats, snapshots that match their history number, pages that do not shift.
 
 use rules::ids::{ReservationId, Seat, User};
 

@@ -1,4 +1,4 @@
-//! Stays: holding, repeating, replacing, confirming, giving back, extending; and the total.
+//! Stays: hold, repeat, replace, confirm, cancel, extend; and changes of the total.
 
 use rules::holds::{Ask, HoldState, Repeat};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
@@ -59,7 +59,7 @@ async fn limits_and_nights(stand: &Stand) -> Verdict {
     }
     let sixth = hotel.one(hotel.wants("greedy", nights(20, 1), &client_key(30))).await?;
     expect_refusal(&sixth, &Refusal::LimitReached { seats: vec![] })?;
-    // A replacement is not one more, and the nights it stands on are its own.
+    // A replacement does not count as one more, and may use the nights of the hold it replaces.
     hotel.hold("greedy", nights(10, 1), &client_key(31)).await?;
     Ok(())
 }
@@ -92,7 +92,7 @@ async fn confirm_and_give_back(stand: &Stand) -> Verdict {
     ensure!(cancelled.outcome == Outcome::Done(Done::Released), "{cancelled:?}");
     let again = hotel.ask("bob", hold.id.n, Ask::Cancel).await?;
     expect_refusal(&again, &Refusal::HoldProcessed { confirmed: None })?;
-    // In a batch what gives back comes first.
+    // Within a batch, commands that give back come first.
     let hold = hotel.hold("carol", nights(0, 3), &client_key(3)).await?;
     let batch = vec![hotel.wants("dave", nights(0, 3), &client_key(4)), hotel.asks("carol", hold.id.n, Ask::Cancel)];
     let answers = hotel.batch(batch).await.map_err(|f| f.to_string())?;
@@ -109,7 +109,7 @@ async fn extensions(stand: &Stand) -> Verdict {
     let mut hold = first.clone();
     for round in 0..8 {
         (stand.advance)(300_000);
-        // Half way through, a replacement: it does not begin the age anew.
+        // A replacement half way through: it does not restart the age.
         if round == 2 {
             hold = hotel.hold("alice", nights(0, 1), &client_key(2)).await?;
             end = hold.ends_at;
@@ -143,10 +143,10 @@ async fn the_total(stand: &Stand) -> Verdict {
     ensure!(matches!(super::refusal(&full), Some(Refusal::NotAvailable { .. })), "{full:?}");
     let shown = hotel.free(nights(3, 3)).await?;
     ensure!(shown.iter().all(|row| row.total == 2), "{shown:?}");
-    // Raised and wanted in one batch.
+    // Total raised and rooms asked for in one batch.
     let answers = hotel.batch(vec![hotel.amends(3), hotel.wants("c", nights(5, 1), &client_key(7))]).await;
     expect_held(&answers.map_err(|f| f.to_string())?[1])?;
-    // What lapsed is in nobody's way.
+    // A lapsed hold blocks nobody.
     (stand.advance)(600_000);
     let lowered = hotel.one(hotel.amends(0)).await?;
     ensure!(matches!(lowered.outcome, Outcome::Done(Done::RoomsChanged(_))), "{lowered:?}");

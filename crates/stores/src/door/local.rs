@@ -1,5 +1,5 @@
-//! The door in the process: the rules of `arrive`, one per event, behind a lock that is held for
-//! as long as a few look-ups take.
+//! The door in the process: the rules of `arrive`, one per event, behind a lock that is held for a few
+//! look-ups only.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -23,7 +23,7 @@ pub struct LocalDoor {
     lines: Mutex<HashMap<EventId, LocalLine>>,
 }
 
-/// A line, and the generation that it was begun in; none: it does not know yet who is inside.
+/// A line, and the generation it was begun in. None: it does not know yet who is inside.
 struct LocalLine {
     line: Line,
     begun: Option<u64>,
@@ -34,7 +34,7 @@ impl LocalDoor {
         LocalDoor { clock, budget, events: Mutex::default(), remaining: Mutex::default(), lines: Mutex::default() }
     }
 
-    /// Gives no numbers until it is opened again, with a higher generation.
+    /// Gives no numbers until it is opened again with a higher generation.
     pub fn close(&self) {
         self.events().clear();
         self.lines().clear();
@@ -149,7 +149,7 @@ impl Door for LocalDoor {
         };
         let mut lines = self.lines();
         let local = lines.entry(event).or_insert_with(|| LocalLine { line: Line::new(generation), begun: None });
-        // A line that was begun before forgot nothing: only its numbers begin anew.
+        // A line that was begun before has lost nothing: only its numbers start again.
         let forgot = begun.used && local.begun.is_none();
         local.line.raise(generation);
         local.line.restore(

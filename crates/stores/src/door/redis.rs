@@ -28,7 +28,7 @@ use super::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use crate::Working;
 use crate::ledger::LineBegun;
 
-/// Scripts take at most so many requests a call: Redis does nothing else meanwhile.
+/// Scripts take at most this many requests per call: a script blocks Redis while it runs.
 const CALL_MOST: usize = 128;
 
 pub struct RedisDoor(Arc<Inner>);
@@ -37,29 +37,29 @@ struct Inner {
     connections: RedisConnections,
     scripts: Scripts,
     budget: Budget,
-    /// Known once the ledger was reached; no number is given before.
+    /// Known once the ledger was reached; no numbers are given before that.
     ledger: Arc<OnceLock<String>>,
     clock_offset_ms: AtomicI64,
 }
 
-/// What the door is given from outside.
+/// The configuration of the door.
 #[derive(Clone)]
 pub struct RedisConfig {
     /// `redis://` or `rediss://`; several nodes of a cluster with commas between them.
     pub url: String,
     pub cluster: bool,
     pub budget: Budget,
-    /// Whose door it is.
+    /// The id of the ledger that the door belongs to.
     pub ledger: Arc<OnceLock<String>>,
-    /// For a connection, and for an answer on it.
+    /// Timeout for a connection, and for an answer on it.
     pub step: Duration,
 }
 
-/// Redis answers in less than a millisecond; after this it counts as unreachable.
+/// Redis answers in less than a millisecond; after this time it counts as unreachable.
 pub const STEP: Duration = Duration::from_millis(400);
 
 impl RedisDoor {
-    /// Connects to nothing yet: Redis may come later than this process.
+    /// Does not connect yet: Redis may start later than this process.
     pub fn new(place: RedisConfig) -> Result<RedisDoor, String> {
         Ok(RedisDoor(Arc::new(Inner {
             connections: RedisConnections::new(&place.url, place.cluster, place.step)?,

@@ -1,4 +1,4 @@
-//! The ledger's holds, on nights and on seats: what is kept for somebody while they pay.
+//! The ledger's holds, on nights and on seats: stock that is kept for a user while they pay.
 
 use rules::holds::{Hold, On};
 use rules::ids::{EventId, Seat, User};

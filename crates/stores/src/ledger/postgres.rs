@@ -54,7 +54,7 @@ struct Inner {
     sessions: Sessions,
     halls: HallCache,
     clock: DatabaseClock,
-    /// Known once the database was reached and its tables are those of this version.
+    /// Known once the database was reached and its tables have this version.
     id: Arc<OnceLock<String>>,
     event_hints: EventHints,
     /// Batches of room types on their way into one transaction.
@@ -65,7 +65,7 @@ struct Inner {
     claim: claim::Claim,
 }
 
-/// What the ledger is given from outside.
+/// The configuration of the ledger.
 #[derive(Clone)]
 pub struct PostgresConfig {
     pub url: String,
@@ -78,7 +78,7 @@ pub struct PostgresConfig {
 }
 
 impl PostgresLedger {
-    /// Connects to nothing yet: the database may come later than this process.
+    /// Does not connect yet: the database may start later than this process.
     pub fn new(place: &PostgresConfig) -> Result<PostgresLedger, String> {
         let address = PostgresAddress::read(&place.url)?;
         Ok(PostgresLedger(Arc::new(Inner {
@@ -102,9 +102,9 @@ impl PostgresLedger {
         Ok(())
     }
 
-    /// This database is ours alone from now on: with a door in the process a second server would
-    /// give out the same numbers. `on_change` is called when the claim was lost and had again
-    /// (true), or is another's now (false).
+    /// Claims this database for this server alone: with a door in the process, a second server would give
+    /// out the same numbers. `on_change` is called when a lost claim was taken again (true), or when
+    /// another server has it (false).
     pub async fn claim(&self, on_change: impl Fn(bool) + Send + Sync + 'static) -> Result<(), NotPrepared> {
         self.0.claim.take(&self.0.address, Box::new(on_change)).await
     }

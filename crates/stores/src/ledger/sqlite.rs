@@ -1,8 +1,8 @@
-//! The ledger in one SQLite file: nothing to install, durable before anyone is told.
+//! The ledger in one SQLite file: nothing to install, durable before any answer.
 //!
 //! One thread writes, one flushes, one makes checkpoints, a few connections read. Write-ahead log,
-//! `synchronous=NORMAL`: SQLite keeps the file whole, and the flusher makes every transaction durable
-//! before anyone is told of it. Anybody may open the file with `sqlite3` to look.
+//! `synchronous=NORMAL`: SQLite keeps the file consistent, and the flusher makes every transaction durable
+//! before it is answered. The file may be opened with `sqlite3` for reading.
 
 mod answers;
 mod checkpoint;
@@ -73,7 +73,7 @@ impl From<rusqlite::Error> for NotOpened {
     }
 }
 
-/// What the ledger is given from outside.
+/// The configuration of the ledger.
 pub struct SqliteConfig<C> {
     /// Makes the clock, given the newest stored moment: time never goes back.
     pub clock: C,
@@ -142,7 +142,7 @@ impl SqliteLedger {
         Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _data_dir: claimed })
     }
 
-    /// Has the writer do something in its next transaction. None: what it is about does not exist.
+    /// Runs a job in the writer's next transaction. None: its subject does not exist.
     fn write<T: Send + 'static>(
         &self,
         work: impl FnMut(&Transaction<'_>) -> rusqlite::Result<Option<T>> + Send + 'static,
@@ -168,14 +168,14 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NotOpen
 
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
-    // Flushes before and after a checkpoint, not at every commit: that is the flusher's.
+    // SQLite flushes before and after a checkpoint, not at every commit: the flusher does that.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
     // Checkpoints are made beside the writer, with their errors seen.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     // KiB. With less, an event of a million seats reads the index of owners from the disk; the memory of
     // a long sale grows by this much at most.
     conn.pragma_update(None, "cache_size", -65_536)?;
-    // Without this, binding a value that a partial index might care about prepares the statement anew.
+    // Without this, binding a value that a partial index might depend on prepares the statement again.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.busy_timeout(Duration::from_secs(1))?;
     conn.set_prepared_statement_cache_capacity(128);

@@ -19,7 +19,7 @@ pub enum Access {
     User,
     /// A user; in dialect 2025-08-17 also nobody, with `FCFS_ANONYMOUS`.
     UserOrNobody,
-    /// A user, or whoever a ticket names.
+    /// A user, or the user that a ticket names.
     UserOrTicket,
     /// The owner; with `CONFIRM_BY=service` the admin token instead.
     OwnerOrService,
@@ -47,8 +47,8 @@ pub trait AccessRule: Copy + Send + Sync + 'static {
     const ACCESS: Access;
     /// Check before the body is read, so that strangers cannot make the server read a large one.
     const BEFORE_BODY: bool = false;
-    /// The request passes the door: a gateway may have taken its number and mark already, and is told
-    /// how it ended.
+    /// The request passes the door. A gateway may already have taken its number and mark, and gets its
+    /// outcome.
     const THROUGH_DOOR: bool = false;
 
     fn check(app: &App, request: &Incoming) -> Result<Self::Caller, Refusal>;
@@ -66,7 +66,7 @@ impl AccessRule for Anyone {
     }
 }
 
-/// Whoever names a user.
+/// Any caller that names a user.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownUser;
 
@@ -79,10 +79,10 @@ impl AccessRule for KnownUser {
     }
 }
 
-/// Somebody who asks for a seat.
+/// A caller that asks for a seat.
 #[derive(Debug)]
 pub struct SeatSeeker {
-    /// None: nobody is named, which the rule allowed.
+    /// None: the request names no user, which the rule allowed.
     pub user: Option<User>,
     pub came: Came,
 }
@@ -121,7 +121,7 @@ impl AccessRule for SeekingUserOrNobody {
     }
 }
 
-/// A user, or whoever a ticket names.
+/// A user, or the user that a ticket names.
 #[derive(Clone, Copy, Debug)]
 pub struct UserOrTicket;
 

@@ -36,7 +36,7 @@ pub struct Incoming {
     pub dialect: Dialect,
     /// Only body rules read it.
     pub(super) body: ReqBody,
-    /// Present: the gateway showed its key, and is told what it alone may know.
+    /// Present: the gateway showed its key, and gets facts that only it may know.
     pub(super) gateway: Option<Arc<Aside>>,
 }
 

@@ -42,7 +42,7 @@ const FREED: HeaderName = HeaderName::from_static("x-fcfs-freed");
 /// An answer waits at most this long until a mark is removed.
 const RELEASE_TIME: Duration = Duration::from_millis(50);
 
-/// What the gateway is told beside the answer.
+/// What the gateway gets beside the answer.
 #[derive(Debug, Default)]
 pub struct Aside {
     outcome: OnceLock<&'static str>,

@@ -97,8 +97,8 @@ impl Route {
     }
 }
 
-/// In the order of the contract: the form of the body, then who asks. The body itself is read before
-/// who asks is checked, unless the access rule says otherwise.
+/// In the order of the contract: the form of the body, then the caller. The body itself is read before the
+/// caller is checked, unless the access rule says otherwise.
 async fn admit<A: AccessRule, B: BodyRule>(
     app: &App,
     request: &mut Incoming,

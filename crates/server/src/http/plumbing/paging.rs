@@ -27,7 +27,7 @@ impl Paging {
         Ok(Paging { limit, after: request.query("after")? })
     }
 
-    /// Where the page begins, read by whoever wrote `next`.
+    /// Where the page begins, parsed by the code that wrote `next`.
     pub fn after<T>(&self, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
         let not_ours = || FieldError::refused("after", Problem::Expected(Expected::NextOfAPage));
         self.after.as_deref().map(|text| read(text).ok_or_else(not_ours)).transpose()

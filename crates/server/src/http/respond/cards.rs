@@ -1,5 +1,5 @@
-//! One card per refusal: all that anybody is told about it. Answers, metrics, the gateway's files and
-//! `docs/outcomes.md` are made from the cards.
+//! One card per refusal, with everything that any output says about it. Answers, metrics, the gateway's
+//! files and `docs/outcomes.md` are made from the cards.
 //!
 //! The `match` below has no wildcard and every card is a whole struct literal. A new refusal without a
 //! status, a Korean message or an advice does not compile.
@@ -61,7 +61,7 @@ pub enum Retry {
     No,
     /// Once it is corrected.
     Corrected,
-    /// After so many seconds.
+    /// After this many seconds.
     After(u64),
 }
 
@@ -88,7 +88,7 @@ pub enum Seeds {
     InternalError,
     /// 1.0 says `duplicate request`.
     DuplicateRequest,
-    /// `sold out`. This one and those below are answered with 200 to whoever asked for a seat.
+    /// `sold out`. Requests for a seat get this one and those below with 200.
     SoldOut,
     /// 1.0 says `no seat available`, 2025-08-17 `contention`.
     NoSeat,

@@ -9,7 +9,7 @@ pub enum Language {
     Korean,
 }
 
-/// Language ranges that are read at most; what comes behind them is ignored. No browser sends so many.
+/// At most this many language ranges are read; the rest is ignored. No browser sends as many.
 pub const RANGES_MOST: usize = 32;
 
 /// How much a language is wanted: the weight in thousandths, and the place of the range that says so.

@@ -98,7 +98,7 @@ impl Reply {
             .with(VARY, HeaderValue::from_static("Api-Version, Accept-Encoding"))
     }
 
-    /// Exact now; whoever keeps it asks again before showing it.
+    /// Exact now; a cache must revalidate it before it shows it.
     pub fn tagged(self, etag: &str) -> Reply {
         let etag = HeaderValue::from_str(etag).unwrap_or(HeaderValue::from_static("\"0\""));
         self.with(ETAG, etag).with(CACHE_CONTROL, HeaderValue::from_static("no-cache"))

@@ -15,7 +15,7 @@ pub fn reserved(reserved: &Reserved) -> Reserved10 {
 }
 
 pub fn refused(refused: &Refused, card: &Card) -> Reply {
-    // Only whoever asked for a seat gets these with 200; elsewhere they are refusals like others.
+    // Only requests for a seat get these with 200; elsewhere they are ordinary refusals.
     let answer = if refused.caller.is_some() { StatusCode::OK } else { card.status };
     let (status, body) = match card.seeds {
         Seeds::SoldOut => (answer, reason("sold out")),

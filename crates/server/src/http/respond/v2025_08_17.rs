@@ -19,7 +19,7 @@ pub fn refused(refused: &Refused, card: Card, trace: &str) -> Reply {
     }
 }
 
-/// What somebody who asked for a seat gets with 200, though it is a refusal.
+/// The body of a refusal that a request for a seat gets with 200.
 fn without_seat(caller: &Caller, seeds: Seeds) -> Option<Four<'_>> {
     let four = |seat: Option<Seat>, reserved_by, reason| Four {
         success: false,

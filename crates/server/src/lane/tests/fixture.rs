@@ -81,7 +81,7 @@ impl<S: Kind> Fixture<S> {
         Fixture::overlapping(settings, 1).await
     }
 
-    /// With so many batches in flight at once. The door has been opened.
+    /// With this many batches in flight at once. The door has been opened.
     pub async fn overlapping(settings: &[(&str, &str)], overlap: usize) -> Fixture<S> {
         let folder = tempfile::tempdir().unwrap();
         let environment = |name: &str| match name {

@@ -160,7 +160,7 @@ async fn panic_after_an_early_answer_counts_each_request_once<S: Kind>() {
     fixture.serves_on().await;
 }
 
-/// Random faults while many arrive, some of whom leave and some of whom are late at once.
+/// Random faults while many requests arrive; some callers leave, and some requests are late at once.
 async fn panics_of_all_steps_under_load<S: Kind>() {
     let fixture = Fixture::<S>::overlapping(&[], 2).await;
     for round in 0..20 {

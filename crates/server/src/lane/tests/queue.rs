@@ -75,8 +75,8 @@ async fn dropped_callers_do_not_leak_depth<S: Kind>() {
     fixture.serves_on().await;
 }
 
-/// A request whose deadline passes behind a batch that does not get the lock: a room type says that it
-/// was the lock, an event that it was too slow.
+/// A request whose deadline passes behind a batch that does not get the lock: a room type answers
+/// `lock_timeout`, an event `overloaded`.
 async fn late_requests_behind_a_lock_timeout<S: Kind>() {
     let fixture = Fixture::<S>::new(&[("FCFS_MAX_RETRIES", "0")]).await;
     fixture.faults.script([Locked]);

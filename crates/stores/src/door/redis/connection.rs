@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::trouble::{breaks_connection, fault};
 use crate::door::DoorFault;
 
-/// For so long after a failure, callers get the same fault without a new attempt.
+/// For this long after a failure, callers get the same fault without a new attempt.
 const COOLING: Duration = Duration::from_millis(100);
 const OLDEST_SERVER: u32 = 7;
 
@@ -49,13 +49,13 @@ struct ConnectionState {
 
 pub struct RedisConnections {
     client: ClientKind,
-    /// For a connection, and for an answer on it.
+    /// Timeout for a connection, and for an answer on it.
     step: Duration,
     state: Arc<Mutex<ConnectionState>>,
 }
 
-/// Calls are small and their answers are awaited: with Nagle's algorithm they would wait for the peer's
-/// delayed acknowledgement, 40 ms.
+/// Disables Nagle's algorithm. Calls are small and their answers are awaited: otherwise they would wait for
+/// the peer's delayed acknowledgement, 40 ms.
 fn at_once() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
@@ -126,7 +126,7 @@ impl RedisConnections {
         Ok(connected)
     }
 
-    /// Runs a script; a connection that breaks over it is not used again.
+    /// Runs a script. A connection that breaks meanwhile is not used again.
     pub async fn run<T: FromRedisValue>(
         &self,
         connected: &mut RedisConnection,
@@ -164,7 +164,7 @@ impl RedisConnection {
         }
     }
 
-    /// Looks at every Redis at the other end. The `run_id` of the last one.
+    /// Checks every Redis at the other end. Returns the `run_id` of the last one.
     pub async fn look(&mut self) -> Result<String, DoorFault> {
         let mut info = redis::cmd("INFO");
         info.arg("server").arg("memory").arg("replication");
@@ -188,7 +188,7 @@ impl RedisConnection {
     }
 }
 
-/// Reads INFO. The `run_id`, or why this Redis cannot be a door.
+/// Reads INFO. Returns the `run_id`, or why this Redis cannot be a door.
 fn fit(info: &str) -> Result<String, DoorFault> {
     let value = |name: &str| {
         let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

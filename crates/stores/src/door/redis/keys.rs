@@ -1,5 +1,5 @@
-//! Every key in Redis, on one screen. All of one event share its hash tag, so that each script
-//! touches one slot. Nothing here is needed to know who bought what: all of it may be lost.
+//! Every key in Redis, on one screen. All keys of an event share its hash tag, so that each script touches
+//! one slot. None of them is needed to know who bought what: all may be lost.
 //!
 //! | key                       | type            | what                                                 |
 //! |---------------------------|-----------------|------------------------------------------------------|
@@ -21,7 +21,7 @@
 //! | `token:{e:1}`             | ZSET by end     | who is inside                                        |
 //! | `queue:inside:{e:1}`      | hash            | of those, `<history number> <end at most>`           |
 //!
-//! TTLs are longer than what they belong to, and only collect garbage: ends are in the values.
+//! TTLs are longer than the data's own lifetime and only collect garbage: expiry times are in the values.
 
 use rules::ids::{ClientAddress, EventId, RequestName, User};
 use rules::nights::Night;

@@ -86,7 +86,7 @@ impl Inner {
         })
     }
 
-    /// A chunk at a time; the line is open once the last one was heard.
+    /// Sent in chunks; the line is open after the last one.
     pub async fn begin_line(&self, event: EventId, room: &WaitingRoom, begun: &LineBegun) -> Result<(), DoorFault> {
         let chunks: Vec<_> = begun.inside.chunks(CALL_MOST).collect();
         let calls = chunks.len().max(1);

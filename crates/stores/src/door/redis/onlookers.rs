@@ -1,4 +1,4 @@
-//! Live holds under the names that the fifth specification gave them, for whoever looks at them.
+//! Live holds under the key names of the fifth specification, for people who inspect them.
 
 use rules::holds::{Hold, HoldState, On};
 use rules::nights::Night;
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Inner, keys};
 use crate::door::DoorFault;
 
-/// A call touches at most so many keys: Redis does nothing else meanwhile.
+/// A call touches at most this many keys: a script blocks Redis while it runs.
 const KEYS_MOST: usize = 1_000;
 
 impl Inner {

@@ -1,4 +1,4 @@
-//! The scripts, each in a file with its contract on top. A gateway runs the very same ones.
+//! The scripts, each in a file with its contract at the top. A gateway runs the same files.
 
 use redis::Script;
 
@@ -19,7 +19,7 @@ pub(super) struct Scripts {
     pub queue_moved: Script,
 }
 
-/// What the scripts of the line share stands in front of each of them.
+/// The code that the scripts of the line share is put in front of each of them.
 macro_rules! of_the_line {
     ($file:literal) => {
         Script::new(concat!(include_str!("scripts/queue_line.lua"), include_str!($file)))

@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row, Statement};
 use super::session::{Session, execute};
 use super::trouble::Trouble;
 
-/// A kept answer, and for whom and which key.
+/// A kept answer, with its user and key.
 pub fn kept(row: &Row) -> Result<((User, Box<str>), KeptAnswer), Trouble> {
     let whose = (User::stored(row.try_get(0)?), row.try_get::<_, &str>(1)?.into());
     let content: &[u8] = row.try_get(2)?;

@@ -158,16 +158,16 @@ pub struct Mark<'a> {
     pub key_ttl_ms: i64,
 }
 
-/// For each batch of a transaction what was committed; none: its row was not to be had.
+/// For each batch of a transaction what was committed. None: its row could not be locked.
 type Each<S> = Vec<Option<Committed<S>>>;
 
 /// How one attempt ended.
 enum Tried<S: PostgresSubject> {
     Done(Each<S>),
     NoSuchSubject,
-    /// Others have the locks of all of them, or they are not there.
+    /// Others have locked all the rows, or the rows do not exist.
     NoneFree,
-    /// COMMIT was sent, and nobody said how it ended.
+    /// COMMIT was sent, and its result is unknown.
     Unknown(Unknown<S>),
 }
 

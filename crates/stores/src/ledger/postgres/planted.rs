@@ -24,15 +24,15 @@ pub enum PlantedBug {
     /// After a broken COMMIT the row is looked for without waiting for the lock.
     #[cfg(feature = "planted")]
     ReadBackWithoutLock,
-    /// Nights are counted before the room type's lock was had.
+    /// Nights are counted before the room type is locked.
     #[cfg(feature = "planted")]
     NightsBeforeLock,
-    /// The time is that of the beginning of the transaction, before the wait for the lock.
+    /// The time is that of the start of the transaction, before the wait for the lock.
     #[cfg(feature = "planted")]
     OldNow,
 }
 
-/// Nights that were read before the lock was had; none unless that bug is planted.
+/// Nights that were read before the lock was taken; none unless that bug is planted.
 pub type EarlyNights = Option<HashMap<Night, NightRow>>;
 
 #[cfg(not(feature = "planted"))]

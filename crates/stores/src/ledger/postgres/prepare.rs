@@ -26,7 +26,7 @@ const OLDEST_SERVER: i32 = 150_000;
 pub enum NotPrepared {
     /// It may be there later.
     Unreachable(String),
-    /// Waiting will not help: somebody has to do something.
+    /// Waiting will not help: the operator must act.
     Unfit(String),
 }
 

@@ -25,7 +25,7 @@ use crate::ledger::Batch;
 impl PostgresSubject for RoomType {
     const LOCK: &'static str = queries::LOCK_ROOM_TYPE;
 
-    /// Nights that were seen before the lock was had: only where that bug is planted.
+    /// Nights that were read before the lock was taken: only if that bug is planted.
     type Aside = EarlyNights;
     type Reads = RoomTypeReads;
     type Found = RoomTypeRows;

@@ -18,8 +18,8 @@ use tokio_postgres::{Error, Row, Statement};
 use super::address::PostgresAddress;
 use super::trouble::Trouble;
 
-/// What every session is told first. A batch is decided under one row lock, so READ COMMITTED is
-/// what it needs: each later statement sees what was committed while the lock was waited for.
+/// The first statements of every session. A batch is decided under one row lock, so READ COMMITTED is what
+/// it needs: each later statement sees what was committed during the wait for the lock.
 ///
 /// The last five are about plans. Every statement on the path probes an index once per element of
 /// an array, and must do so whatever the planner believes of a table that was empty a second ago

@@ -17,8 +17,8 @@ const IDLE: u8 = 0;
 const RUNNING: u8 = 1;
 const NEARLY_DONE: u8 = 2;
 
-/// The first pass copies all that was in the log when it began, the second what came meanwhile. What
-/// comes during that one is left to the writer: only a log that is wholly copied begins anew.
+/// The first pass copies what was in the log when it began, the second what came meanwhile. What comes
+/// during the second is left to the writer: only a log that is copied completely starts over.
 const PASSES: usize = 2;
 
 /// The writer's side.
@@ -91,7 +91,7 @@ impl Checkpointer {
     }
 }
 
-/// As much as readers allow, without waiting for anybody. True: nothing of the log is left to copy.
+/// Copies as much as readers allow, without waiting. True: the whole log is copied.
 pub fn checkpoint(conn: &Connection) -> Result<bool> {
     conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
         let (busy, logged, copied): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);

@@ -1,5 +1,5 @@
-//! Flushes the log while the next transaction is being decided. A transaction is written without a
-//! flush; whoever waits for it, or has read it, is told once a flush that began later has ended.
+//! Flushes the log while the next transaction is being decided. A transaction is written without a flush;
+//! its requests, and reads that saw it, are answered once a flush that began later has ended.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::job::Job;
 use crate::ledger::LedgerFault;
 
-/// A transaction that is written, and whom to tell when it is durable.
+/// A written transaction, and the jobs to answer when it is durable.
 pub struct Written {
     pub number: u64,
     /// False: it only read, so there is nothing of its own to flush.
@@ -28,7 +28,7 @@ pub struct Flusher {
     fatal: Arc<Fatal>,
 }
 
-/// The disk can no longer be trusted: said once, remembered for good.
+/// The disk can no longer be trusted: reported once, never reset.
 pub struct Fatal {
     dead: AtomicBool,
     /// Expected to end the process.
@@ -108,11 +108,11 @@ impl Durable {
         self.written.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Waits until everything that may have been seen up to now is on the disk: nobody is told,
-    /// not even by a read, what a power loss could take back.
+    /// Waits until everything that may have been seen up to now is durable: no answer, not even to a read,
+    /// may show what a power loss could undo.
     pub async fn wait(&mut self) {
         let seen = self.written.load(Ordering::Acquire);
-        // The flusher has ended: so has the ledger, and with it whoever could be told.
+        // If the flusher has ended, so has the ledger, and no request is left to answer.
         let _ = self.flushed.wait_for(|flushed| *flushed >= seen).await;
     }
 }

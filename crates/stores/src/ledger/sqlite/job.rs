@@ -1,4 +1,4 @@
-//! What the writer is asked to do inside a transaction, and whom to tell once that is durable.
+//! Jobs: what the writer does inside a transaction, and how it is answered once that is durable.
 
 use rules::time::Moment;
 use rusqlite::{Connection, Result};
@@ -24,7 +24,7 @@ pub enum Care {
 }
 
 pub trait Job: Send {
-    /// Does its part of the transaction. Once more, if the transaction is run once more.
+    /// Does its part of the transaction. Called again if the transaction runs again.
     fn perform(&mut self, transaction: &Transaction<'_>) -> Result<()>;
 
     /// What it did is durable.
@@ -40,7 +40,7 @@ pub trait Job: Send {
 
 pub type JobReply<T> = oneshot::Sender<std::result::Result<T, LedgerFault>>;
 
-/// A job made of a closure. None: what it is about does not exist.
+/// A job made of a closure. None: its subject does not exist.
 pub struct Task<T, W> {
     work: W,
     done: Option<T>,
@@ -76,7 +76,7 @@ where
     }
 }
 
-/// Nobody will ask any more: the log is emptied into the database file.
+/// The last job: copies the whole log into the database file.
 pub struct Close(pub JobReply<()>);
 
 impl Job for Close {

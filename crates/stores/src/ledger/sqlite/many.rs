@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, Result, Row, ToSql};
 
 use super::queries;
 
-/// So many rows at once, as often as there are; then the next size for the rest.
+/// Rows per statement: the largest size as often as it fits, then the next size for the rest.
 const SIZES: [usize; 3] = [64, 8, 1];
 
 pub static SELL_SEATS: Many = Many(LazyLock::new(|| texts(queries::SELL_SEAT)));

@@ -1,5 +1,5 @@
-//! The one thread that writes. What waits when it comes round, of all subjects, is one transaction
-//! (group commit); the flusher makes it durable while the next one is decided.
+//! The one thread that writes. Everything that waits when it is free, of all subjects, becomes one
+//! transaction (group commit); the flusher makes it durable while the next one is decided.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use super::{queries, trouble};
 use crate::ledger::halls::HallCache;
 
 const GROUP_MOST: usize = 64;
-/// A checkpoint is due at so many pages of the log (96 MiB), or when nobody asks.
+/// A checkpoint is due at this many pages of the log (96 MiB), or when the ledger is idle.
 const LOG_PAGES: usize = 24_576;
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -57,9 +57,9 @@ impl SqliteWriter {
         }
     }
 
-    /// All that waits, in one transaction. First without savepoints, because SQLite copies every
-    /// page it changes inside one; if a batch is refused for a reason that lasts, once more with a
-    /// savepoint each, so that only the guilty request fails. Nobody was told anything in between.
+    /// Runs all waiting jobs in one transaction. First without savepoints, because SQLite copies every page
+    /// it changes inside one. If a batch is refused for a reason that lasts, the transaction runs again
+    /// with a savepoint each, so that only the guilty request fails. Nothing is answered in between.
     fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         if self.fatal.dead() {
             jobs.into_iter().for_each(|job| job.refuse(Fatal::fault()));
@@ -82,7 +82,7 @@ impl SqliteWriter {
             }
         };
         let changed = before != self.conn.total_changes();
-        // Also if nothing was done: readers wait for the number.
+        // Even if nothing was done: readers wait for the number.
         if let Err(unsent) = self.written.send(Written { number, changed, told }) {
             unsent.0.told.into_iter().for_each(|job| job.refuse(Fatal::fault()));
         }
@@ -125,15 +125,15 @@ impl SqliteWriter {
         jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
     }
 
-    /// Nothing of it has to be done for the sales to be safe: it only makes one file of two.
+    /// Sales are safe without it: it only merges the log into the database file.
     fn empty_log(&mut self) {
         if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!(%error, "the log could not be emptied");
         }
     }
 
-    /// Copies what is left of the log into the database file. Readers may stop it half way; it goes on
-    /// next time.
+    /// Copies the rest of the log into the database file. Readers may stop it half way; it continues next
+    /// time.
     fn checkpoint(&mut self) {
         if !self.log_pending || self.fatal.dead() {
             return;

@@ -1,9 +1,9 @@
-//! Batches of several subjects become one transaction: what waits when a transaction ends is the next
-//! one. Alone, each would have its own round trips and its own flush; with the load spread over many
-//! room types most of them are one hold.
+//! Batches of several subjects become one transaction: the batches that wait when a transaction ends form
+//! the next one. Otherwise each would need its own round trips and its own flush; with the load spread over
+//! many room types, most batches are a single hold.
 //!
-//! A subject whose row somebody else has locked does not hold up the others: it is left out and goes
-//! alone, where it waits for its lock.
+//! A subject whose row is locked by another transaction does not hold up the others: it is left out, and
+//! runs alone and waits for its lock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use super::together::{Lock, together};
 use super::{Each, PostgresSubject, PreparedBatch, Tried, alone, resolve};
 use crate::ledger::{BATCH_MOST, Committed, LedgerFault};
 
-/// So many transactions are in flight at once: while one is flushed, the next is decided.
+/// At most this many transactions are in flight: while one is flushed, the next is decided.
 const IN_FLIGHT: usize = 2;
 
 struct Waiting<S: PostgresSubject> {
@@ -32,7 +32,7 @@ struct Queue<S: PostgresSubject> {
 /// Batches that wait for a transaction.
 pub struct Gathering<S: PostgresSubject> {
     queue: Mutex<Queue<S>>,
-    /// Locks the rows of several subjects, and leaves out what somebody else has.
+    /// Locks the rows of several subjects, and skips rows that are already locked.
     lock_free: &'static str,
 }
 
@@ -87,10 +87,10 @@ pub async fn commit<S: PostgresSubject>(
     answer.await.unwrap_or_else(|_| Err(LedgerFault::Broken("the ledger's task has ended".into())))
 }
 
-/// Transaction after transaction until nobody waits.
+/// Runs transactions until no batch waits.
 async fn run<S: PostgresSubject>(ledger: Arc<Inner>) {
     while let Some((lock, taken)) = S::gathering(&ledger).and_then(|g| Some((Lock::IfFree(g.lock_free), g.next()?))) {
-        // In a task of its own: should it panic, those in it are told, and the next is served.
+        // In a task of its own: if it panics, its batches get a fault, and the next transaction runs.
         let _ = tokio::spawn(serve(ledger.clone(), taken, lock)).await;
     }
 }
@@ -117,7 +117,7 @@ async fn serve<S: PostgresSubject>(ledger: Arc<Inner>, taken: Vec<Waiting<S>>, l
     }
 }
 
-/// What was committed of each; none: it goes alone.
+/// What was committed of each. None: it runs alone.
 async fn shared<S: PostgresSubject>(
     ledger: &Inner,
     all: &[PreparedBatch<S>],
@@ -132,7 +132,7 @@ async fn shared<S: PostgresSubject>(
             tracing::warn!(subjects = all.len(), why, "a transaction was refused; its batches go alone");
             go_alone()
         }
-        // Perhaps it was too much at once: nobody fails for what is another's.
+        // It may have been too much at once. No batch may fail because of another.
         Err(Trouble::Passing(why)) if all.len() > 1 => {
             tracing::warn!(subjects = all.len(), why, "a transaction was disturbed; its batches go alone");
             go_alone()

@@ -1,6 +1,6 @@
-//! The connection broke at COMMIT, and nobody said how it ended. The lock is taken again, which
-//! waits for the first transaction to end, one way or the other; then its own first history row is
-//! there, or it is not. A plain read would prove nothing while the first may still be running.
+//! The connection broke at COMMIT, and the result is unknown. Taking the lock again waits until the first
+//! transaction has ended, either way; then its first history row exists or it does not. A plain read would
+//! prove nothing while the first transaction may still be running.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct Unknown<S: PostgresSubject> {
     pub committed: Each<S>,
 }
 
-/// Whoever waits is told after this that nothing is known.
+/// After this long the waiting requests get a fault: the result stays unknown.
 const UNTIL: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(50);
 

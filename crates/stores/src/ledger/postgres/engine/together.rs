@@ -20,9 +20,9 @@ use crate::ledger::Committed;
 /// How the rows of subjects are locked.
 #[derive(Clone, Copy)]
 pub enum Lock {
-    /// Of one subject: waited for.
+    /// Of one subject: waits for the lock.
     Wait,
-    /// Of several, with this statement: what somebody else has is left out.
+    /// Of several, with this statement: skips rows that are already locked.
     IfFree(&'static str),
 }
 
@@ -188,8 +188,7 @@ pub fn finish<S: PostgresSubject>(
     }
 }
 
-/// Everything was answered already, or nothing was written: the transaction only has to let go of
-/// its lock.
+/// Everything was answered already, or nothing was written: the transaction only has to release its lock.
 pub async fn ended<S: PostgresSubject>(mut session: Session, tried: Tried<S>) -> Result<Tried<S>, Trouble> {
     within(session.batch_execute("COMMIT")).await??;
     session.clean();

@@ -54,7 +54,7 @@ fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
     }))
 }
 
-/// The entry of somebody who is or was inside.
+/// The entry of a user who is or was inside.
 pub fn entry(row: &Row) -> Result<Entry, Trouble> {
     let token: &[u8] = row.try_get(2)?;
     Ok(Entry {

@@ -41,7 +41,8 @@ impl RoomTypeReads {
             columns.add(portion.id, portion.commands);
         }
         let NeedColumns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
-        // Of untouched stock, so many per transaction, however many room types it has.
+        // The limit for stock that the batch does not touch is per transaction, however many room types it
+        // has.
         let most = (LAPSED_MOST / portions.len().max(1)).max(1) as i64;
         let nights =
             (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.2, &hull.3]).await });

@@ -94,7 +94,7 @@ fn room(row: &Row<'_>) -> Result<Option<WaitingRoom>> {
     }))
 }
 
-/// The entry of somebody who is or was inside.
+/// The entry of a user who is or was inside.
 pub fn entry(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
         number: Number(row.get::<_, i64>(0)? as u64),

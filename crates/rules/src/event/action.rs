@@ -3,7 +3,7 @@
 use crate::entries::EntryToken;
 use crate::event::{EventAmendment, Turn};
 use crate::holds::Ask;
-use crate::ids::{Number, Seat};
+use crate::ids::{Number, Seat, User};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventAction {
@@ -22,6 +22,12 @@ pub enum EventAction {
     OnHold {
         n: u64,
         ask: Ask,
+    },
+    /// A service confirms a hold for its owner. The owner's seats and entry matter as if the owner had
+    /// confirmed: the confirmation may reach the limit and end the entry.
+    ConfirmFor {
+        n: u64,
+        owner: User,
     },
     /// Gives the seat of this sale back.
     Cancel {
@@ -53,7 +59,7 @@ impl EventAction {
 
     /// Requests about holds have a deadline of one second.
     pub fn about_a_hold(&self) -> bool {
-        matches!(self, EventAction::Hold { .. } | EventAction::OnHold { .. })
+        matches!(self, EventAction::Hold { .. } | EventAction::OnHold { .. } | EventAction::ConfirmFor { .. })
     }
 
     /// It asks for a seat: it comes through the door and gets a number.

@@ -10,7 +10,7 @@ use crate::command::Command;
 use crate::decide::{Deciding, Opening};
 use crate::entries::{Entry, Moved};
 use crate::history::{Actor, EventRecord, Happened};
-use crate::holds::{Hold, HoldTerms};
+use crate::holds::{Ask, Hold, HoldTerms};
 use crate::ids::{EventId, Number, ReservationId, Seat, User};
 use crate::outcome::{Done, Forbidden, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
@@ -99,6 +99,7 @@ impl Subject for Event {
             EventAction::ReserveSeat { seat, buyer } => deciding.reserve(command, Some(*seat), buyer),
             EventAction::Hold { seats, key } => deciding.hold_seats(command, seats, key),
             EventAction::OnHold { n, ask } => deciding.on_hold(command, *n, *ask),
+            EventAction::ConfirmFor { n, owner: _ } => deciding.on_hold(command, *n, Ask::Confirm),
             EventAction::Cancel { n } => deciding.cancel(command, *n),
             EventAction::Enter { number, token } => deciding.enter(command, *number, *token),
             EventAction::Leave => deciding.leave(command),

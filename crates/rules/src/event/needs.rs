@@ -85,6 +85,15 @@ pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
                     needs.users.push(user);
                 }
             }
+            EventAction::ConfirmFor { n, owner } => {
+                needs.holds.push(*n);
+                if users.insert(owner) {
+                    needs.users.push(owner);
+                }
+                if inside.insert(owner) {
+                    needs.entries.push(owner);
+                }
+            }
             EventAction::Cancel { n } => needs.sales.push(*n),
             EventAction::Enter { number, .. } => {
                 // A user who is at the limit is not let in.

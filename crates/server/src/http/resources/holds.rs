@@ -27,6 +27,7 @@ use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer};
 use crate::http::wire::stays::{HoldBody, HoldReservations};
 use crate::lane::Served;
 use crate::path::{ChangeRequest, Ended, serve};
+use crate::refusals::Failure;
 use crate::zones;
 
 /// Seats of one hold at most.
@@ -129,7 +130,10 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
         Confirmer::Owner(user) => (Actor::User(user), call.request.key(&call.sent)?),
         Confirmer::Service(admin) => (admin.actor(), None),
     };
-    let told = on_hold(&app, &call.request, actor, key, Ask::Confirm).await?;
+    let told = match (hold_id(&call.request)?, &actor) {
+        (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin) => confirm_for(&app, event, n, actor).await?,
+        _ => on_hold(&app, &call.request, actor, key, Ask::Confirm).await?,
+    };
     match &told.answer.outcome {
         Outcome::Done(Done::Confirmed { hold }) => {
             let reservations = HoldReservations::of(hold, told.hall.as_deref());
@@ -159,6 +163,14 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
         }
         other => Err(refused(other, told.hall)),
     }
+}
+
+/// A hold keeps its owner for life, so the owner may be read before the lock.
+async fn confirm_for(app: &App, event: EventId, n: u64, actor: Actor) -> Result<HoldEnded, Failure> {
+    let found = app.ledger.hold(HoldId { subject: SubjectId::Event(event), n }).await?.found;
+    let owner = found.ok_or(Refusal::HoldNotFound)?.owner;
+    let asks = ChangeRequest::new(event, actor, EventAction::ConfirmFor { n, owner });
+    Ok(serve::<Event>(app, asks).await?.into())
 }
 
 async fn on_hold(

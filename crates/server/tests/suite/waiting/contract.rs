@@ -9,6 +9,7 @@ use testing::server::TestServer;
 use super::{Person, refused, room, room_with};
 
 on_every_backing!(
+    confirmation_by_a_service_ends_the_owners_entry,
     line_follows_the_contract,
     silent_users_and_lapsed_turns_are_passed_over,
     entries_are_renewed_up_to_their_maximum_age,
@@ -245,4 +246,26 @@ async fn holds_need_an_entry(backing: Backing) {
     assert_eq!(confirmed.status, 200, "{}", confirmed.text());
     refused(&alice.poll().await, 404, "not_queued");
     assert_eq!(bob.status().await, "ready", "she has all she may have");
+}
+
+/// The shop's service confirms for the buyer: the buyer is at the limit, so the next one may enter.
+async fn confirmation_by_a_service_ends_the_owners_entry(backing: Backing) {
+    let stand = TestServer::on(backing, &[("CONFIRM_BY", "service")]).await;
+    let event = room(&stand, 9, 1).await;
+    let (mut alice, mut bob) = (Person::new(&stand, event, "alice"), Person::new(&stand, event, "bob"));
+    alice.join().await;
+    bob.join().await;
+    assert_eq!(alice.enter().await.status, 200);
+    refused(&bob.enter().await, 409, "not_ready");
+    let entry = alice.token.clone().unwrap();
+    let headers = [("X-User-Id", "alice"), ("X-Entry-Token", entry.as_str()), ("Content-Type", "application/json")];
+    let body = json!({ "eventId": event, "seatIds": [3], "clientHoldKey": "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11" });
+    let held = stand.client().send("POST", "/v1/holds", &headers, &body.to_string()).await;
+    assert_eq!(held.status, 201, "{}", held.text());
+    let hold = held.json()["hold"]["holdId"].as_str().unwrap().to_owned();
+    let token = format!("Bearer {}", stand.app.admin_token);
+    let paid =
+        stand.client().send("POST", &format!("/v1/holds/{hold}/confirm"), &[("Authorization", &token)], "").await;
+    assert_eq!(paid.status, 200, "{}", paid.text());
+    assert_eq!(bob.enter().await.status, 200, "the place inside is free");
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use rules::arrive::Budget;
 use salvo::http::HeaderName;
+use url::Url;
 
 use super::typed::{GATEWAY_KEY_CHARS, Reading};
 use super::{BadSetting, Values};
@@ -158,19 +159,14 @@ fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
     let bad = || read.bad("REDIS_URL", "redis://:password@host:port, or rediss:// with TLS for every node");
     let mut all =
         RedisPlace { nodes: Vec::new(), user: None, password: None, database: None, cluster: place.cluster, tls: None };
-    let scheme = if place.url.trim_start().starts_with("rediss://") { "rediss://" } else { "redis://" };
-    for url in listed(&place.url) {
-        let rest = url.strip_prefix(scheme).ok_or_else(bad)?;
-        let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (who, at) = rest.rsplit_once('@').unwrap_or(("", rest));
-        let (user, password) = who.split_once(':').unwrap_or((who, ""));
-        all.user = unescaped(user).filter(|user| !user.is_empty());
-        all.password = unescaped(password).filter(|password| !password.is_empty());
+    let scheme = if place.url.trim_start().starts_with("rediss://") { "rediss" } else { "redis" };
+    for text in listed(&place.url) {
+        let url = Url::parse(text).ok().filter(|url| url.scheme() == scheme).ok_or_else(bad)?;
+        all.user = unescaped(url.username()).filter(|user| !user.is_empty());
+        all.password = unescaped(url.password().unwrap_or_default()).filter(|password| !password.is_empty());
+        let database = url.path().trim_start_matches('/');
         all.database = if database.is_empty() { None } else { Some(database.parse().map_err(|_| bad())?) };
-        let (host, port) = match at.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| bad())?),
-            _ => (at, 6379),
-        };
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port().unwrap_or(6379));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let plain = !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:".contains(&b));
         if !plain || (all.cluster && all.database.is_some_and(|number| number != 0)) {
@@ -178,7 +174,7 @@ fn redis(read: &Reading<'_>) -> Result<RedisPlace, BadSetting> {
         }
         all.nodes.push((host.to_owned(), port));
     }
-    if scheme == "rediss://" {
+    if scheme == "rediss" {
         let first = all.nodes.first().map_or("", |(host, _)| host.as_str());
         all.tls = Some(certified(read, "GATEWAY_REDIS_TLS_NAME", first)?);
     }

@@ -89,7 +89,7 @@ pub fn refusal(fault: &LedgerFault) -> Refusal {
 }
 
 /// The refusal for a door fault, which is logged.
-pub fn closed(fault: DoorFault) -> Refusal {
+fn closed(fault: DoorFault) -> Refusal {
     let refusal = match fault {
         DoorFault::Unreachable(_) => Refusal::DoorUnreachable,
         DoorFault::Failed(_) => Refusal::DoorFailed,

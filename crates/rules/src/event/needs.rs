@@ -47,61 +47,38 @@ pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
         {
             needs.keys.push((user, &key.text));
         }
-        let confirms = matches!(command.action, EventAction::OnHold { ask: Ask::Confirm, .. });
+        // Whose limit and whose entry it is about: a service confirms for the owner of the hold.
+        let whose = match &command.action {
+            EventAction::ConfirmFor { owner, .. } => Some(owner),
+            _ => command.actor.user(),
+        };
+        // A confirmation may be the booking that ends an entry.
+        let confirms =
+            matches!(command.action, EventAction::OnHold { ask: Ask::Confirm, .. } | EventAction::ConfirmFor { .. });
         let entry_matters = command.entry.is_some() || confirms || command.action.is_about_entries();
-        if let Some(user) = command.actor.user().filter(|_| entry_matters)
+        if let Some(user) = whose.filter(|_| entry_matters)
             && inside.insert(user)
         {
             needs.entries.push(user);
         }
+        // A user at the limit neither gets another seat nor enters.
+        let enters = matches!(command.action, EventAction::Enter { .. });
+        let holds = matches!(command.action, EventAction::Hold { .. });
+        if let Some(user) = whose.filter(|_| confirms || enters || holds || command.action.wants_a_seat())
+            && users.insert(user)
+        {
+            needs.users.push(user);
+        }
         match &command.action {
-            EventAction::Reserve(_) | EventAction::ReserveSeat { .. } => {
-                match command.action {
-                    EventAction::ReserveSeat { seat, .. } if seats.insert(seat) => needs.seats.push(seat),
-                    EventAction::ReserveSeat { .. } => {}
-                    _ => lowest += 1,
-                }
-                if let Some(user) = command.actor.user()
-                    && users.insert(user)
-                {
-                    needs.users.push(user);
-                }
-            }
+            EventAction::Reserve(_) => lowest += 1,
+            EventAction::ReserveSeat { seat, .. } => needs.seats.extend(seats.insert(*seat).then_some(*seat)),
             EventAction::Hold { seats: wanted, key } => {
                 needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
                 needs.hold_keys.push(key);
-                if let Some(user) = command.actor.user()
-                    && users.insert(user)
-                {
-                    needs.users.push(user);
-                }
             }
-            EventAction::OnHold { n, ask } => {
-                needs.holds.push(*n);
-                // A confirmation may be the booking that ends an entry.
-                if let Some(user) = command.actor.user().filter(|_| *ask == Ask::Confirm)
-                    && users.insert(user)
-                {
-                    needs.users.push(user);
-                }
-            }
-            EventAction::ConfirmFor { n, owner } => {
-                needs.holds.push(*n);
-                if users.insert(owner) {
-                    needs.users.push(owner);
-                }
-                if inside.insert(owner) {
-                    needs.entries.push(owner);
-                }
-            }
+            EventAction::OnHold { n, .. } | EventAction::ConfirmFor { n, .. } => needs.holds.push(*n),
             EventAction::Cancel { n } => needs.sales.push(*n),
             EventAction::Enter { number, .. } => {
-                // A user who is at the limit is not let in.
-                if let Some(user) = command.actor.user()
-                    && users.insert(user)
-                {
-                    needs.users.push(user);
-                }
                 needs.numbers.extend(number);
                 needs.lapsed_entries = LAPSED_MOST;
             }

@@ -1,6 +1,8 @@
 //! Entries to an event's waiting room. The door says whose turn it is; who is inside is decided
 //! here, under the event's lock, and kept in the ledger.
 
+use std::collections::HashMap;
+
 use subtle::ConstantTimeEq;
 
 use crate::ids::{Number, User};
@@ -119,6 +121,59 @@ pub enum Moved {
     Out { user: User, n: u64 },
 }
 
+/// Who is inside, in brief: enough to tell whether a door and a ledger agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsideDigest {
+    pub count: u64,
+    /// The sum of the entries' history numbers. None: too many to add up.
+    pub sum: Option<u64>,
+}
+
+impl InsideDigest {
+    pub fn agrees(&self, other: &InsideDigest) -> bool {
+        self.count == other.count && (self.sum.is_none() || other.sum.is_none() || self.sum == other.sum)
+    }
+}
+
+/// A user who is inside by the door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoorEntry {
+    pub user: User,
+    /// History number of the entry's beginning.
+    pub n: u64,
+    pub left_ms: i64,
+}
+
+/// An end may differ by this much between door and ledger: both round, and each has its own clock.
+const END_SLACK_MS: i64 = 1_000;
+
+/// What the door must be told so that it agrees with the ledger, whose live entries are these at `at`.
+pub fn corrections(door: &[DoorEntry], ledger: &[Entry], at: Moment) -> Vec<Moved> {
+    let mut known: HashMap<&User, &DoorEntry> = door.iter().map(|entry| (&entry.user, entry)).collect();
+    let mut corrections = Vec::new();
+    for entry in ledger {
+        match known.remove(&entry.user) {
+            Some(same) if same.n == entry.n => {
+                if at.ms_until(entry.ends) > same.left_ms + END_SLACK_MS {
+                    let (user, n, ends) = (entry.user.clone(), entry.n, entry.ends);
+                    corrections.push(Moved::Renewed { user, n, ends });
+                }
+            }
+            other => {
+                corrections.extend(other.map(out));
+                corrections.push(Moved::In(entry.clone()));
+            }
+        }
+    }
+    corrections.extend(known.into_values().map(out));
+    corrections
+}
+
+/// Of just this entry: one that began meanwhile stays.
+fn out(entry: &DoorEntry) -> Moved {
+    Moved::Out { user: entry.user.clone(), n: entry.n }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +198,46 @@ mod tests {
         assert!(!due(300_000, 1_800_000, 74_999));
         assert!(due(300_000, 1_800_000, 75_000));
         assert!(!due(1_800_000, 1_800_000, 1_790_000), "at its cap there is nothing to gain");
+    }
+
+    #[test]
+    fn corrections_change_only_what_differs() {
+        let entry = |user: &str, n: u64, ends: i64| Entry {
+            number: Number(n),
+            user: User::stored(user),
+            token: EntryToken([0; 16]),
+            n,
+            begins: Moment(0),
+            ends: Moment(ends),
+            cap: Moment(1_000_000),
+        };
+        let known = |user: &str, n: u64, left_ms: i64| DoorEntry { user: User::stored(user), n, left_ms };
+        let ledger = [entry("same", 1, 60_000), entry("renewed", 2, 90_000), entry("new", 3, 60_000)];
+        let ledger = [&ledger[..], &[entry("again", 9, 60_000), entry("restored", 4, 60_000)]].concat();
+        let door = [known("same", 1, 59_500), known("renewed", 2, 30_000), known("gone", 5, 50_000)];
+        let door = [&door[..], &[known("again", 6, 10), known("restored", 8, 60_000)]].concat();
+        let user = User::stored;
+        assert_eq!(
+            corrections(&door, &ledger, Moment(0)),
+            [
+                Moved::Renewed { user: user("renewed"), n: 2, ends: Moment(90_000) },
+                Moved::In(ledger[2].clone()),
+                Moved::Out { user: user("again"), n: 6 },
+                Moved::In(ledger[3].clone()),
+                Moved::Out { user: user("restored"), n: 8 },
+                Moved::In(ledger[4].clone()),
+                Moved::Out { user: user("gone"), n: 5 },
+            ]
+        );
+        assert_eq!(corrections(&[], &[], Moment(0)), []);
+    }
+
+    #[test]
+    fn digests_agree_by_sum_where_both_have_one() {
+        let digest = |count, sum| InsideDigest { count, sum };
+        assert!(digest(2, Some(7)).agrees(&digest(2, Some(7))));
+        assert!(digest(2, None).agrees(&digest(2, Some(7))));
+        assert!(!digest(2, Some(8)).agrees(&digest(2, Some(7))));
+        assert!(!digest(1, None).agrees(&digest(2, Some(7))));
     }
 }

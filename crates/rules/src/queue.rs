@@ -13,7 +13,7 @@ pub use self::replies::{Asking, Place, QueueReply, Serving, Status, Supply, What
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::entries::{Entry, Moved, WaitingRoom};
+use crate::entries::{DoorEntry, Entry, Moved, WaitingRoom};
 use crate::event::State;
 use crate::ids::{NUMBERS_PER_GENERATION, Number, User};
 use crate::time::Moment;
@@ -176,6 +176,13 @@ impl Line {
         if let Some(insider) = self.inside.remove(user) {
             self.ends.remove(&(insider.ends, user.clone()));
         }
+    }
+
+    /// Who is inside.
+    pub fn insiders(&self, now: Moment) -> Vec<DoorEntry> {
+        let live = self.inside.iter().filter(|(_, insider)| insider.ends > now);
+        live.map(|(user, insider)| DoorEntry { user: user.clone(), n: insider.n, left_ms: now.ms_until(insider.ends) })
+            .collect()
     }
 
     pub fn ask(&mut self, room: &WaitingRoom, supply: Supply, asking: &Asking, now: Moment) -> QueueReply {

@@ -8,7 +8,7 @@ use stores::ledger::Ledger;
 
 use crate::board::Boards;
 use crate::lane::Lanes;
-use crate::line::Lines;
+use crate::line::{InsideCheck, Lines};
 use crate::names::Names;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
@@ -22,6 +22,7 @@ pub struct App {
     pub lanes: Lanes,
     pub boards: Boards,
     pub lines: Lines,
+    pub inside: Arc<InsideCheck>,
     pub tickets: Tickets,
     pub metrics: Arc<Metrics>,
     pub names: Names,
@@ -33,10 +34,12 @@ pub struct App {
 impl App {
     pub fn new(settings: Settings, admin_token: String, ledger: Arc<dyn Ledger>, door: Arc<dyn Door>) -> Arc<App> {
         let metrics = Arc::new(Metrics::default());
+        let inside = InsideCheck::new(ledger.clone(), door.clone());
         Arc::new(App {
-            lanes: Lanes::new(ledger.clone(), door.clone(), metrics.clone(), &settings),
+            lanes: Lanes::new(ledger.clone(), door.clone(), inside.clone(), metrics.clone(), &settings),
             boards: Boards::new(ledger.clone()),
             lines: Lines::default(),
+            inside,
             tickets: Tickets::new(ledger.clone()),
             settings,
             admin_token,

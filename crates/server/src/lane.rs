@@ -41,6 +41,7 @@ use stores::ledger::Ledger;
 
 use self::in_flight::Depth;
 use self::waiter::Queued;
+use crate::line::InsideCheck;
 use crate::path;
 use crate::refusals::Failure;
 use crate::settings::Settings;
@@ -53,10 +54,17 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>, metrics: Arc<Metrics>, settings: &Settings) -> Lanes {
+    pub fn new(
+        ledger: Arc<dyn Ledger>,
+        door: Arc<dyn Door>,
+        inside: Arc<InsideCheck>,
+        metrics: Arc<Metrics>,
+        settings: &Settings,
+    ) -> Lanes {
         let shared = Arc::new(Shared {
             ledger,
             door,
+            inside,
             metrics,
             terms: settings.terms,
             max_retries: settings.max_retries,
@@ -128,6 +136,8 @@ impl<S: Served> LanesOf<S> {
 struct Shared {
     ledger: Arc<dyn Ledger>,
     door: Arc<dyn Door>,
+    /// Told when the door missed who came in or went out.
+    inside: Arc<InsideCheck>,
     metrics: Arc<Metrics>,
     terms: Terms,
     max_retries: u32,

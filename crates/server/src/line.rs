@@ -1,5 +1,6 @@
 //! The waiting room of an event: asks the door whose turn it is, and the ledger to let people in.
 
+mod inside;
 mod known;
 mod mend;
 mod visitor;
@@ -9,6 +10,7 @@ use rules::event::Event;
 use rules::ids::{EventId, User};
 use rules::queue::Serving;
 
+pub use self::inside::InsideCheck;
 pub use self::known::{Lines, event, open_event};
 pub use self::visitor::{Stands, Visitor};
 use crate::app::App;

@@ -16,6 +16,7 @@ pub mod contention;
 pub mod decide;
 pub mod expiry;
 pub mod hotel;
+mod inside;
 pub mod once;
 pub mod queue;
 pub mod reads;

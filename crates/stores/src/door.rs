@@ -7,7 +7,7 @@ pub mod redis;
 use std::fmt;
 
 use rules::arrive::{Arrival, Arrived};
-use rules::entries::{Moved, WaitingRoom};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
 use rules::ids::{EventId, RequestName, User};
@@ -145,6 +145,14 @@ pub trait Door: Send + Sync + 'static {
     /// Applies changes of who is inside, from the ledger at its time `at`. Ends are passed as the time
     /// left, because the door has its own clock.
     fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>>;
+
+    /// Who is inside by this door, in brief. With `unless_within_ms`: none if any server asked so
+    /// within that time, so that one of them compares for all. None too while the line has not begun.
+    fn inside(&self, event: EventId, unless_within_ms: Option<i64>)
+    -> Working<Result<Option<InsideDigest>, DoorFault>>;
+
+    /// Who is inside by this door.
+    fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>>;
 
     /// Shows holds that began or changed, as they are now, to people who inspect the door's keys. Our code
     /// does not read them.

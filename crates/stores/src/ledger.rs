@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rules::command::{Command, Terms};
 use rules::decide::{Answer, Decision};
-use rules::entries::Entry;
+use rules::entries::{Entry, InsideDigest};
 use rules::event::{Event, NewEvent};
 use rules::history::EventRecord;
 use rules::holds::Hold;
@@ -182,6 +182,9 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync
 
     /// Begins a line, or begins it again after the door lost its state.
     fn begin_line(&self, event: EventId) -> Answered<LineBegun>;
+
+    /// Who is inside, in brief.
+    fn inside(&self, event: EventId) -> Answered<InsideDigest>;
 
     /// Every key that tickets were ever signed with, oldest first.
     fn ticket_keys(&self) -> Answered<Vec<TicketKey>>;

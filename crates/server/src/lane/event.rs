@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use futures_util::future::try_join;
+use futures_util::future::join;
 use rules::command::EventAction;
+use rules::entries::Moved;
 use rules::event::{Event, State};
 use rules::ids::EventId;
 use rules::outcome::Refusal;
@@ -70,8 +71,8 @@ impl Served for Event {
         let left = remaining(&after, effects.first_end, now);
         let mut settling = door.settle(lane.id, Some(left), ended);
         if !effects.moved.is_empty() {
-            let (settled, moved) = (settling, door.moved(lane.id, effects.moved, now));
-            settling = Box::pin(async move { try_join(settled, moved).await.map(|_| ()) });
+            let (settled, moved) = (settling, lane.tell(effects.moved, now));
+            settling = Box::pin(async move { join(settled, moved).await.0 });
         }
         lane.told(briefly(settling).await);
         lane.show_holds(holds).await;
@@ -81,6 +82,18 @@ impl Served for Event {
 impl Lane<Event> {
     pub fn hall(&self) -> Arc<Hall> {
         self.facts.clone()
+    }
+
+    /// Tells the door who came in or went out, however long that takes. What it misses, it is told again.
+    fn tell(&self, moved: Vec<Moved>, at: Moment) -> impl Future<Output = ()> + Send + 'static {
+        let (event, inside) = (self.id, self.shared.inside.clone());
+        let telling = self.shared.door.moved(event, moved, at);
+        async move {
+            if let Err(fault) = telling.await {
+                tracing::warn!(%event, %fault, "the door was not told who is inside; it will be told again");
+                inside.owed(event);
+            }
+        }
     }
 
     fn told(&self, settled: Option<Result<(), stores::door::DoorFault>>) {

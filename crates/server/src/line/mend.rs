@@ -34,7 +34,10 @@ impl EventLine<'_> {
         for _ in 0..TRIES {
             let seen = remembered.mended.load(Ordering::Acquire);
             let missing = match ask().await? {
-                Heard::Said(said) => return Ok(said),
+                Heard::Said(said) => {
+                    self.app.inside.asked(self.event);
+                    return Ok(said);
+                }
                 Heard::NotOpen => Missing::Generation,
                 Heard::NotBegun => Missing::Line,
                 Heard::NoRemaining => Missing::Remaining,
@@ -66,26 +69,18 @@ impl EventLine<'_> {
         Ok(())
     }
 
-    /// The door counted fewer people inside than the ledger. It gets all of them again; nobody's place in
+    /// The door counted fewer people inside than the ledger. It is told who is missing; nobody's place in
     /// line changes.
     pub(super) async fn recount(self) {
-        let EventLine { app, event, room } = self;
-        let recounted = async {
-            let mut begun = app.ledger.begin_line(event).await?;
-            begun.used = false;
-            app.door.begin_line(event, room, begun).await?;
-            Ok::<(), Failure>(())
-        };
-        if let Err(failure) = recounted.await {
-            tracing::warn!(%event, %failure, "the door was not told who is inside");
-        }
+        self.app.inside.recount(self.event).await;
     }
 
-    /// Tells the door who came in or went out. If it does not hear, the next answer corrects it.
+    /// Tells the door who came in or went out, later if it does not hear.
     pub(super) async fn tell(self, moved: Moved) {
         let EventLine { app, event, .. } = self;
         if let Err(fault) = app.door.moved(event, vec![moved], app.ledger.now()).await {
             tracing::warn!(%event, %fault, "the door was not told who is inside");
+            app.inside.owed(event);
         }
     }
 }

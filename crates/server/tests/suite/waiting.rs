@@ -3,6 +3,7 @@
 
 mod contract;
 mod crowd;
+mod cut;
 mod forged;
 mod keys;
 mod killed;

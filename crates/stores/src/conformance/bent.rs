@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::entries::Entry as Entered;
+use rules::entries::{Entry as Entered, InsideDigest};
 use rules::event::{Event, NewEvent};
 use rules::history::EventRecord;
 use rules::holds::Hold;
@@ -183,6 +183,10 @@ impl Ledger for Bent {
 
     fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
         self.good.begin_line(event)
+    }
+
+    fn inside(&self, event: EventId) -> Answered<InsideDigest> {
+        self.good.inside(event)
     }
 
     fn ticket_keys(&self) -> Answered<Vec<TicketKey>> {

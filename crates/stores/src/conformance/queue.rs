@@ -25,7 +25,8 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     renewals_have_a_cap(stand).await?;
     nothing_left_and_not_open(stand).await?;
     everybody_follows_one_number(stand).await?;
-    late_news_undoes_nothing(stand).await
+    late_news_undoes_nothing(stand).await?;
+    super::inside::chapter(stand).await
 }
 
 /// An event with a waiting room, and the users in front of it.

@@ -6,7 +6,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::arrive::{Arrival, Arrivals, Arrived, Budget};
-use rules::entries::{Moved, WaitingRoom};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::ids::EventId;
 use rules::queue::{Asking, Line, QueueReply, Serving, Supply};
 use rules::time::{Clock, Moment};
@@ -62,6 +62,11 @@ impl LocalDoor {
         };
         let Some(remaining) = self.known_remaining(event, now) else { return Heard::NoRemaining };
         Heard::Said(ask(&mut line.line, remaining.supply(), now))
+    }
+
+    fn now_inside(&self, event: EventId) -> Vec<DoorEntry> {
+        let now = self.clock.now();
+        self.lines().get(&event).map_or_else(Vec::new, |local| local.line.insiders(now))
     }
 
     fn events(&self) -> MutexGuard<'_, HashMap<EventId, Arrivals>> {
@@ -168,6 +173,17 @@ impl Door for LocalDoor {
         let local = lines.entry(event).or_insert_with(|| LocalLine { line: Line::new(0), begun: None });
         moved.iter().for_each(|one| local.line.moved(one, at.ms_until(now), now));
         Box::pin(ready(Ok(())))
+    }
+
+    fn inside(&self, event: EventId, _: Option<i64>) -> Working<Result<Option<InsideDigest>, DoorFault>> {
+        let begun = self.lines().get(&event).is_some_and(|local| local.begun.is_some());
+        let insiders = self.now_inside(event);
+        let sum = Some(insiders.iter().map(|entry| entry.n).sum());
+        Box::pin(ready(Ok(begun.then_some(InsideDigest { count: insiders.len() as u64, sum }))))
+    }
+
+    fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>> {
+        Box::pin(ready(Ok(self.now_inside(event))))
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures_util::future::{try_join, try_join_all};
 use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
-use rules::entries::{Moved, WaitingRoom};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number};
@@ -221,6 +221,18 @@ impl Door for RedisDoor {
 
     fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move { inner.moved(event, &moved, at).await })
+    }
+
+    fn inside(
+        &self,
+        event: EventId,
+        unless_within_ms: Option<i64>,
+    ) -> Working<Result<Option<InsideDigest>, DoorFault>> {
+        self.run(move |inner| async move { inner.inside(event, unless_within_ms.unwrap_or(0)).await })
+    }
+
+    fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>> {
+        self.run(move |inner| async move { inner.insiders(event).await })
     }
 
     fn show_holds(&self, subject: SubjectId, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rules::arrive::{Arrival, Arrived, Budget};
-use rules::entries::{Moved, WaitingRoom};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::ids::{EventId, Number};
 use rules::queue::{Asking, QueueReply, Serving};
 use rules::time::Moment;
@@ -110,6 +110,14 @@ impl Door for Broken {
 
     fn moved(&self, event: EventId, moved: Vec<Moved>, at: Moment) -> Working<Result<(), DoorFault>> {
         self.good.moved(event, moved, at)
+    }
+
+    fn inside(&self, event: EventId, unless: Option<i64>) -> Working<Result<Option<InsideDigest>, DoorFault>> {
+        self.good.inside(event, unless)
+    }
+
+    fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>> {
+        self.good.insiders(event)
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use rules::arrive::{Arrival, Arrived, Budget};
-use rules::entries::{Moved, WaitingRoom};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::ids::{EventId, Number};
 use rules::queue::{Asking, Place, QueueReply, Serving, What};
 use rules::time::{Clock, Moment};
@@ -152,6 +152,14 @@ impl Door for Shared {
             };
         }
         self.0.good.moved(event, moved, at)
+    }
+
+    fn inside(&self, event: EventId, unless: Option<i64>) -> Working<Result<Option<InsideDigest>, DoorFault>> {
+        self.0.good.inside(event, unless)
+    }
+
+    fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>> {
+        self.0.good.insiders(event)
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rules::arrive::{Arrival, Arrived};
-use rules::entries::{Moved, WaitingRoom};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::holds::Hold;
 use rules::ids::{EventId, Number};
 use rules::queue::{Asking, QueueReply, Serving};
@@ -171,6 +171,14 @@ impl Door for FaultyDoor {
     fn show_holds(&self, subject: SubjectId, holds: Vec<Hold>) -> Working<Result<(), DoorFault>> {
         strike(&self.faults.publish_panics, "publish");
         self.good.show_holds(subject, holds)
+    }
+
+    fn inside(&self, event: EventId, unless: Option<i64>) -> Working<Result<Option<InsideDigest>, DoorFault>> {
+        self.good.inside(event, unless)
+    }
+
+    fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>> {
+        self.good.insiders(event)
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -22,6 +22,7 @@ use super::faulty::Faults;
 use crate::clock::EmbeddedClock;
 use crate::lane::waiter::NumberedAnswer;
 use crate::lane::{Lane, Lanes, Queue, Served};
+use crate::line::InsideCheck;
 use crate::path::DEADLINE;
 use crate::settings::{Settings, Values};
 use crate::telemetry::Metrics;
@@ -94,7 +95,8 @@ impl<S: Kind> Fixture<S> {
         let id = S::make(&*ledger).await;
         let faults = Arc::new(Faults::default());
         let (ledger, door) = (faults.ledger(ledger), faults.door(door));
-        let lanes = Lanes::new(ledger.clone(), door, Arc::new(Metrics::default()), &settings);
+        let inside = InsideCheck::new(ledger.clone(), door.clone());
+        let lanes = Lanes::new(ledger.clone(), door, inside, Arc::new(Metrics::default()), &settings);
         let found = S::find(&*ledger, id).await.unwrap().unwrap();
         let of = S::lanes(&lanes);
         let mut lane = Lane::new(id, found, of.shared.clone());

@@ -17,7 +17,7 @@
 //! | `queue:passed:{e:1}`      | set             | of those, who let their turn lapse                   |
 //! | `queue:ready:{e:1}`       | ZSET by end     | who was told that it is their turn                   |
 //! | `queue:seq:{e:1}`         | integer         | numbers of the line in this generation               |
-//! | `queue:state:{e:1}`       | hash            | `generation run_id from r0..r5`                      |
+//! | `queue:state:{e:1}`       | hash            | `generation run_id from compared r0..r5`             |
 //! | `token:{e:1}`             | ZSET by end     | who is inside                                        |
 //! | `queue:inside:{e:1}`      | hash            | of those, `<history number> <end at most>`           |
 //!

@@ -1,8 +1,10 @@
 //! The line in Redis: every call is one script, over the keys of one slot.
 
+use std::collections::HashMap;
+
 use redis::{Script, ScriptInvocation};
-use rules::entries::{Moved, WaitingRoom};
-use rules::ids::{EventId, Number};
+use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
+use rules::ids::{EventId, Number, User};
 use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
 use rules::time::Moment;
 
@@ -123,6 +125,44 @@ impl Inner {
             let _: u64 = self.connections.run(&mut connected, &call).await?;
         }
         Ok(())
+    }
+}
+
+impl Inner {
+    /// None: somebody compared within that time, or the line has not begun.
+    pub async fn inside(&self, event: EventId, unless_within_ms: i64) -> Result<Option<InsideDigest>, DoorFault> {
+        let mut connected = self.connections.get().await?;
+        let mut call = self.of_the_line(&self.scripts.queue_inside, &connected, event, &WaitingRoom::default());
+        call.arg("digest").arg(unless_within_ms);
+        let said: Vec<i64> = self.connections.run(&mut connected, &call).await?;
+        match said[..] {
+            [] => Ok(None),
+            [count, sum] => Ok(Some(InsideDigest { count: count as u64, sum: u64::try_from(sum).ok() })),
+            _ => Err(odd("queue_inside", &said)),
+        }
+    }
+
+    pub async fn insiders(&self, event: EventId) -> Result<Vec<DoorEntry>, DoorFault> {
+        let (mut all, mut cursor) = (HashMap::new(), "0".to_owned());
+        loop {
+            let mut connected = self.connections.get().await?;
+            let mut call = self.of_the_line(&self.scripts.queue_inside, &connected, event, &WaitingRoom::default());
+            call.arg("list").arg(&cursor);
+            let said: Vec<String> = self.connections.run(&mut connected, &call).await?;
+            let (next, entries) = said.split_first().ok_or_else(|| odd("queue_inside", &said))?;
+            for entry in entries.chunks(3) {
+                let [user, n, left_ms] = entry else { return Err(odd("queue_inside", &said)) };
+                let (Ok(n), Ok(left_ms)) = (n.parse(), left_ms.parse()) else {
+                    return Err(odd("queue_inside", &said));
+                };
+                // A scan may show an entry twice.
+                all.insert(user.clone(), DoorEntry { user: User::stored(user), n, left_ms });
+            }
+            if next == "0" {
+                return Ok(all.into_values().collect());
+            }
+            cursor.clone_from(next);
+        }
     }
 }
 

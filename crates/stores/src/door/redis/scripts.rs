@@ -17,6 +17,7 @@ pub(super) struct Scripts {
     pub queue_serving: Script,
     pub queue_begin: Script,
     pub queue_moved: Script,
+    pub queue_inside: Script,
 }
 
 /// The code that the scripts of the line share is put in front of each of them.
@@ -38,6 +39,7 @@ impl Scripts {
             queue_serving: of_the_line!("scripts/queue_serving.lua"),
             queue_begin: of_the_line!("scripts/queue_begin.lua"),
             queue_moved: of_the_line!("scripts/queue_moved.lua"),
+            queue_inside: of_the_line!("scripts/queue_inside.lua"),
         }
     }
 }

@@ -44,6 +44,7 @@ queries! {
     HOLDS_IN_EVENT = "holds_in_event",
     HOLDS_NEEDED = "holds_needed",
     KEEP_ANSWERS = "keep_answers",
+    INSIDE = "inside",
     LAPSED_ENTRIES = "lapsed_entries",
     LIVE_ENTRIES = "live_entries",
     LIVE_HOLDS_OF = "live_holds_of",

@@ -41,6 +41,7 @@ queries! {
     HOLDS_BY_KEY = "holds_by_key",
     HOLDS_OF_OWNER = "holds_of_owner",
     KEEP_ANSWER = "keep_answer",
+    INSIDE = "inside",
     LAPSED = "lapsed",
     LAPSED_COUNTS = "lapsed_counts",
     LAPSED_ENTRIES = "lapsed_entries",

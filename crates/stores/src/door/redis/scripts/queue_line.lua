@@ -8,6 +8,7 @@
 --        7  queue:ready:{e:1}   users who got `ready`, by the time at which it lapses
 --        8  queue:seq:{e:1}     numbers assigned in this generation
 --        9  queue:state:{e:1}   generation and run_id that the line was started on; from: no admission before;
+--                               compared: when a server last compared who is inside with the ledger;
 --                               r0 to r5: admissions per 10-second slot, `<slot> <count>`
 --       10  token:{e:1}         users inside, by the end of their entry
 --       11  queue:inside:{e:1}  of those, `<history number> <end at most>`

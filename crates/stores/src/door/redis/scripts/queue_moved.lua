@@ -16,7 +16,7 @@ for i = 6, #ARGV, 5 do
         if admit(user, n, left, cap_left) then entered = entered + 1 end
     elseif kind == 'renewed' then
         if since == tonumber(n) then redis.call('ZADD', TOKEN, 'XX', 'GT', now + tonumber(left), user) end
-    elseif since and since <= tonumber(n) then
+    elseif not since or since <= tonumber(n) then
         redis.call('ZREM', TOKEN, user)
         redis.call('HDEL', INSIDE, user)
     end

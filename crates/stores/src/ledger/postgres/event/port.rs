@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::entries::Entry;
+use rules::entries::{Entry, InsideDigest};
 use rules::event::{Event, NewEvent};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
@@ -199,6 +199,14 @@ impl Ledger for PostgresLedger {
     fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
         self.run(move |inner| async move {
             entries::begin_line(&inner, event).await.map_err(Trouble::fault)?.ok_or(LedgerFault::NoSuchSubject)
+        })
+    }
+
+    fn inside(&self, event: EventId) -> Answered<InsideDigest> {
+        self.read(queries::INSIDE, values![event.0], |_, rows| {
+            let row = rows.first().ok_or_else(|| Trouble::Broken("a count without a row".into()))?;
+            let (count, sum): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+            Ok(InsideDigest { count: count as u64, sum: Some(sum as u64) })
         })
     }
 

@@ -1,6 +1,6 @@
 //! The events of the port, on SQLite.
 
-use rules::entries::Entry;
+use rules::entries::{Entry, InsideDigest};
 use rules::event::{Event, NewEvent};
 use rules::history::EventRecord;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
@@ -130,6 +130,16 @@ impl Ledger for SqliteLedger {
 
     fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
         self.write(move |tx| entries::begin_line(tx.conn, event, tx.now))
+    }
+
+    fn inside(&self, event: EventId) -> Answered<InsideDigest> {
+        let now = self.clock.now();
+        self.readers.read(move |conn| {
+            conn.prepare_cached(queries::INSIDE)?.query_row((event.0, now.0), |row| {
+                let (count, sum): (i64, i64) = (row.get(0)?, row.get(1)?);
+                Ok(InsideDigest { count: count as u64, sum: Some(sum as u64) })
+            })
+        })
     }
 
     fn ticket_keys(&self) -> Answered<Vec<TicketKey>> {

@@ -1,0 +1,148 @@
+//! Keeps the door's picture of who is inside equal to the ledger's. The ledger is the truth; the door
+//! is told of every change, and may miss one: Redis was unreachable, or the server died between its
+//! commit and the call.
+//!
+//! A server that could not tell the door compares until it succeeds. While people ask a line, one server
+//! at a time compares once a second, whoever missed what.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
+
+use rules::entries::corrections;
+use rules::ids::EventId;
+use stores::door::Door;
+use stores::ledger::Ledger;
+
+use crate::refusals::Failure;
+
+/// While somebody asks a line, it is compared at this interval, or less often if comparing takes long.
+const INTERVAL: Duration = Duration::from_millis(700);
+/// No server compares if another did within this time.
+const SHARED_MS: i64 = 500;
+/// Comparing takes at most one part in so many of a line's time.
+const SHARE: u32 = 20;
+/// People may come and go between two readings. After so many the difference is real.
+const READINGS: usize = 4;
+
+const BACKOFF_LEAST: Duration = Duration::from_millis(25);
+const BACKOFF_MOST: Duration = Duration::from_millis(400);
+
+pub struct InsideCheck {
+    ledger: Arc<dyn Ledger>,
+    door: Arc<dyn Door>,
+    lines: Mutex<HashMap<EventId, Checked>>,
+    own: Weak<InsideCheck>,
+}
+
+#[derive(Default)]
+struct Checked {
+    /// Not compared again before. None: not compared yet.
+    next: Option<Instant>,
+    /// The door missed something, and a task tells it.
+    owed: bool,
+}
+
+impl InsideCheck {
+    pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>) -> Arc<InsideCheck> {
+        Arc::new_cyclic(|own| InsideCheck { ledger, door, lines: Mutex::default(), own: own.clone() })
+    }
+
+    fn lines(&self) -> MutexGuard<'_, HashMap<EventId, Checked>> {
+        self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub fn forget(&self, event: EventId) {
+        self.lines().remove(&event);
+    }
+
+    /// The door could not be told who came in or went out. It is compared in the background until that
+    /// succeeds; one task per event, however much was missed.
+    pub fn owed(&self, event: EventId) {
+        if std::mem::replace(&mut self.lines().entry(event).or_default().owed, true) {
+            return;
+        }
+        let own = self.own.clone();
+        tokio::spawn(async move {
+            let mut pause = BACKOFF_LEAST;
+            loop {
+                tokio::time::sleep(pause).await;
+                // The server is gone: the others compare.
+                let Some(check) = own.upgrade() else { return };
+                check.lines().entry(event).or_default().owed = false;
+                let Err(failure) = check.compare(event, None).await else { return };
+                tracing::debug!(%event, %failure, "the door still was not told who is inside");
+                if std::mem::replace(&mut check.lines().entry(event).or_default().owed, true) {
+                    // Another task has begun meanwhile.
+                    return;
+                }
+                pause = (pause * 2).min(BACKOFF_MOST);
+            }
+        });
+    }
+
+    /// Somebody asked the line. Compares in the background if that is due.
+    pub fn asked(&self, event: EventId) {
+        let now = Instant::now();
+        {
+            let mut lines = self.lines();
+            let checked = lines.entry(event).or_default();
+            if checked.next.is_some_and(|next| now < next) {
+                return;
+            }
+            checked.next = Some(now + INTERVAL);
+        }
+        let Some(check) = self.own.upgrade() else { return };
+        tokio::spawn(async move {
+            if let Err(failure) = check.compare(event, Some(SHARED_MS)).await {
+                tracing::debug!(%event, %failure, "who is inside was not compared");
+            }
+            let pause = INTERVAL.max(now.elapsed() * SHARE);
+            if let Some(checked) = check.lines().get_mut(&event) {
+                checked.next = Some(now + pause);
+            }
+        });
+    }
+
+    /// The ledger has just contradicted the door: the door is corrected before the caller is answered.
+    pub async fn recount(&self, event: EventId) {
+        if let Err(failure) = self.correct(event).await {
+            tracing::warn!(%event, %failure, "the door was not told who is inside");
+            self.owed(event);
+        }
+    }
+
+    /// Compares, and corrects the door if it differs from the ledger.
+    async fn compare(&self, event: EventId, unless_within_ms: Option<i64>) -> Result<(), Failure> {
+        let mut unless = unless_within_ms;
+        for reading in 1..=READINGS {
+            // None: another server compares, or the line will begin with what the ledger says.
+            let Some(before) = self.door.inside(event, unless.take()).await? else { return Ok(()) };
+            let truth = self.ledger.inside(event).await?;
+            if before.agrees(&truth) {
+                return Ok(());
+            }
+            let Some(after) = self.door.inside(event, None).await? else { return Ok(()) };
+            if after.agrees(&truth) {
+                return Ok(());
+            }
+            // Changes are on their way, unless nothing changes.
+            if after == before || reading == READINGS {
+                tracing::info!(%event, door = before.count, ledger = truth.count, "the door is told who is inside");
+                self.correct(event).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The door is read first: what it has and the ledger has no more has ended for certain.
+    async fn correct(&self, event: EventId) -> Result<(), Failure> {
+        let known = self.door.insiders(event).await?;
+        let truth = self.ledger.begin_line(event).await?;
+        let corrections = corrections(&known, &truth.inside, truth.at);
+        if !corrections.is_empty() {
+            self.door.moved(event, corrections, truth.at).await?;
+        }
+        Ok(())
+    }
+}

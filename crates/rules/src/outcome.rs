@@ -243,17 +243,35 @@ pub enum Problem {
     Missing,
     Repeated,
     NotUtf8,
-    NotJson { line: usize, column: usize },
+    NotJson {
+        line: usize,
+        column: usize,
+    },
     Expected(Expected),
-    Length { most: usize },
-    Count { least: usize, most: usize },
+    Length {
+        most: usize,
+    },
+    Count {
+        least: usize,
+        most: usize,
+    },
     Unprintable,
-    OutOfRange { least: i64, most: i64 },
+    OutOfRange {
+        least: i64,
+        most: i64,
+    },
     NotAPhone,
     NotAMoment,
     NotADate,
-    Dates { least: Night, most: Night },
+    Dates {
+        least: Night,
+        most: Night,
+    },
     OneOf(&'static [&'static str]),
+    /// No field of this name; perhaps `nearest` was meant.
+    Unknown {
+        nearest: Option<&'static str>,
+    },
 }
 
 /// What should have been sent instead.

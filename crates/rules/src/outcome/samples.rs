@@ -82,6 +82,8 @@ impl Problem {
             Problem::NotADate,
             Problem::Dates { least: Night(20_811), most: Night(20_813) },
             Problem::OneOf(&["1.1", "1.0"]),
+            Problem::Unknown { nearest: Some("maxPerUser") },
+            Problem::Unknown { nearest: None },
         ];
         samples.extend(Expected::ALL.map(Problem::Expected));
         samples

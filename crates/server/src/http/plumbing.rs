@@ -6,5 +6,6 @@ pub mod call;
 pub mod endpoint;
 pub mod gateway;
 pub mod json;
+mod nearest;
 pub mod operation;
 pub mod paging;

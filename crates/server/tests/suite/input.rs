@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use client::HttpRequest;
+use serde_json::json;
 use testing::backing::Backing;
 use testing::http::BUYER;
 use testing::on_every_backing;
@@ -12,6 +13,7 @@ use testing::server::TestServer;
 on_every_backing!(
     odd_headers_are_refused,
     odd_bodies_are_refused,
+    misspelt_admin_fields_are_named,
     odd_paths_and_queries_are_refused,
     input_is_not_reflected_in_headers
 );
@@ -83,6 +85,46 @@ async fn odd_bodies_are_refused(backing: Backing) {
     let ignored = r#"{"userName":"A","phone":"010-1234-5678","seat":9,"status":true,"role":"admin","x":{"x":1e309}}"#;
     let fine = client.post_as("u", FCFS, ignored).await;
     assert_eq!(fine.seat(), Some(1), "unknown fields are ignored: {}", fine.text());
+}
+
+/// A buyer's unknown fields are ignored; an operator's are refused, so that no setting is lost to a typing
+/// error. Nothing is created or changed.
+async fn misspelt_admin_fields_are_named(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let room = json!({ "name": "Double", "totalQuantity": 5 });
+    assert_eq!(stand.admin("POST", "room-types", &room).await.status, 201);
+    for (method, path, body, field, meant) in [
+        ("POST", "events", json!({ "name": "x", "seats": 5, "maxPerUsr": 4 }), "maxPerUsr", Some("maxPerUser")),
+        ("POST", "events", json!({ "name": "x", "seats": 5, "max_per_user": 4 }), "max_per_user", Some("maxPerUser")),
+        ("POST", "events", json!({ "name": "x", "seats": 5, "colour": 4 }), "colour", None),
+        (
+            "POST",
+            "events",
+            json!({ "name": "x", "seats": 5, "waitingRoom": { "maxconcurrent": 4 } }),
+            "waitingRoom.maxconcurrent",
+            Some("maxConcurrent"),
+        ),
+        ("PATCH", "events/1", json!({ "opensat": null }), "opensat", Some("opensAt")),
+        (
+            "POST",
+            "room-types",
+            json!({ "name": "x", "totalQuantity": 5, "timezone": "UTC" }),
+            "timezone",
+            Some("timeZone"),
+        ),
+        ("PATCH", "room-types/1", json!({ "totalQuantitty": 1 }), "totalQuantitty", Some("totalQuantity")),
+    ] {
+        let answer = stand.admin(method, path, &body).await;
+        let told = answer.json();
+        assert_eq!((answer.status, told["field"].as_str()), (400, Some(field)), "{body}: {told}");
+        let message = match meant {
+            Some(meant) => format!("{field} is not a known field; the nearest is {meant}."),
+            None => format!("{field} is not a known field."),
+        };
+        assert_eq!(told["message"], message);
+    }
+    let events = stand.client().get("/api/v1/events").await.json();
+    assert_eq!(events["events"].as_array().map(Vec::len), Some(1), "nothing was created");
 }
 
 async fn odd_paths_and_queries_are_refused(backing: Backing) {

@@ -1,6 +1,6 @@
 //! JSON read field by field, so that an error names its path: `phone`,
-//! `seats.sections[0].rows[2].seats`. Unknown fields are ignored. A known field given twice is
-//! refused, because parsers do not agree which one counts.
+//! `seats.sections[0].rows[2].seats`. A known field given twice is refused, because parsers do not agree
+//! which one counts. Unknown fields of a buyer's body are ignored, those of an operator's are refused.
 
 use std::fmt;
 
@@ -9,6 +9,7 @@ use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::nearest::{nearest, shown};
 use crate::auth::problem_with;
 
 pub const PRICE_MOST: f64 = 1e12;
@@ -44,22 +45,48 @@ impl<'a> Node<'a> {
         FieldError::refused(self.path(), problem)
     }
 
-    /// These fields of an object, where they are.
+    /// These fields of an object, where they are. Other fields are ignored.
     pub fn fields<const N: usize>(&self, names: [&'static str; N]) -> Result<[Option<Node<'a>>; N], Refusal> {
+        self.found(names).map(|(nodes, _)| nodes)
+    }
+
+    /// The same of an object that may have no other fields.
+    pub fn only_fields<const N: usize>(&self, names: [&'static str; N]) -> Result<[Option<Node<'a>>; N], Refusal> {
+        let (nodes, unknown) = self.found(names)?;
+        match unknown {
+            None => Ok(nodes),
+            Some(name) => {
+                let nearest = nearest(&name, &names);
+                Err(FieldError::refused(self.join(&shown(&name)), Problem::Unknown { nearest }))
+            }
+        }
+    }
+
+    /// These fields, and the first one beside them.
+    fn found<const N: usize>(
+        &self,
+        names: [&'static str; N],
+    ) -> Result<([Option<Node<'a>>; N], Option<String>), Refusal> {
         if !self.is_object() {
             return Err(self.fault(Problem::Expected(Expected::JsonObject)));
         }
         let mut reader = serde_json::Deserializer::from_str(self.raw.get());
-        let (found, twice) = reader.deserialize_map(Wanted { names }).map_err(|e| not_json(&self.path(), &e))?;
-        let join = |name: &str| if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) };
+        let Sorted { found, twice, unknown } =
+            reader.deserialize_map(Wanted { names }).map_err(|e| not_json(&self.path(), &e))?;
         if let Some(name) = twice {
-            return Err(FieldError::refused(join(name), Problem::Repeated));
+            return Err(FieldError::refused(self.join(name), Problem::Repeated));
         }
         let mut i = 0;
-        Ok(found.map(|raw| {
+        let nodes = found.map(|raw| {
             i += 1;
-            raw.map(|raw| Node { path: join(names[i - 1]), raw })
-        }))
+            raw.map(|raw| Node { path: self.join(names[i - 1]), raw })
+        });
+        Ok((nodes, unknown))
+    }
+
+    /// The path of a field of this object.
+    pub fn join(&self, name: &str) -> String {
+        if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
     }
 
     /// The entries of a list of at most `most`.
@@ -86,15 +113,12 @@ impl<'a> Node<'a> {
         serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(Expected::WholeNumber)))
     }
 
-    /// An amount of money as JSON writes it, or null: not below zero, and not beyond what is a price.
-    pub fn price(&self) -> Result<Option<Box<str>>, Refusal> {
-        if self.is_null() {
-            return Ok(None);
-        }
+    /// An amount of money as JSON writes it: not below zero, and not beyond what is a price.
+    pub fn price(&self) -> Result<Box<str>, Refusal> {
         let number: Option<serde_json::Number> = serde_json::from_str(self.raw.get()).ok();
         let fits = number.filter(|number| number.as_f64().is_some_and(|price| (0.0..=PRICE_MOST).contains(&price)));
         let number = fits.ok_or_else(|| self.fault(Problem::OutOfRange { least: 0, most: PRICE_MOST as i64 }))?;
-        Ok(Some(number.to_string().into()))
+        Ok(number.to_string().into())
     }
 
     pub fn whole_within(&self, least: u32, most: u32) -> Result<u32, Refusal> {
@@ -132,9 +156,15 @@ struct Wanted<const N: usize> {
     names: [&'static str; N],
 }
 
+/// The fields that were wanted, the first that stands there twice, and the first that nobody wanted.
+struct Sorted<'de, const N: usize> {
+    found: [Option<&'de RawValue>; N],
+    twice: Option<&'static str>,
+    unknown: Option<String>,
+}
+
 impl<'de, const N: usize> Visitor<'de> for Wanted<N> {
-    /// The fields, and the first that stands there twice.
-    type Value = ([Option<&'de RawValue>; N], Option<&'static str>);
+    type Value = Sorted<'de, N>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -143,16 +173,18 @@ impl<'de, const N: usize> Visitor<'de> for Wanted<N> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = [None; N];
         let mut twice = None;
+        let mut unknown = None;
         while let Some(key) = map.next_key::<String>()? {
             let Some(i) = self.names.iter().position(|name| *name == key) else {
                 map.next_value::<IgnoredAny>()?;
+                unknown.get_or_insert(key);
                 continue;
             };
             if found[i].replace(map.next_value::<&RawValue>()?).is_some() {
                 twice = twice.or(Some(self.names[i]));
             }
         }
-        Ok((found, twice))
+        Ok(Sorted { found, twice, unknown })
     }
 }
 
@@ -202,6 +234,8 @@ mod tests {
         }
         assert_eq!(field(read(r#"{"a":1,"b":2,"a":3}"#).unwrap_err()), ("a".into(), Problem::Repeated));
         assert!(read(r#"{"c":1,"c":2}"#).is_ok(), "unknown fields are ignored");
+        let only = Node::read(br#"{"a":1,"bb":2,"c":3}"#).unwrap().only_fields(["a", "b"]).unwrap_err();
+        assert_eq!(field(only), ("bb".into(), Problem::Unknown { nearest: Some("b") }));
         let (name, problem) = field(Node::read(b"{\"a\":\"\xff\"}").unwrap_err());
         assert_eq!((name.as_str(), problem), ("body", Problem::NotUtf8));
     }

@@ -2,6 +2,7 @@
 //! an `Admin`, which only a request with the admin token has.
 
 pub mod events;
+mod fields;
 pub mod reservations;
 pub mod room_types;
 pub mod waiting_room;

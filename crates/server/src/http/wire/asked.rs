@@ -41,7 +41,7 @@ pub struct Buyer20250817 {
 }
 
 #[derive(JsonSchema)]
-#[schemars(rename = "NewEvent", rename_all = "camelCase")]
+#[schemars(rename = "NewEvent", rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewEventBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = EVENT_NAME_CHARS))]
@@ -60,7 +60,7 @@ pub struct NewEventBody {
 
 /// What is absent stays as it is. Null takes an opening time, a `holdTtl` or a waiting room away.
 #[derive(JsonSchema)]
-#[schemars(rename = "Amendment", rename_all = "camelCase")]
+#[schemars(rename = "Amendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventAmendmentBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = EVENT_NAME_CHARS))]
@@ -87,13 +87,14 @@ pub enum SeatsAsked {
 }
 
 #[derive(JsonSchema)]
-#[schemars(rename = "Hall")]
+#[schemars(rename = "Hall", deny_unknown_fields)]
 pub struct HallBody {
     #[schemars(length(min = 1, max = SECTIONS_MOST))]
     pub sections: Vec<HallSection>,
 }
 
 #[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct HallSection {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = PLACE_NAME_CHARS))]
@@ -103,7 +104,7 @@ pub struct HallSection {
 }
 
 #[derive(JsonSchema)]
-#[schemars(rename = "HallRow")]
+#[schemars(rename = "HallRow", deny_unknown_fields)]
 pub struct HallRowBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = PLACE_NAME_CHARS))]
@@ -114,7 +115,7 @@ pub struct HallRowBody {
 
 /// In seconds. Every field has a default; an object that names none has all of them.
 #[derive(JsonSchema)]
-#[schemars(rename = "WaitingRoom", rename_all = "camelCase")]
+#[schemars(rename = "WaitingRoom", rename_all = "camelCase", deny_unknown_fields)]
 pub struct WaitingRoomAsked {
     #[schemars(range(min = 1, max = INSIDE_MOST))]
     pub max_concurrent: Option<u32>,
@@ -163,7 +164,7 @@ const HOLD_KEY: &str =
     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25})$";
 
 #[derive(JsonSchema)]
-#[schemars(rename = "NewRoomType", rename_all = "camelCase")]
+#[schemars(rename = "NewRoomType", rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewRoomTypeBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = ROOM_NAME_CHARS))]
@@ -181,7 +182,7 @@ pub struct NewRoomTypeBody {
 
 /// What is absent stays as it is. Null takes description or price away.
 #[derive(JsonSchema)]
-#[schemars(rename = "RoomTypeAmendment", rename_all = "camelCase")]
+#[schemars(rename = "RoomTypeAmendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoomTypeAmendmentBody {
     /// Printable characters of any script; no control characters.
     #[schemars(length(min = 1, max = ROOM_NAME_CHARS))]

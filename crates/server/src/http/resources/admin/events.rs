@@ -11,12 +11,13 @@ use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Sectio
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 
+use super::fields::AdminFields;
 use super::waiting_room;
 use crate::app::App;
 use crate::auth::Admin;
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
-use crate::http::plumbing::json::{self, Node, given};
+use crate::http::plumbing::json::Node;
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
@@ -24,91 +25,62 @@ use crate::http::wire::answers::EventAnswer;
 use crate::http::wire::read_moment;
 use crate::path::{ChangeRequest, serve};
 
-/// What an operator sends about an event. Null counts as absent, except where it removes a value:
-/// `opensAt`, `waitingRoom`, `holdTtl`.
-struct Fields<'a> {
-    name: Option<Node<'a>>,
-    seats: Option<Node<'a>>,
-    max_per_user: Option<Node<'a>>,
-    opens_at: Option<Node<'a>>,
-    waiting_room: Option<Node<'a>>,
-    hold_ttl: Option<Node<'a>>,
-}
+/// What an operator sends about an event. Null removes `opensAt`, `waitingRoom` and `holdTtl`.
+struct EventFields<'a>(AdminFields<'a, 6>);
 
-impl<'a> Fields<'a> {
-    fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
+impl<'a> EventFields<'a> {
+    fn read(sent: &'a [u8]) -> Result<EventFields<'a>, Refusal> {
         let names = ["name", "seats", "maxPerUser", "opensAt", "holdTtl", "waitingRoom"];
-        let [name, seats, max_per_user, opens_at, hold_ttl, waiting_room] = Node::read(sent)?.fields(names)?;
-        let (name, seats, max_per_user) = (given(name), given(seats), given(max_per_user));
-        Ok(Fields { name, seats, max_per_user, opens_at, hold_ttl, waiting_room })
-    }
-
-    fn name(&self) -> Result<Box<str>, Refusal> {
-        let name = self.name.as_ref().map(Node::text).transpose()?;
-        json::text("name", name.as_deref(), EVENT_NAME_CHARS)
+        AdminFields::read(sent, names).map(EventFields)
     }
 
     fn max_per_user(&self) -> Result<Option<u32>, Refusal> {
-        self.max_per_user.as_ref().map(|most| most.whole_within(1, MAX_PER_USER)).transpose()
+        self.0.whole("maxPerUser", 1, MAX_PER_USER)
     }
 
     /// Sent in seconds; null: `HOLD_TTL`.
     fn hold_ttl_ms(&self) -> Result<Option<Option<i64>>, Refusal> {
-        let Some(node) = &self.hold_ttl else { return Ok(None) };
-        if node.is_null() {
-            return Ok(Some(None));
-        }
-        let seconds = node.whole_within(1, HOLD_TTL_MOST_S)?;
-        Ok(Some(Some(i64::from(seconds) * 1_000)))
+        self.0.removable("holdTtl", |node| Ok(i64::from(node.whole_within(1, HOLD_TTL_MOST_S)?) * 1_000))
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
-        let Some(node) = &self.opens_at else { return Ok(None) };
-        if node.is_null() {
-            return Ok(Some(None));
-        }
-        let moment = read_moment(&node.text()?).ok_or_else(|| FieldError::refused("opensAt", Problem::NotAMoment))?;
-        Ok(Some(Some(moment)))
+        let not_a_moment = || FieldError::refused("opensAt", Problem::NotAMoment);
+        self.0.removable("opensAt", |node| read_moment(&node.text()?).ok_or_else(not_a_moment))
     }
 
     fn waiting_room(&self) -> Result<Option<Option<WaitingRoom>>, Refusal> {
-        self.waiting_room.as_ref().map(waiting_room::read).transpose()
+        self.0.removable("waitingRoom", waiting_room::read)
     }
 
     /// A count, or sections of rows.
     fn hall(&self) -> Result<Hall, Refusal> {
-        let seats = self.seats.as_ref().ok_or_else(|| FieldError::refused("seats", Problem::Missing))?;
+        let seats = self.0.required("seats")?;
         if !seats.is_object() {
             return seats.whole_within(0, SEATS_PER_EVENT).map(Hall::Count);
         }
-        let [sections] = seats.fields(["sections"])?;
-        let sections = sections.ok_or_else(|| FieldError::refused("seats.sections", Problem::Missing))?;
-        let sections = sections.list(SECTIONS_MOST)?.iter().map(section).collect::<Result<_, _>>()?;
-        Hall::of_sections(sections)
+        let hall = AdminFields::of(seats, ["sections"])?;
+        let sections = hall.required("sections")?.list(SECTIONS_MOST)?;
+        Hall::of_sections(sections.iter().map(section).collect::<Result<_, _>>()?)
     }
 }
 
 fn section(node: &Node<'_>) -> Result<Section, Refusal> {
-    let [name, rows] = node.fields(["name", "rows"])?;
-    let rows = required(rows, node, "rows")?.list(ROWS_MOST)?;
+    let fields = AdminFields::of(node, ["name", "rows"])?;
+    let rows = fields.required("rows")?.list(ROWS_MOST)?;
     let rows = rows.iter().map(row).collect::<Result<_, _>>()?;
-    Ok(Section { name: required(name, node, "name")?.text()?.into(), rows })
+    Ok(Section { name: fields.required("name")?.text()?.into(), rows })
 }
 
 fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
-    let [name, seats] = node.fields(["name", "seats"])?;
-    let seats = required(seats, node, "seats")?.whole_within(1, SEATS_PER_ROW)?;
-    Ok(HallRow { name: required(name, node, "name")?.text()?.into(), seats })
-}
-
-fn required<'a>(field: Option<Node<'a>>, of: &Node<'_>, name: &str) -> Result<Node<'a>, Refusal> {
-    given(field).ok_or_else(|| FieldError::refused(format!("{}.{name}", of.path()), Problem::Missing))
+    let fields = AdminFields::of(node, ["name", "seats"])?;
+    let seats = fields.required("seats")?.whole_within(1, SEATS_PER_ROW)?;
+    Ok(HallRow { name: fields.required("name")?.text()?.into(), seats })
 }
 
 fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
-    let fields = Fields::read(sent)?;
+    let fields = EventFields::read(sent)?;
     Ok(NewEvent {
-        name: fields.name()?,
+        name: fields.0.text("name", EVENT_NAME_CHARS)?,
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
         opens_at: fields.opens_at()?.flatten(),
@@ -133,12 +105,12 @@ pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
 }
 
 pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Admin, SentBody<Json>>) -> Handled {
-    let fields = Fields::read(&sent)?;
-    if fields.seats.is_some() {
+    let fields = EventFields::read(&sent)?;
+    if fields.0.given("seats").is_some() {
         return Err(FieldError::refused("seats", Problem::Expected(Expected::NoSeats)).into());
     }
     let amendment = EventAmendment {
-        name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
+        name: fields.0.new_text("name", EVENT_NAME_CHARS)?,
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
         waiting_room: fields.waiting_room()?,
@@ -235,6 +207,11 @@ mod tests {
             (r#"{"name":"x","seats":5,"holdTtl":"60"}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
             (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
+            (r#"{"name":"x","seats":5,"maxPerUsr":2}"#.to_owned(), "maxPerUsr"),
+            (r#"{"name":"x","seats":5,"waitingRoom":{"maxConcurent":2}}"#.to_owned(), "waitingRoom.maxConcurent"),
+            (r#"{"name":"x","seats":{"section":[]}}"#.to_owned(), "seats.section"),
+            (section(r#"{"name":"s","rows":[],"row":1}"#), "seats.sections[0].row"),
+            (section(r#"{"name":"s","rows":[{"name":"A","seat":1}]}"#), "seats.sections[0].rows[0].seat"),
             (section("5"), "seats.sections[0]"),
             (section("{}"), "seats.sections[0].rows"),
             (section(r#"{"rows":[{"name":"A","seats":1}]}"#), "seats.sections[0].name"),

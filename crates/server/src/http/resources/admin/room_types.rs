@@ -8,11 +8,12 @@ use rules::room_type::{
     DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomType, RoomTypeAmendment,
 };
 
+use super::fields::AdminFields;
 use crate::app::App;
 use crate::auth::Admin;
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::Call;
-use crate::http::plumbing::json::{self, Node, given};
+use crate::http::plumbing::json::Node;
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
@@ -21,32 +22,20 @@ use crate::path::{ChangeRequest, serve};
 use crate::zones;
 
 /// What an operator sends about a room type. In a change, null removes description or price.
-struct Fields<'a> {
-    name: Option<Node<'a>>,
-    total: Option<Node<'a>>,
-    time_zone: Option<Node<'a>>,
-    description: Option<Node<'a>>,
-    price: Option<Node<'a>>,
-}
+struct RoomTypeFields<'a>(AdminFields<'a, 5>);
 
-impl<'a> Fields<'a> {
-    fn read(sent: &'a [u8]) -> Result<Fields<'a>, Refusal> {
+impl<'a> RoomTypeFields<'a> {
+    fn read(sent: &'a [u8]) -> Result<RoomTypeFields<'a>, Refusal> {
         let names = ["name", "totalQuantity", "timeZone", "description", "price"];
-        let [name, total, time_zone, description, price] = Node::read(sent)?.fields(names)?;
-        Ok(Fields { name: given(name), total: given(total), time_zone: given(time_zone), description, price })
-    }
-
-    fn name(&self) -> Result<Box<str>, Refusal> {
-        let name = self.name.as_ref().map(Node::text).transpose()?;
-        json::text("name", name.as_deref(), ROOM_NAME_CHARS)
+        AdminFields::read(sent, names).map(RoomTypeFields)
     }
 
     fn total(&self) -> Result<Option<u32>, Refusal> {
-        self.total.as_ref().map(|total| total.whole_within(0, ROOMS_MOST)).transpose()
+        self.0.whole("totalQuantity", 0, ROOMS_MOST)
     }
 
     fn time_zone(&self) -> Result<Option<Box<str>>, Refusal> {
-        let Some(node) = &self.time_zone else { return Ok(None) };
+        let Some(node) = self.0.given("timeZone") else { return Ok(None) };
         let name = node.text()?;
         let unknown = || FieldError::refused("timeZone", Problem::Expected(Expected::TimeZone));
         zones::named(&name).ok_or_else(unknown)?;
@@ -54,31 +43,32 @@ impl<'a> Fields<'a> {
     }
 
     fn description(&self) -> Result<Option<Option<Box<str>>>, Refusal> {
-        let Some(node) = &self.description else { return Ok(None) };
-        if node.is_null() {
-            return Ok(Some(None));
-        }
-        let text = node.text()?;
-        let lines = text.split('\n').all(|line| line.trim().is_empty() || printable(line.trim(), DESCRIPTION_CHARS));
-        if text.chars().count() > DESCRIPTION_CHARS {
-            return Err(FieldError::refused("description", Problem::Length { most: DESCRIPTION_CHARS }));
-        }
-        if !lines {
-            return Err(FieldError::refused("description", Problem::Unprintable));
-        }
-        let text = text.trim();
-        Ok(Some((!text.is_empty()).then(|| text.into())))
+        self.0.removable("description", description).map(|sent| sent.map(Option::flatten))
     }
 
     fn price(&self) -> Result<Option<Option<Box<str>>>, Refusal> {
-        self.price.as_ref().map(Node::price).transpose()
+        self.0.removable("price", Node::price)
     }
 }
 
+/// Several lines, each of them printable; blank: none.
+fn description(node: &Node<'_>) -> Result<Option<Box<str>>, Refusal> {
+    let text = node.text()?;
+    let lines = text.split('\n').all(|line| line.trim().is_empty() || printable(line.trim(), DESCRIPTION_CHARS));
+    if text.chars().count() > DESCRIPTION_CHARS {
+        return Err(FieldError::refused("description", Problem::Length { most: DESCRIPTION_CHARS }));
+    }
+    if !lines {
+        return Err(FieldError::refused("description", Problem::Unprintable));
+    }
+    let text = text.trim();
+    Ok((!text.is_empty()).then(|| text.into()))
+}
+
 fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
-    let fields = Fields::read(sent)?;
+    let fields = RoomTypeFields::read(sent)?;
     Ok(NewRoomType {
-        name: fields.name()?,
+        name: fields.0.text("name", ROOM_NAME_CHARS)?,
         total: fields.total()?.ok_or_else(|| FieldError::refused("totalQuantity", Problem::Missing))?,
         time_zone: fields.time_zone()?.unwrap_or_else(|| "UTC".into()),
         description: fields.description()?.flatten(),
@@ -102,9 +92,9 @@ pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
 }
 
 pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Admin, SentBody<Json>>) -> Handled {
-    let fields = Fields::read(&sent)?;
+    let fields = RoomTypeFields::read(&sent)?;
     let amendment = RoomTypeAmendment {
-        name: fields.name.as_ref().map(|_| fields.name()).transpose()?,
+        name: fields.0.new_text("name", ROOM_NAME_CHARS)?,
         description: fields.description()?,
         price: fields.price()?,
         time_zone: fields.time_zone()?,
@@ -144,6 +134,7 @@ mod tests {
             (r#"{"name":"x","totalQuantity":1,"price":1e309}"#, "price"),
             (r#"{"name":"x","totalQuantity":1,"description":"a\u0007"}"#, "description"),
             (r#"{"name":"x\u0000","totalQuantity":1}"#, "name"),
+            (r#"{"name":"x","totalQuantity":1,"timezone":"Asia/Seoul"}"#, "timezone"),
         ] {
             match new_room_type(sent.as_bytes()) {
                 Err(Refusal::Invalid(fault)) => assert_eq!(fault.field, named, "{sent}"),

@@ -5,38 +5,35 @@ use std::sync::Arc;
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoom};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 
+use super::fields::AdminFields;
 use crate::app::App;
 use crate::auth::Admin;
 use crate::http::plumbing::call::Call;
-use crate::http::plumbing::json::{Node, given};
+use crate::http::plumbing::json::Node;
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
 use crate::http::wire::Succeeded;
 use crate::http::wire::line::TicketKeyBody;
 
-/// An object, each field with a default; null: none.
-pub fn read(node: &Node<'_>) -> Result<Option<WaitingRoom>, Refusal> {
-    if node.is_null() {
-        return Ok(None);
-    }
-    let [most, ttl, age, idle] = node.fields(["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout"])?;
+/// An object, each field with a default.
+pub fn read(node: &Node<'_>) -> Result<WaitingRoom, Refusal> {
+    let fields = AdminFields::of(node, ["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout"])?;
     let plain = WaitingRoom::default();
-    let seconds = |field: Option<Node<'_>>, (least, most): (u32, u32), default: i64| match given(field) {
-        None => Ok(default),
-        Some(node) => node.whole_within(least, most).map(|seconds| i64::from(seconds) * 1000),
+    let seconds = |name: &str, (least, most): (u32, u32), default: i64| {
+        let sent = fields.whole(name, least, most);
+        sent.map(|sent| sent.map_or(default, |seconds| i64::from(seconds) * 1000))
     };
-    let token_ttl_ms = seconds(ttl, TOKEN_TTL_S, plain.token_ttl_ms)?;
+    let token_ttl_ms = seconds("tokenTtl", TOKEN_TTL_S, plain.token_ttl_ms)?;
     let room = WaitingRoom {
-        max_concurrent: given(most).map_or(Ok(plain.max_concurrent), |most| most.whole_within(1, INSIDE_MOST))?,
+        max_concurrent: fields.whole("maxConcurrent", 1, INSIDE_MOST)?.unwrap_or(plain.max_concurrent),
         token_ttl_ms,
-        token_max_age_ms: seconds(age, TOKEN_MAX_AGE_S, plain.token_max_age_ms.max(token_ttl_ms))?,
-        idle_ms: seconds(idle, IDLE_TIMEOUT_S, plain.idle_ms)?,
+        token_max_age_ms: seconds("tokenMaxAge", TOKEN_MAX_AGE_S, plain.token_max_age_ms.max(token_ttl_ms))?,
+        idle_ms: seconds("idleTimeout", IDLE_TIMEOUT_S, plain.idle_ms)?,
     };
     if room.token_max_age_ms < room.token_ttl_ms {
-        let field = format!("{}.tokenMaxAge", node.path());
-        return Err(FieldError::refused(field, Problem::Expected(Expected::AtLeastTokenTtl)));
+        return Err(FieldError::refused(node.join("tokenMaxAge"), Problem::Expected(Expected::AtLeastTokenTtl)));
     }
-    Ok(Some(room))
+    Ok(room)
 }
 
 /// Tickets are signed with a new key from now on.
@@ -50,7 +47,7 @@ pub async fn rotate_key(app: Arc<App>, _: Call<Admin>) -> Handled {
 mod tests {
     use super::*;
 
-    fn room(text: &str) -> Result<Option<WaitingRoom>, String> {
+    fn room(text: &str) -> Result<WaitingRoom, String> {
         let sent = format!(r#"{{"waitingRoom":{text}}}"#);
         let [node] = Node::read(sent.as_bytes()).unwrap().fields(["waitingRoom"]).unwrap();
         read(&node.unwrap()).map_err(|refusal| match refusal {
@@ -61,12 +58,11 @@ mod tests {
 
     #[test]
     fn settings_have_defaults_and_bounds() {
-        assert_eq!(room("null"), Ok(None));
-        assert_eq!(room("{}"), Ok(Some(WaitingRoom::default())));
+        assert_eq!(room("{}"), Ok(WaitingRoom::default()));
         let given = r#"{"maxConcurrent":2,"tokenTtl":10,"tokenMaxAge":20,"idleTimeout":5}"#;
         let wanted = WaitingRoom { max_concurrent: 2, token_ttl_ms: 10_000, token_max_age_ms: 20_000, idle_ms: 5_000 };
-        assert_eq!(room(given), Ok(Some(wanted)));
-        assert_eq!(room(r#"{"tokenTtl":7200}"#).unwrap().unwrap().token_max_age_ms, 7_200_000);
+        assert_eq!(room(given), Ok(wanted));
+        assert_eq!(room(r#"{"tokenTtl":7200}"#).unwrap().token_max_age_ms, 7_200_000);
         for (text, field) in [
             ("7", "waitingRoom"),
             ("true", "waitingRoom"),
@@ -77,6 +73,7 @@ mod tests {
             (r#"{"tokenTtl":100,"tokenMaxAge":99}"#, "waitingRoom.tokenMaxAge"),
             (r#"{"idleTimeout":2}"#, "waitingRoom.idleTimeout"),
             (r#"{"idleTimeout":1e309}"#, "waitingRoom.idleTimeout"),
+            (r#"{"idleTimout":5}"#, "waitingRoom.idleTimout"),
         ] {
             assert_eq!(room(text), Err(field.to_owned()), "{text}");
         }

@@ -46,6 +46,13 @@ pub fn field_message(error: &FieldError) -> Message {
             format!("{field}: 2026-12-24와 같은 형식의 날짜여야 합니다."),
         ),
         Problem::Dates { least, most } => range(field, least, most),
+        Problem::Unknown { nearest: Some(nearest) } => message(
+            format!("{field} is not a known field; the nearest is {nearest}."),
+            format!("{field}: 알 수 없는 항목입니다. {nearest} 항목을 확인해 주세요."),
+        ),
+        Problem::Unknown { nearest: None } => {
+            message(format!("{field} is not a known field."), format!("{field}: 알 수 없는 항목입니다."))
+        }
         Problem::OneOf(words) => {
             let words = words.join(", ");
             message(format!("{field} must be one of: {words}."), format!("{field}: {words} 중 하나여야 합니다."))

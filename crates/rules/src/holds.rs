@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{Seat, User};
 use crate::nights::Dates;
-use crate::outcome::{Forbidden, Refusal};
+use crate::outcome::{Forbidden, Limit, Refusal};
 use crate::subject::HoldId;
 use crate::time::Moment;
 
@@ -25,6 +25,14 @@ pub struct HoldTerms {
 impl Default for HoldTerms {
     fn default() -> Self {
         HoldTerms { ttl_ms: 600_000, max_age_ms: 1_800_000, repeat: Repeat::Same, per_user: 5 }
+    }
+}
+
+impl HoldTerms {
+    /// Whether a user with `live` holds may have one more.
+    pub fn one_more(&self, live: usize) -> Result<(), Limit> {
+        let has = u32::try_from(live).unwrap_or(u32::MAX);
+        if has < self.per_user { Ok(()) } else { Err(Limit::Holds { has, most: self.per_user }) }
     }
 }
 

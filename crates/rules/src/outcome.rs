@@ -181,9 +181,11 @@ pub enum Refusal {
     AlreadyReserved {
         seat: Seat,
     },
-    /// At the limit by holds alone. Newest last; none where the limit counts holds, not seats.
+    /// Beyond a limit, or at it by holds alone. `seats` are the user's seats on hold, newest last; none
+    /// where the limit counts holds, not seats.
     LimitReached {
         seats: Vec<Seat>,
+        limit: Limit,
     },
     // entry
     EntryRequired,
@@ -222,6 +224,17 @@ pub enum Refusal {
     DoorFailed,
     NoNumber,
     Internal,
+}
+
+/// Which limit a user would pass, and by how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Seats of an event, bought and on hold: `asked` beside `has` would be more than `most`.
+    Seats { asked: u32, has: u32, most: u32 },
+    /// Live holds of a user in one event or room type.
+    Holds { has: u32, most: u32 },
+    /// How long a hold may be extended.
+    HoldAge,
 }
 
 /// What is wrong with one field, header or parameter.

@@ -12,7 +12,7 @@ use crate::entries::{Entry, Moved};
 use crate::history::{Actor, EventRecord, Happened};
 use crate::holds::{Ask, Hold, HoldTerms};
 use crate::ids::{EventId, Number, ReservationId, Seat, User};
-use crate::outcome::{Done, Forbidden, Refusal, Reserved};
+use crate::outcome::{Done, Forbidden, Limit, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
 use crate::subject::{Subject, SubjectId};
 use crate::time::Moment;
@@ -193,19 +193,20 @@ impl Deciding<Event> {
         let limit = self.subject.max_per_user;
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
         if mine.len() >= limit as usize {
-            return Err(self.at_the_limit(user));
+            return Err(self.at_the_limit(user, 1));
         }
         let unit = (1..=limit).find(|u| mine.iter().all(|h| h.unit != *u)).ok_or(Refusal::Internal)?;
         Ok(Unit { user: user.clone(), unit, limit })
     }
 
     /// Names the newest seat that was bought. A user without one reached the limit by holds alone.
-    pub(super) fn at_the_limit(&self, user: &User) -> Refusal {
+    pub(super) fn at_the_limit(&self, user: &User, asked: usize) -> Refusal {
         let held = self.held_by(user);
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
         let bought = mine.iter().filter(|holding| !held.contains(&holding.seat));
         let Some(newest) = bought.max_by_key(|holding| holding.n) else {
-            return Refusal::LimitReached { seats: held };
+            let limit = self.seats_limit(asked, mine.len());
+            return Refusal::LimitReached { seats: held, limit };
         };
         if self.terms.user_ttl_ms == 0 {
             return Refusal::Duplicate { seat: newest.seat, user_ttl_s: None };
@@ -216,6 +217,11 @@ impl Deciding<Event> {
         } else {
             Refusal::AlreadyReserved { seat: newest.seat }
         }
+    }
+
+    pub(super) fn seats_limit(&self, asked: usize, has: usize) -> Limit {
+        let count = |seats: usize| u32::try_from(seats).unwrap_or(u32::MAX);
+        Limit::Seats { asked: count(asked), has: count(has), most: self.subject.max_per_user }
     }
 
     fn user_ttl_s(&self) -> Option<u64> {

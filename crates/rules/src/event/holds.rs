@@ -48,12 +48,13 @@ impl Deciding<Event> {
         let mine = self.draft.holdings.get(user).map_or(0, Vec::len) - replaced.map_or(0, |_| wanted);
         let most = self.subject.max_per_user as usize;
         if mine >= most {
-            return Err(self.at_the_limit(user));
+            return Err(self.at_the_limit(user, wanted));
         }
-        if mine + wanted > most || live >= self.hold_terms().per_user as usize {
-            return Err(Refusal::LimitReached { seats: self.held_by(user) });
+        if mine + wanted > most {
+            let limit = self.seats_limit(wanted, mine);
+            return Err(Refusal::LimitReached { seats: self.held_by(user), limit });
         }
-        Ok(())
+        self.hold_terms().one_more(live).map_err(|limit| Refusal::LimitReached { seats: self.held_by(user), limit })
     }
 
     pub(super) fn hold_each_seat(&mut self, hold: &Hold, actor: &Actor) {

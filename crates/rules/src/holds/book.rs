@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Hold, HoldState, HoldTerms, On, Repeat};
 use crate::history::Actor;
 use crate::ids::User;
-use crate::outcome::{Done, Refusal};
+use crate::outcome::{Done, Limit, Refusal};
 use crate::subject::HoldId;
 use crate::time::Moment;
 
@@ -125,7 +125,7 @@ impl HoldBook {
         let hold = self.holds.get_mut(&n).ok_or(Refusal::HoldNotFound)?;
         let end = hold.extended(terms, self.now);
         if end <= hold.ends_at {
-            return Err(Refusal::LimitReached { seats: Vec::new() });
+            return Err(Refusal::LimitReached { seats: Vec::new(), limit: Limit::HoldAge });
         }
         hold.ends_at = end;
         self.touched.push(n);

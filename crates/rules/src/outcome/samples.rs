@@ -1,6 +1,6 @@
 //! One refusal of every kind, in order of precedence. Documents and snapshots are made from them.
 
-use super::{Expected, FieldError, Forbidden, Problem, Refusal};
+use super::{Expected, FieldError, Forbidden, Limit, Problem, Refusal};
 use crate::holds::{Hold, HoldState, On};
 use crate::ids::{Seat, User};
 use crate::nights::{Dates, Night};
@@ -42,7 +42,10 @@ impl Refusal {
             Refusal::Duplicate { seat: Seat(3), user_ttl_s: Some(870) },
             Refusal::Duplicate { seat: Seat(3), user_ttl_s: None },
             Refusal::AlreadyReserved { seat: Seat(3) },
-            Refusal::LimitReached { seats: vec![Seat(2), Seat(3)] },
+            Refusal::LimitReached { seats: vec![Seat(2), Seat(3)], limit: Limit::Seats { asked: 1, has: 2, most: 2 } },
+            Refusal::LimitReached { seats: vec![], limit: Limit::Seats { asked: 2, has: 0, most: 1 } },
+            Refusal::LimitReached { seats: vec![], limit: Limit::Holds { has: 5, most: 5 } },
+            Refusal::LimitReached { seats: vec![], limit: Limit::HoldAge },
             Refusal::EntryRequired,
             Refusal::NotReady { retry_after: 3 },
             Refusal::SeatTaken,

@@ -118,9 +118,7 @@ impl Deciding<RoomType> {
         }
         self.holds.conflict(user, key, &on)?;
         let live = self.holds.live_of(user).count() - usize::from(same.is_some());
-        if live >= terms.per_user as usize {
-            return Err(Refusal::LimitReached { seats: Vec::new() });
-        }
+        terms.one_more(live).map_err(|limit| Refusal::LimitReached { seats: Vec::new(), limit })?;
         self.room_on(dates, same.is_some())?;
         let replaced = same.map(|old| old.id.n);
         Ok(self.begin_hold(&command.actor, user, on, key, replaced))

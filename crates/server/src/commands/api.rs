@@ -27,19 +27,38 @@ impl Api {
         self.ask(HttpRequest::post(path).json(body.to_string()))
     }
 
-    /// The JSON of a success, or the message of a refusal.
+    /// None: there is nothing at that path. The caller knows what it looked for.
+    pub fn find(&self, path: &str) -> Result<Option<Value>, String> {
+        let answer = self.answer(HttpRequest::get(path))?;
+        match self.read(&answer) {
+            Err(_) if answer.status == 404 && read(&answer).is_some() => Ok(None),
+            told => told.map(Some),
+        }
+    }
+
     fn ask(&self, request: HttpRequest) -> Result<Value, String> {
+        self.read(&self.answer(request)?)
+    }
+
+    fn answer(&self, request: HttpRequest) -> Result<HttpResponse, String> {
         let target = &self.target;
         let request = match &self.authorization {
             Some(shown) => request.header("Authorization", shown),
             None => request,
         };
-        let stranger = || format!("what answers at {target} is not Tickettock");
-        let answer = client::blocking::ask_once(target, request, TIME).map_err(|why| match why.is_not_http() {
-            true => stranger(),
+        client::blocking::ask_once(target, request, TIME).map_err(|why| match why.is_not_http() {
+            true => self.stranger(),
             false => format!("no server answers at {target}: {why}"),
-        })?;
-        read(&answer).ok_or_else(stranger)?
+        })
+    }
+
+    /// The JSON of a success, or the message of a refusal.
+    fn read(&self, answer: &HttpResponse) -> Result<Value, String> {
+        read(answer).ok_or_else(|| self.stranger())?
+    }
+
+    fn stranger(&self) -> String {
+        format!("what answers at {} is not Tickettock", self.target)
     }
 }
 

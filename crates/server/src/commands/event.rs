@@ -123,7 +123,8 @@ fn every(api: &Api) -> Result<Value, String> {
 }
 
 fn one(api: &Api, id: u64) -> Result<Value, String> {
-    let mut answer = api.get(&format!("/api/v1/events/{id}"))?;
+    let found = api.find(&format!("/api/v1/events/{id}"))?;
+    let mut answer = found.ok_or_else(|| format!("event {id} does not exist"))?;
     let mut layout = api.get(&format!("/api/v1/events/{id}/layout"))?;
     answer["layout"] = layout["layout"].take();
     Ok(answer)

@@ -31,7 +31,10 @@ impl Shop {
             idle: Mutex::default(),
         };
         let event = match plan.sale {
-            EventChoice::Event(id) => shop.ask(HttpRequest::get(&format!("/api/v1/events/{id}"))).await?,
+            EventChoice::Event(id) => {
+                let found = shop.find(HttpRequest::get(&format!("/api/v1/events/{id}"))).await?;
+                found.ok_or_else(|| format!("event {id} does not exist"))?
+            }
             EventChoice::Make { seats, places } => {
                 let room = places.map(|places| json!({ "maxConcurrent": places }));
                 let body = json!({ "name": "Rush", "seats": seats, "waitingRoom": room });
@@ -71,15 +74,24 @@ impl Shop {
     }
 
     async fn ask(&self, request: HttpRequest) -> Result<Value, String> {
+        self.find(request).await?.ok_or_else(|| format!("{} says that it does not exist", self.target))
+    }
+
+    /// None: not found.
+    async fn find(&self, request: HttpRequest) -> Result<Option<Value>, String> {
         let reach = |e: ClientError| format!("{} cannot be reached: {e}", self.target);
         let mut connection = self.connect(0).await.map_err(reach)?;
         let answer = connection.ask(request).await.map_err(reach)?;
         let body = answer.json().map_err(|e| format!("{}: {e}", self.target))?;
+        if answer.status == 404 && body["reason"] == "not_found" {
+            self.put_back(connection);
+            return Ok(None);
+        }
         if answer.status >= 400 {
             return Err(format!("{} says {}: {}", self.target, answer.status, body["message"]));
         }
         self.put_back(connection);
-        Ok(body)
+        Ok(Some(body))
     }
 }
 

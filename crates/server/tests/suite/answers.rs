@@ -24,6 +24,7 @@ on_every_backing!(
     own_reservations_are_paged,
     events_are_paged,
     admin_lists_and_cancels_reservations,
+    csv_of_reservations_is_whole,
     admin_needs_the_token,
     bad_requests_name_the_field,
     trace_ids_are_returned,
@@ -310,6 +311,8 @@ async fn admin_lists_and_cancels_reservations(backing: Backing) {
     assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
     assert_eq!(csv.text().lines().count(), 4);
     assert!(csv.text().contains(",alice,Alice,+821012345678,1,"), "{}", csv.text());
+    let csv = client.send("GET", "/api/v1/admin/events/1/reservations?limit=2", &headers, "").await;
+    assert_eq!((csv.text().lines().count(), csv.header("x-next")), (3, Some("2")), "a page where one is asked for");
     let id = first["reservationId"].as_str().unwrap();
     let path = format!("reservations/{id}");
     assert_eq!(stand.admin("DELETE", &path, &Value::Null).await.json(), json!({ "success": true }));
@@ -318,6 +321,33 @@ async fn admin_lists_and_cancels_reservations(backing: Backing) {
     let renamed = stand.admin("PATCH", "events/1", &json!({ "name": "Renamed", "maxPerUser": 2 })).await;
     assert_eq!(renamed.json()["event"]["name"], "Renamed");
     assert_eq!(client.reserve(1, "dave").await.seat(), Some(4), "the new limit holds at once");
+}
+
+/// Several pages of the ledger, and no row twice or missing.
+async fn csv_of_reservations_is_whole(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "2500")]).await;
+    let mut client = stand.client();
+    let made = json!({ "name": "Many", "seats": 2_500, "maxPerUser": 1_000 });
+    let event = stand.admin("POST", "events", &made).await.json()["event"]["id"].as_u64().unwrap();
+    let mut buyers = tokio::task::JoinSet::new();
+    for buyer in 0..21 {
+        let mut client = stand.client();
+        buyers.spawn(async move {
+            for _ in 0..100 {
+                assert_eq!(client.reserve(event, &format!("buyer-{buyer}")).await.status, 200);
+            }
+        });
+    }
+    buyers.join_all().await;
+    let token = format!("Bearer {}", stand.app.admin_token);
+    let headers = [("Authorization", token.as_str()), ("Accept", "text/csv")];
+    let csv = client.send("GET", &format!("/api/v1/admin/events/{event}/reservations"), &headers, "").await;
+    assert_eq!((csv.status, csv.header("x-next")), (200, None));
+    let text = csv.text();
+    let mut lines = text.lines();
+    assert!(lines.next().is_some_and(|heading| heading.starts_with("reservationId,eventId,seatId,")));
+    let seats: Vec<u32> = lines.map(|line| line.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    assert!(seats.iter().copied().eq(1..=2_100), "{} rows", seats.len());
 }
 
 async fn admin_needs_the_token(backing: Backing) {

@@ -337,6 +337,12 @@ async fn held_seats_count_in_lists_and_limits(backing: Backing) {
     let limit = hold(&mut client, "alice", &seats(event, &[1, 4], 2)).await;
     told(&limit, 409, "limit_reached");
     assert_eq!(limit.json()["seatIds"], json!([2, 3]));
+    // Whoever has nothing and asks for too much is told how much that is.
+    let nothing = hold(&mut client, "erin", &seats(event, &[1, 2, 3, 4], 9)).await;
+    told(&nothing, 409, "limit_reached");
+    let told_erin = nothing.json();
+    assert_eq!(told_erin["message"], "You asked for 4 seats and have none; the limit is 3 seats per person.");
+    assert_eq!([&told_erin["requested"], &told_erin["current"], &told_erin["limit"]], [4, 0, 3]);
     hold(&mut client, "alice", &seats(event, &[4], 3)).await;
     let limit = client.reserve(event, "alice").await;
     told(&limit, 409, "limit_reached");

@@ -95,7 +95,9 @@ async fn event_commands_use_the_running_server() {
     assert!(good && text.contains("1층: 1 rows, 20 seats") && text.contains("opens at 2099"), "{text}");
 
     let (good, _, complaint) = event(&["show", "99"]);
-    assert!(!good && complaint.contains("does not exist"), "{complaint}");
+    assert!(!good && complaint.contains("event 99 does not exist"), "{complaint}");
+    let (good, _, complaint) = run(binary().args(["rush", &url, "--event", "99", "--buyers", "1"]));
+    assert!(!good && complaint.contains("event 99 does not exist"), "{complaint}");
     let (good, _, complaint) = event(&["create", "--name", "x", "--seats", "99999999"]);
     assert!(!good && complaint.contains("seats must be from 0"), "{complaint}");
     let stranger = run(binary().args(["event", "create", "--name", "x", "--seats", "1", "--url", &url]));

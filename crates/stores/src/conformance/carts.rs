@@ -9,7 +9,7 @@ use rules::decide::Answer;
 use rules::history::Happened;
 use rules::holds::{Ask, Hold, On};
 use rules::ids::{EventId, Seat};
-use rules::outcome::{Done, Forbidden, Outcome, Refusal};
+use rules::outcome::{Done, Forbidden, Limit, Outcome, Refusal};
 use tokio::sync::Barrier;
 
 use super::hotel::{client_key, expect_held, held};
@@ -124,9 +124,14 @@ async fn limits(stand: &Stand) -> Verdict {
     let event = stand.event(30, 3).await?.id;
     hold(stand, event, "alice", &[1, 2], 1).await?;
     let three = stand.one(event, wants(stand, "alice", &[3, 4], 2)).await?;
-    expect_refusal(&three, &Refusal::LimitReached { seats: vec![Seat(1), Seat(2)] })?;
+    let limit = Limit::Seats { asked: 2, has: 2, most: 3 };
+    expect_refusal(&three, &Refusal::LimitReached { seats: vec![Seat(1), Seat(2)], limit })?;
+    let four = stand.one(event, wants(stand, "dave", &[3, 4, 5, 6], 7)).await?;
+    let limit = Limit::Seats { asked: 4, has: 0, most: 3 };
+    expect_refusal(&four, &Refusal::LimitReached { seats: vec![], limit })?;
     hold(stand, event, "alice", &[9], 3).await?;
-    let held = Refusal::LimitReached { seats: vec![Seat(1), Seat(2), Seat(9)] };
+    let limit = Limit::Seats { asked: 1, has: 3, most: 3 };
+    let held = Refusal::LimitReached { seats: vec![Seat(1), Seat(2), Seat(9)], limit };
     expect_refusal(&stand.one(event, stand.reserve("alice")).await?, &held)?;
     expect_refusal(&stand.one(event, wants(stand, "alice", &[10], 4)).await?, &held)?;
     // Bought and held seats count together; the refusal names the newest bought one.
@@ -139,7 +144,10 @@ async fn limits(stand: &Stand) -> Verdict {
         hold(stand, many, "carol", &[i], u64::from(i)).await?;
     }
     let sixth = stand.one(many, wants(stand, "carol", &[6], 6)).await?;
-    ensure!(matches!(refusal(&sixth), Some(Refusal::LimitReached { seats }) if seats.len() == 5), "{sixth:?}");
+    ensure!(
+        matches!(refusal(&sixth), Some(Refusal::LimitReached { seats, limit: Limit::Holds { most: 5, .. } }) if seats.len() == 5),
+        "{sixth:?}"
+    );
     audit(stand, event).await
 }
 

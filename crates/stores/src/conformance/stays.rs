@@ -1,7 +1,7 @@
 //! Stays: hold, repeat, replace, confirm, cancel, extend; and changes of the total.
 
 use rules::holds::{Ask, HoldState, Repeat};
-use rules::outcome::{Done, Forbidden, Outcome, Refusal};
+use rules::outcome::{Done, Forbidden, Limit, Outcome, Refusal};
 use rules::subject::{HoldId, StayId, SubjectId};
 
 use super::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, held, keyed, nights};
@@ -58,7 +58,8 @@ async fn limits_and_nights(stand: &Stand) -> Verdict {
         hotel.hold("greedy", nights(10 + i, 1), &client_key(20 + i as u64)).await?;
     }
     let sixth = hotel.one(hotel.wants("greedy", nights(20, 1), &client_key(30))).await?;
-    expect_refusal(&sixth, &Refusal::LimitReached { seats: vec![] })?;
+    let limit = Limit::Holds { has: 5, most: 5 };
+    expect_refusal(&sixth, &Refusal::LimitReached { seats: vec![], limit })?;
     // A replacement does not count as one more, and may use the nights of the hold it replaces.
     hotel.hold("greedy", nights(10, 1), &client_key(31)).await?;
     Ok(())
@@ -103,7 +104,8 @@ async fn confirm_and_give_back(stand: &Stand) -> Verdict {
 async fn extensions(stand: &Stand) -> Verdict {
     let hotel = Hotel::open(stand, 1).await?;
     let first = hotel.hold("alice", nights(0, 1), &client_key(1)).await?;
-    expect_refusal(&hotel.ask("alice", first.id.n, Ask::Extend).await?, &Refusal::LimitReached { seats: vec![] })
+    let oldest = Refusal::LimitReached { seats: vec![], limit: Limit::HoldAge };
+    expect_refusal(&hotel.ask("alice", first.id.n, Ask::Extend).await?, &oldest)
         .or_else(|words| if stand.ledger.now() > first.at { Ok(()) } else { Err(words) })?;
     let mut end = first.ends_at;
     let mut hold = first.clone();

@@ -33,6 +33,11 @@ impl Paging {
         self.after.as_deref().map(|text| read(text).ok_or_else(not_ours)).transpose()
     }
 
+    /// Whether the caller asked for a page. Where everything can be had at once, it is sent otherwise.
+    pub fn asked(request: &Incoming) -> Result<bool, Refusal> {
+        Ok(request.query("limit")?.is_some() || request.query("after")?.is_some())
+    }
+
     /// One row more than asked for tells whether there is another page.
     pub fn one_more(&self) -> usize {
         self.limit + 1

@@ -129,7 +129,7 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::HoldKeyConflict => holds::key_conflict(),
         Refusal::Duplicate { seat, user_ttl_s: _ } => sale::duplicate(*seat),
         Refusal::AlreadyReserved { seat } => sale::already_reserved(*seat),
-        Refusal::LimitReached { seats } => sale::limit_reached(seats.last().copied()),
+        Refusal::LimitReached { seats, limit } => sale::limit_reached(seats.last().copied(), *limit),
         Refusal::EntryRequired => door::entry_required(),
         Refusal::NotReady { retry_after } => door::not_ready(*retry_after),
         Refusal::SeatTaken => sale::seat_taken(),

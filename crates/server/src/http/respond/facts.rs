@@ -1,7 +1,7 @@
 //! What is known beside the reason of a refusal: `seat`, `retryAfter`, `field` and so on.
 
 use rules::ids::Seat;
-use rules::outcome::Refusal;
+use rules::outcome::{Limit, Refusal};
 
 use super::{Refused, Retry};
 use crate::http::wire::refusals::{Facts, Scope};
@@ -19,7 +19,14 @@ pub fn facts(refused: &Refused, retry: Retry) -> Facts {
             Facts { seat: named(refused, *seat), user_ttl_remaining: Some(*user_ttl_s), ..known }
         }
         Refusal::AlreadyReserved { seat } => Facts { seat: named(refused, *seat), ..known },
-        Refusal::LimitReached { seats } => Facts { seat_ids: ids(seats), ..known },
+        Refusal::LimitReached { seats, limit } => {
+            let (requested, current, limit) = match *limit {
+                Limit::Seats { asked, has, most } => (Some(asked), Some(has), Some(most)),
+                Limit::Holds { has, most } => (Some(1), Some(has), Some(most)),
+                Limit::HoldAge => (None, None, None),
+            };
+            Facts { seat_ids: ids(seats), requested, current, limit, ..known }
+        }
         Refusal::HoldProcessed { confirmed: Some(hold) } => {
             let all = HoldReservations::of(hold, refused.hall.as_deref());
             let first = all.first().cloned();

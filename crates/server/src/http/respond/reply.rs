@@ -81,6 +81,16 @@ impl Reply {
         Reply::encoded(ReplyBody::Flowing(body), gzipped)
     }
 
+    /// Text whose parts are made when their turn comes. A part that fails breaks the connection off, so that
+    /// nobody takes half of it for the whole.
+    pub fn flowing_text(
+        kind: &'static str,
+        parts: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static,
+    ) -> Reply {
+        let body = ReplyBody::Flowing(ResBody::stream(parts));
+        Reply { status: StatusCode::OK, kind, headers: Vec::new(), body }
+    }
+
     fn encoded(body: ReplyBody, gzipped: bool) -> Reply {
         let reply = Reply { status: StatusCode::OK, kind: JSON, headers: Vec::new(), body };
         if gzipped { reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip")) } else { reply }

@@ -58,6 +58,18 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub seat_ids: Option<Vec<u32>>,
+    /// How many seats or holds were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub requested: Option<u32>,
+    /// How many the user has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub current: Option<u32>,
+    /// How many the user may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub limit: Option<u32>,
     /// Not fewer rooms than these.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]

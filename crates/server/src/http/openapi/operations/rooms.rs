@@ -1,6 +1,6 @@
 //! What the document says about room types, nights and holds.
 
-use rules::outcome::{Forbidden, Refusal};
+use rules::outcome::{Forbidden, Limit, Refusal};
 
 use super::{JSON, UNCHANGED, ok, operate, read};
 use crate::http::openapi::{Doc, Gives};
@@ -38,7 +38,7 @@ pub const CREATE_HOLD: Doc = Doc {
         || Refusal::HoldKeyConflict,
         || Refusal::Duplicate { seat: rules::ids::Seat(1), user_ttl_s: None },
         || Refusal::AlreadyReserved { seat: rules::ids::Seat(1) },
-        || Refusal::LimitReached { seats: vec![] },
+        || Refusal::LimitReached { seats: vec![], limit: Limit::HoldAge },
         || Refusal::EntryRequired,
         || Refusal::NotAvailable { nights: vec![], seats: vec![] },
         || Refusal::LockTimeout,
@@ -57,7 +57,7 @@ const ON_HOLD: &[fn() -> Refusal] = &[
     || Refusal::KeyMismatch,
     || Refusal::HoldExpired,
     || Refusal::HoldProcessed { confirmed: None },
-    || Refusal::LimitReached { seats: vec![] },
+    || Refusal::LimitReached { seats: vec![], limit: Limit::HoldAge },
     || Refusal::LockTimeout,
 ];
 

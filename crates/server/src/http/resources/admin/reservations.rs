@@ -1,11 +1,14 @@
-//! Who has which seat, for the operator: JSON pages, or CSV.
+//! Who has which seat, for the operator: JSON pages, or CSV. A CSV is whole unless a page was asked for;
+//! it is read from the ledger page by page while it is sent, so that its size costs no memory.
 
 use std::sync::Arc;
 
-use rules::ids::{Seat, whole};
+use futures_util::stream;
+use rules::ids::{EventId, Seat, whole};
 use rules::seats::Hall;
 use salvo::http::header::ACCEPT;
 use salvo::http::{HeaderName, HeaderValue};
+use salvo::hyper::body::Bytes;
 use stores::ledger::Reservation;
 
 use crate::app::App;
@@ -19,16 +22,24 @@ use crate::http::wire::answers::AdminReservationsAnswer;
 use crate::http::wire::{AdminReservationBody, Succeeded, moment};
 
 const NEXT: HeaderName = HeaderName::from_static("x-next");
+const CSV: &str = "text/csv; charset=utf-8";
+const HEADING: &str = "reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt\r\n";
+/// Rows of a whole CSV that are read at a time.
+const CSV_ROWS: usize = 1_000;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let paging = Paging::of(&request)?;
     let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
+    let csv_asked = wants_csv(&request);
+    if csv_asked && !Paging::asked(&request)? {
+        return whole_csv(app, event, hall).await;
+    }
     let after = paging.after(|text| whole(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
     let found = app.ledger.reservations_in(event, after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
-    if wants_csv(&request) {
-        let reply = Reply::text("text/csv; charset=utf-8", csv(&found, &hall));
+    if csv_asked {
+        let reply = Reply::text(CSV, format!("{HEADING}{}", rows(&found, &hall)));
         return Ok(match next.and_then(|next| HeaderValue::from_str(&next).ok()) {
             Some(next) => reply.with(NEXT, next),
             None => reply,
@@ -45,8 +56,33 @@ fn wants_csv(request: &Incoming) -> bool {
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/csv")
 }
 
-fn csv(found: &[Reservation], hall: &Hall) -> String {
-    let mut text = String::from("reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt\r\n");
+/// The first page is read before anything is sent, so that a ledger that cannot be read is a refusal.
+async fn whole_csv(app: Arc<App>, event: EventId, hall: Arc<Hall>) -> Handled {
+    let first = app.ledger.reservations_in(event, None, CSV_ROWS).await?;
+    let parts = stream::try_unfold((HEADING, Some(first)), move |(heading, page)| {
+        let (app, hall) = (app.clone(), hall.clone());
+        async move {
+            let Some(page) = page else { return Ok(None) };
+            let text = format!("{heading}{}", rows(&page, &hall));
+            let next = match page.last() {
+                Some(last) if page.len() == CSV_ROWS => Some(next_page(&app, event, last.sale.seat).await?),
+                _ => None,
+            };
+            Ok(Some((Bytes::from(text), ("", next))))
+        }
+    });
+    Ok(Reply::flowing_text(CSV, parts))
+}
+
+async fn next_page(app: &App, event: EventId, after: Seat) -> Result<Vec<Reservation>, std::io::Error> {
+    app.ledger.reservations_in(event, Some(after), CSV_ROWS).await.map_err(|fault| {
+        tracing::error!(%fault, %event, "a CSV of reservations broke off");
+        std::io::Error::other(fault)
+    })
+}
+
+fn rows(found: &[Reservation], hall: &Hall) -> String {
+    let mut text = String::new();
     for reservation in found {
         let sale = &reservation.sale;
         let cells = [

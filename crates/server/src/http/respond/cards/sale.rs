@@ -1,9 +1,10 @@
 //! The sale of an event, and what an operator may not change: open, limits per user, stock.
 
 use rules::ids::Seat;
+use rules::outcome::Limit;
 use salvo::http::StatusCode;
 
-use super::{Card, NOTHING, Retry, Seeds, message};
+use super::{Card, Message, NOTHING, Retry, Seeds, message};
 
 pub fn not_open(retry_after: Option<u64>) -> Card {
     Card {
@@ -62,17 +63,37 @@ pub fn already_reserved(seat: Seat) -> Card {
     }
 }
 
-pub fn limit_reached(newest: Option<Seat>) -> Card {
+pub fn limit_reached(newest: Option<Seat>, limit: Limit) -> Card {
     Card {
         status: StatusCode::CONFLICT,
         code: "limit_reached",
-        message: message("This user holds as much as the limit allows.", "선점할 수 있는 한도에 도달했습니다."),
+        message: limit_message(limit),
         retry: Retry::No,
         seeds: Seeds::Already(newest),
-        when: "at the limit by holds alone, or nothing to gain by extending",
-        buyer: "Pay for what you hold, or give it back.",
-        author: "Show the holds in `seatIds`, or those of `GET /v1/holds`.",
+        when: "more than the limit allows, at the limit by holds alone, or nothing to gain by extending",
+        buyer: "Ask for less, pay for what you hold, or give it back.",
+        author: "Show `requested`, `current` and `limit`, and the holds in `seatIds` or those of `GET /v1/holds`.",
         operator: NOTHING,
+    }
+}
+
+fn limit_message(limit: Limit) -> Message {
+    match limit {
+        Limit::Seats { asked, has, most } => {
+            let seats = |n: u32| if n == 1 { "1 seat".to_owned() } else { format!("{n} seats") };
+            let have = if has == 0 { "none".to_owned() } else { seats(has) };
+            message(
+                format!("You asked for {} and have {have}; the limit is {} per person.", seats(asked), seats(most)),
+                format!(
+                    "{asked}석을 요청하셨고 현재 {has}석을 가지고 있습니다. 한 사람당 최대 {most}석까지 가능합니다."
+                ),
+            )
+        }
+        Limit::Holds { has, most } => message(
+            format!("You have {has} holds here; the limit is {most} at a time."),
+            format!("현재 {has}건을 선점하고 있습니다. 동시에 최대 {most}건까지 선점할 수 있습니다."),
+        ),
+        Limit::HoldAge => message("This hold cannot be extended any further.", "이 선점은 더 이상 연장할 수 없습니다."),
     }
 }
 

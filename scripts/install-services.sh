@@ -19,6 +19,9 @@ fi
 command -v slowhttptest >/dev/null 2>&1 || missing="$missing slowhttptest"
 command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
 command -v pgrep >/dev/null 2>&1 || missing="$missing procps"
+# What the documents run.
+command -v curl >/dev/null 2>&1 || missing="$missing curl"
+command -v jq >/dev/null 2>&1 || missing="$missing jq"
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -29,6 +32,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
     echo "The tests need:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, flock, setpriv, prlimit, pgrep" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, flock, setpriv, prlimit, pgrep, curl, jq" >&2
     exit 1
 fi

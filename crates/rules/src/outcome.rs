@@ -311,6 +311,8 @@ pub enum Expected {
     RoomTypeOrEvent,
     /// A UUID or a ULID.
     HoldKey,
+    /// Of this event or room type.
+    HoldId,
     IpAddress,
     /// 32 hexadecimal digits.
     RequestName,
@@ -318,7 +320,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 18] = [
+    pub const ALL: [Expected; 19] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -334,6 +336,7 @@ impl Expected {
         Expected::PausedEvent,
         Expected::RoomTypeOrEvent,
         Expected::HoldKey,
+        Expected::HoldId,
         Expected::IpAddress,
         Expected::RequestName,
         Expected::ArrivalNumber,

@@ -7,6 +7,7 @@ use stores::door::Door;
 use stores::ledger::Ledger;
 
 use crate::board::Boards;
+use crate::http::resources::admin::audit::Audits;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
 use crate::names::Names;
@@ -26,6 +27,7 @@ pub struct App {
     pub tickets: Tickets,
     pub metrics: Arc<Metrics>,
     pub names: Names,
+    pub audits: Audits,
     /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
@@ -47,6 +49,7 @@ impl App {
             door,
             metrics,
             names: Names::random(),
+            audits: Audits::default(),
             begun: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         })

@@ -4,6 +4,7 @@
 mod halls;
 pub mod holds;
 pub mod postgres;
+pub mod records;
 pub mod rooms;
 pub mod sqlite;
 
@@ -23,6 +24,7 @@ use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
 use self::holds::Holds;
+use self::records::Records;
 use self::rooms::Rooms;
 use crate::Working;
 
@@ -131,7 +133,7 @@ pub trait Commit<S: Subject> {
     fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>>;
 }
 
-pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Send + Sync + 'static {
+pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + Send + Sync + 'static {
     /// How many batches of one subject may be in flight at once. The ledger decides them in the order in
     /// which `commit` was called, one while it makes the other durable.
     fn overlap(&self) -> usize {

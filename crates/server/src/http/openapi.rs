@@ -33,6 +33,8 @@ pub struct Doc {
     pub paged: bool,
     /// It takes `checkIn` and `checkOut`.
     pub dates: bool,
+    /// Optional parameters of its own.
+    pub filters: &'static [Filter],
     pub gives: &'static [Gives],
     /// Reasons beyond those that follow from the declaration.
     pub refuses: &'static [fn() -> Refusal],
@@ -45,6 +47,15 @@ pub struct Shown {
     pub about: &'static str,
     /// Longer ones are refused; none: a malformed one is ignored.
     pub most: Option<usize>,
+}
+
+/// An optional parameter of the query.
+#[derive(Clone, Copy, Debug)]
+pub struct Filter {
+    pub name: &'static str,
+    /// `integer` or `string`.
+    pub kind: &'static str,
+    pub about: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +169,10 @@ fn parameters(route: &Route, operation: &Operation) -> Vec<Value> {
             let date = json!({ "type": "string", "format": "date" });
             all.push(json!({ "name": name, "in": "query", "required": true, "schema": date }));
         }
+    }
+    for filter in doc.filters {
+        let schema = json!({ "type": filter.kind });
+        all.push(json!({ "name": filter.name, "in": "query", "schema": schema, "description": filter.about }));
     }
     if doc.paged {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 });

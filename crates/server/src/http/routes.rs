@@ -116,7 +116,7 @@ fn nights() -> Vec<Route> {
 }
 
 fn operators() -> Vec<Route> {
-    use admin::{events, reservations, room_types, waiting_room};
+    use admin::{audit, events, history, reservations, room_types, waiting_room};
     vec![
         plain("/api/v1/admin/events").on(GET, AdminOnly, NoBody, events::list, doc::ADMIN_EVENTS).on(
             POST,
@@ -157,6 +157,8 @@ fn operators() -> Vec<Route> {
             reservations::cancel,
             doc::ADMIN_CANCEL,
         ),
+        plain("/api/v1/admin/history").on(GET, AdminOnly, NoBody, history::list, doc::ADMIN_HISTORY),
+        plain("/api/v1/admin/audit").on(GET, AdminOnly, NoBody, audit::check, doc::ADMIN_AUDIT),
         plain("/api/v1/admin/ticket-keys").on(
             POST,
             AdminOnly,
@@ -175,6 +177,7 @@ fn machine() -> Vec<Route> {
         plain("/openapi.json").on(GET, Anyone, NoBody, docs::openapi, doc::OPENAPI),
         plain("/docs").on(GET, Anyone, NoBody, docs::page, doc::DOCS),
         plain("/docs/{file}").on(GET, Anyone, NoBody, docs::file, doc::DOCS_FILE),
+        plain("/assets/{file}").on(GET, Anyone, NoBody, page::file, doc::PAGE_FILE),
         plain("/").on(GET, Anyone, NoBody, page::get, doc::PAGE),
     ]
 }

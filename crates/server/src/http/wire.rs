@@ -9,6 +9,7 @@ pub mod asked;
 pub mod dialects;
 pub mod events;
 pub mod line;
+pub mod records;
 pub mod refusals;
 pub mod reservations;
 pub mod seats;

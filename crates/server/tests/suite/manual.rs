@@ -60,14 +60,22 @@ async fn every_documented_path_answers() {
         let documented: Vec<&str> = item.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(allowed.split(", ").collect::<Vec<_>>(), documented, "{path}");
     }
-    let page = client.get("/docs").await;
-    let policy = page.header("content-security-policy").unwrap().to_owned();
-    assert!(policy.starts_with("default-src 'none'") && !policy.contains("http"), "{policy}");
-    let page = page.text();
-    for file in page.split(['"']).filter(|part| part.starts_with('/')) {
-        assert_eq!(client.get(file).await.status, 200, "{file}");
+    for path in ["/docs", "/"] {
+        let page = client.get(path).await;
+        let policy = page.header("content-security-policy").unwrap().to_owned();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("http"), "{policy}");
+        let page = page.text();
+        for file in page.split(['"']).filter(|part| part.starts_with('/')) {
+            assert_eq!(client.get(file).await.status, 200, "{file}");
+        }
+        assert!(!page.contains("://"), "nothing from elsewhere");
+        assert!(!page.contains("<script>") && !page.contains("<style") && !page.contains(" style="), "nothing inline");
+        assert!(page.contains("/assets/favicon.svg") && (path == "/docs" || page.contains("href=\"/docs\"")));
     }
-    assert!(!page.contains("://"), "nothing from elsewhere");
+    let style = client.get("/assets/page.css").await;
+    let known = [("If-None-Match", style.header("etag").unwrap())];
+    assert_eq!(client.send("GET", "/assets/page.css", &known, "").await.status, 304);
+    assert_eq!(client.get("/assets/page.rs").await.status, 404);
     assert_eq!(client.get("/docs/oauth2-redirect.html").await.status, 404);
 }
 
@@ -123,56 +131,4 @@ async fn heavy_schemathesis_finds_nothing() {
     // Not the seats of event 1: the fuzzer has the admin token and may delete it.
     let events = process.client().get("/api/v1/events").await;
     assert_eq!(events.status, 200, "and it still answers: {}", events.text());
-}
-
-/// The words of a shell line: quotes keep spaces, a backslash at the end goes on with the next line.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for c in line.replace("\\\n", " ").chars() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, c) if c.is_whitespace() => words.extend(word.take()),
-            (_, c) => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words
-}
-
-/// Every curl line of docs/holds.md, in order, with dates that lie ahead: it does what the page says.
-#[tokio::test(flavor = "multi_thread")]
-async fn curl_lines_of_the_holds_page_work() {
-    let stand = TestServer::on(Backing::Embedded, &[]).await;
-    let page = std::fs::read_to_string(repository("docs/holds.md")).unwrap();
-    let page = page.replace("2027-06-24", &crate::holds::day(100)).replace("2027-06-26", &crate::holds::day(102));
-    let mut told = Vec::new();
-    for block in page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-        for line in block.replace("\\\n", " ").lines().filter(|line| line.starts_with("curl ")) {
-            let (mut method, mut headers, mut body, mut url) = (None, Vec::new(), String::new(), String::new());
-            let mut words = words(line).into_iter().skip(1);
-            while let Some(word) = words.next() {
-                match word.as_str() {
-                    "-X" => method = words.next(),
-                    "-H" => headers.extend(words.next()),
-                    "-d" => body = words.next().unwrap(),
-                    _ => url = word,
-                }
-            }
-            let path = url.strip_prefix("http://127.0.0.1:5800").unwrap();
-            let method = method.unwrap_or_else(|| if body.is_empty() { "GET".into() } else { "POST".into() });
-            let headers: Vec<String> =
-                headers.into_iter().map(|h| h.replace("$TOKEN", &stand.app.admin_token)).collect();
-            let headers: Vec<(&str, &str)> = headers.iter().map(|h| h.split_once(": ").unwrap()).collect();
-            let answer = stand.client().send(&method, path, &headers, &body).await;
-            told.push((answer.status, answer.json()["reason"].as_str().unwrap_or_default().to_owned()));
-        }
-    }
-    let told: Vec<(u16, &str)> = told.iter().map(|(status, reason)| (*status, reason.as_str())).collect();
-    let expected =
-        [(201, ""), (200, ""), (201, ""), (200, ""), (200, ""), (409, "RESERVATION_HOLD_ALREADY_PROCESSED"), (201, "")];
-    assert_eq!(told, expected);
 }

@@ -10,12 +10,14 @@ use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::nights::Dates;
 use rules::room_type::{NewRoomType, RoomRecord, RoomType, Stay};
 use rules::seats::Sale;
-use rules::subject::{HoldId, RoomTypeId, StayId};
+use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 
 use crate::ledger::holds::{At, Holds};
+use crate::ledger::records::{LedgerRecord, Records};
 use crate::ledger::rooms::{Availability, Rooms};
 use crate::ledger::{Answered, Batch, Commit, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
+use crate::verify::{Finding, Looked};
 
 type Show = Arc<dyn Fn(Availability) -> Availability + Send + Sync>;
 type CommitRooms = Box<dyn Fn(&Arc<dyn Ledger>, Batch<RoomType>) -> Answered<Committed<RoomType>> + Send + Sync>;
@@ -114,6 +116,21 @@ impl Rooms for Bent {
 
     fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {
         self.good.room_history(id, after, limit)
+    }
+}
+
+impl Records for Bent {
+    fn records(
+        &self,
+        of: Option<SubjectId>,
+        after: Option<(SubjectId, u64)>,
+        limit: usize,
+    ) -> Answered<Vec<LedgerRecord>> {
+        self.good.records(of, after, limit)
+    }
+
+    fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
+        self.good.audit()
     }
 }
 

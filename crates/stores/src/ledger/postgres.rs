@@ -14,6 +14,7 @@ mod holds;
 mod planted;
 mod prepare;
 mod queries;
+mod records;
 mod room_type;
 mod session;
 mod trouble;

@@ -15,6 +15,7 @@ mod job;
 mod many;
 mod queries;
 mod readers;
+mod records;
 mod room_type;
 mod trouble;
 mod verify;

@@ -6,7 +6,7 @@ use rules::ids::Seat;
 use rules::outcome::{Forbidden, Refusal};
 
 pub use self::rooms::*;
-use super::{Doc, Gives, Shown};
+use super::{Doc, Filter, Gives, Shown};
 use crate::http::respond::Success;
 use crate::tickets::TICKET_CHARS;
 
@@ -22,7 +22,7 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { id, tag, summary, done: "ok", shows: &[], paged: false, dates: false, gives, refuses: &[] }
+    Doc { id, tag, summary, done: "ok", shows: &[], paged: false, dates: false, filters: &[], gives, refuses: &[] }
 }
 
 /// Asked for where the event has a waiting room.
@@ -215,6 +215,20 @@ pub const ADMIN_CANCEL: Doc = Doc {
     ..operate("adminCancelReservation", "Takes a reservation away.", LOCKED)
 };
 
+pub const ADMIN_HISTORY: Doc = Doc {
+    paged: true,
+    filters: &[
+        Filter { name: "event", kind: "integer", about: "Of this event." },
+        Filter { name: "roomType", kind: "integer", about: "Of this room type." },
+        Filter { name: "user", kind: "string", about: "About what this user has." },
+        Filter { name: "seat", kind: "integer", about: "About this seat." },
+        Filter { name: "hold", kind: "string", about: "About this hold." },
+    ],
+    ..read("adminHistory", "admin", "Who did what when, in order.", &[ok("HistoryAnswer")])
+};
+pub const ADMIN_AUDIT: Doc =
+    read("adminAudit", "admin", "The invariants of the ledger, checked now.", &[ok("AuditAnswer")]);
+
 pub const LIVE: Doc = read("live", "machine", "The process is alive.", &[ok("Success")]);
 pub const READY: Doc = read("ready", "machine", "It can sell; 503 says what is missing.", &[ok("Success")]);
 pub const METRICS: Doc = read(
@@ -233,6 +247,17 @@ pub const DOCS_FILE: Doc = read(
     &[
         Gives { status: Success::Ok, kind: "text/css", schema: None },
         Gives { status: Success::Ok, kind: "text/javascript", schema: None },
+    ],
+);
+pub const PAGE_FILE: Doc = read(
+    "pageFile",
+    "machine",
+    "Styles, scripts and the icon of the pages.",
+    &[
+        Gives { status: Success::Ok, kind: "text/css", schema: None },
+        Gives { status: Success::Ok, kind: "text/javascript", schema: None },
+        Gives { status: Success::Ok, kind: "image/svg+xml", schema: None },
+        UNCHANGED,
     ],
 );
 pub const PAGE: Doc = read("page", "machine", "What this is, and what to try first.", HTML);

@@ -15,6 +15,7 @@ use crate::http::wire::dialects::{
     BuyerInAnyDialect, RefusalInAnyDialect, ReservedInAnyDialect, SeatInAnyDialect, SeatsInAnyDialect,
 };
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
+use crate::http::wire::records::{AuditAnswer, HistoryAnswer};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::stays::AvailabilityBody;
 
@@ -50,6 +51,8 @@ fn answered() -> Map<String, Value> {
     name::<ReservationAnswer>(&mut generator);
     name::<ReservationsAnswer>(&mut generator);
     name::<AdminReservationsAnswer>(&mut generator);
+    name::<HistoryAnswer>(&mut generator);
+    name::<AuditAnswer>(&mut generator);
     name::<RoomTypeAnswer>(&mut generator);
     name::<RoomTypesAnswer>(&mut generator);
     name::<AvailabilityBody>(&mut generator);

@@ -38,6 +38,10 @@ impl Paging {
         Ok(request.query("limit")?.is_some() || request.query("after")?.is_some())
     }
 
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// One row more than asked for tells whether there is another page.
     pub fn one_more(&self) -> usize {
         self.limit + 1

@@ -157,7 +157,8 @@ impl Stage {
         let n = self.calls;
         let (user, other) = (format!("alice-{n}"), format!("bob-{n}"));
         let mut client = self.stand.client();
-        let mut target = row.path.replace("{seatId}", &n.to_string()).replace("{file}", "swagger-ui.css");
+        let mut target = row.path.replace("{seatId}", &n.to_string()).replace("/assets/{file}", "/assets/page.css");
+        target = target.replace("{file}", "swagger-ui.css");
         target = target.replace("{roomTypeId}", &self.room_type.to_string());
         if target.ends_with("/availability") {
             target += &format!("?checkIn={}&checkOut={}", day(1), day(2));

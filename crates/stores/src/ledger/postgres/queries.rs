@@ -61,6 +61,7 @@ queries! {
     GENERATION = "generation",
     RAISE_GENERATION = "raise_generation",
     READY = "ready",
+    RECORDS = "records",
     RENEW_ENTRIES = "renew_entries",
     RESELL = "resell",
     RESERVATIONS_IN = "reservations_in",

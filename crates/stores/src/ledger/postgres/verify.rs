@@ -11,8 +11,12 @@ const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Every invariant with what breaks it, in one snapshot.
 pub async fn verify(url: &str) -> Result<(Looked, Vec<Finding>), String> {
-    let PostgresAddress { config, tls } = PostgresAddress::read(url)?;
-    let (client, connection) = Config::connect(&config, tls).await.map_err(|e| words(&e))?;
+    verify_at(&PostgresAddress::read(url)?).await
+}
+
+/// The same where the address is known already.
+pub async fn verify_at(address: &PostgresAddress) -> Result<(Looked, Vec<Finding>), String> {
+    let (client, connection) = Config::connect(&address.config, address.tls.clone()).await.map_err(|e| words(&e))?;
     // Ends with the client.
     tokio::spawn(connection);
     client.batch_execute(ONE_MOMENT).await.map_err(|e| words(&e))?;

@@ -57,6 +57,7 @@ queries! {
     NUMBER_SPENT = "number_spent",
     GENERATION = "generation",
     RAISE_GENERATION = "raise_generation",
+    RECORDS = "records",
     RENEW_ENTRY = "renew_entry",
     RESELL_SEAT = "resell_seat",
     RESERVATIONS_IN = "reservations_in",

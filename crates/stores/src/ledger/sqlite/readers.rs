@@ -25,6 +25,10 @@ impl Readers {
         Readers { database, idle: Arc::default(), places: Arc::new(Semaphore::new(READERS_MOST)), durable }
     }
 
+    pub fn database(&self) -> &std::path::Path {
+        &self.database
+    }
+
     pub fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Answered<T> {
         let readers = self.clone();
         let mut durable = self.durable.clone();

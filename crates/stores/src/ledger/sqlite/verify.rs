@@ -13,7 +13,12 @@ pub fn verify(folder: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
     if !database.exists() {
         return Err(NotOpened(format!("there is no ledger in {}", folder.display())));
     }
-    let conn = readers::open(&database)?;
+    verify_file(&database)
+}
+
+/// The same of the database file itself.
+pub fn verify_file(database: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
+    let conn = readers::open(database)?;
     let moment = conn.unchecked_transaction()?;
     let looked = moment.query_row(LOOKED, [], |row| {
         let count = |i| row.get::<_, i64>(i).map(|n| n as u64);

@@ -91,6 +91,9 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
             ("either roomTypeId or eventId, not both", "roomTypeId와 eventId 중 하나만 보낼 수 있습니다.")
         }
         Expected::HoldKey => ("a UUID or a ULID", "UUID 또는 ULID여야 합니다."),
+        Expected::HoldId => {
+            ("the id of a hold of this event or room type", "해당 행사나 객실 유형의 선점 ID여야 합니다.")
+        }
         Expected::IpAddress => ("an IP address", "IP 주소여야 합니다."),
         Expected::RequestName => ("32 hexadecimal digits", "32자리 16진수여야 합니다."),
         Expected::ArrivalNumber => ("an arrival number", "도착 번호여야 합니다."),

@@ -1,0 +1,106 @@
+//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold.
+
+use std::sync::Arc;
+
+use rules::ids::{EventId, Seat, User, whole};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
+use rules::subject::{AnyReservation, HoldId, RoomTypeId, SubjectId};
+use stores::ledger::records::LedgerRecord;
+
+use crate::app::App;
+use crate::auth::Admin;
+use crate::http::plumbing::call::{Call, Incoming};
+use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::Paging;
+use crate::http::respond::Reply;
+use crate::http::wire::Succeeded;
+use crate::http::wire::records::{HistoryAnswer, HistoryBody};
+
+/// Rows of the history that one request reads at a time, and how often. The history has no index by
+/// user, seat or hold: that would cost every sale. A page that found little has a `next` all the same.
+const ROWS: usize = 5_000;
+const READS_MOST: usize = 20;
+
+pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
+    let paging = Paging::of(&request)?;
+    let wanted = Wanted::of(&request)?;
+    let mut after = paging.after(place_read)?;
+    let rows = if wanted.is_everything() { paging.one_more() } else { ROWS };
+    let mut found: Vec<HistoryBody> = Vec::new();
+    for _ in 0..READS_MOST {
+        let read = app.ledger.records(wanted.subject, after, rows).await?;
+        let last = read.len() < rows;
+        for record in &read {
+            if found.len() == paging.limit() {
+                return Ok(page(found, after));
+            }
+            if wanted.fits(record) {
+                found.push(HistoryBody::of(record));
+            }
+            after = Some((record.subject, record.n));
+        }
+        if last {
+            return Ok(page(found, None));
+        }
+    }
+    Ok(page(found, after))
+}
+
+fn page(history: Vec<HistoryBody>, next: Option<(SubjectId, u64)>) -> Reply {
+    let next = next.map(|(subject, n)| format!("{subject}-{n}"));
+    Reply::ok(&HistoryAnswer { success: Succeeded, history, next })
+}
+
+/// `e1-43`, `r7-12`: a subject and a history number.
+fn place_read(text: &str) -> Option<(SubjectId, u64)> {
+    match text.parse().ok()? {
+        AnyReservation::Seat(id) => Some((SubjectId::Event(id.event), id.n)),
+        AnyReservation::Stay(id) => Some((SubjectId::RoomType(id.room_type), id.n)),
+    }
+}
+
+/// What a row must be about; none: anything.
+struct Wanted {
+    subject: Option<SubjectId>,
+    user: Option<User>,
+    seat: Option<Seat>,
+    hold: Option<u64>,
+}
+
+impl Wanted {
+    fn of(request: &Incoming) -> Result<Wanted, Refusal> {
+        let number = |name: &'static str, most: i64| {
+            let out = || FieldError::refused(name, Problem::OutOfRange { least: 0, most });
+            let text = request.query(name)?;
+            let read = |text: String| whole(&text).and_then(|n| i64::try_from(n).ok()).filter(|n| *n <= most);
+            text.map(|text| read(text).ok_or_else(out)).transpose()
+        };
+        let event = number("event", i64::MAX)?.map(|id| SubjectId::Event(EventId(id)));
+        let room_type = number("roomType", i64::MAX)?.map(|id| SubjectId::RoomType(RoomTypeId(id)));
+        if event.is_some() && room_type.is_some() {
+            return Err(FieldError::refused("roomType", Problem::Expected(Expected::RoomTypeOrEvent)));
+        }
+        let not_a_user = || FieldError::refused("user", Problem::Unprintable);
+        let user = request.query("user")?.map(|text| User::new(&text).ok_or_else(not_a_user)).transpose()?;
+        let seat = number("seat", u32::MAX.into())?.map(|seat| Seat(seat as u32));
+        let not_a_hold = || FieldError::refused("hold", Problem::Expected(Expected::HoldId));
+        let hold = request.query("hold")?.map(|text| text.parse::<HoldId>().map_err(|_| not_a_hold())).transpose()?;
+        // A hold's id names its event or room type.
+        let subject = event.or(room_type).or(hold.map(|hold| hold.subject));
+        if hold.is_some_and(|hold| Some(hold.subject) != subject) {
+            return Err(not_a_hold());
+        }
+        Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n) })
+    }
+
+    /// No row of the subject is passed over.
+    fn is_everything(&self) -> bool {
+        self.user.is_none() && self.seat.is_none() && self.hold.is_none()
+    }
+
+    fn fits(&self, record: &LedgerRecord) -> bool {
+        self.user.as_ref().is_none_or(|user| record.owner.as_ref() == Some(user))
+            && self.seat.is_none_or(|seat| record.seat == Some(seat))
+            && self.hold.is_none_or(|hold| record.hold == Some(hold))
+    }
+}

@@ -1,0 +1,123 @@
+//! The history and the audit, for the operator.
+
+use rules::history::Happened;
+use rules::subject::{HoldId, SubjectId};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stores::ledger::records::LedgerRecord;
+use stores::verify::{Finding, Looked};
+
+use super::{Succeeded, moment};
+
+#[derive(Serialize, JsonSchema)]
+pub struct HistoryAnswer {
+    pub success: Succeeded,
+    pub history: Vec<HistoryBody>,
+    /// `after` of the next page; null: this is the last one. A page may be short, even empty, and still
+    /// have a next one: a request reads a bounded part of the history.
+    pub next: Option<String>,
+}
+
+/// One thing that happened to an event or a room type.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HistoryRecord")]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryBody {
+    pub event_id: Option<i64>,
+    pub room_type_id: Option<i64>,
+    /// Counts up by one within its event or room type.
+    pub n: u64,
+    /// `reserved`, `cancelled`, `held`, `expired` and so on.
+    pub what: &'static str,
+    pub by: HistoryActor,
+    /// Whose seat, stay, hold or entry it is about.
+    pub user_id: Option<String>,
+    pub seat_id: Option<u32>,
+    pub hold_id: Option<String>,
+    pub check_in: Option<String>,
+    pub check_out: Option<String>,
+    /// The arrival number.
+    pub sequence: Option<u64>,
+    pub at: String,
+}
+
+/// Who did it.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "lowercase")]
+pub enum HistoryActor {
+    /// The user that `userId` names.
+    User,
+    Admin,
+    /// A buyer without an identity.
+    Nobody,
+    /// It ended by itself.
+    Clock,
+}
+
+impl HistoryBody {
+    pub fn of(record: &LedgerRecord) -> HistoryBody {
+        let by = match record {
+            record if record.by_admin => HistoryActor::Admin,
+            LedgerRecord { what: Happened::Expired, .. } => HistoryActor::Clock,
+            LedgerRecord { owner: Some(_), .. } => HistoryActor::User,
+            _ => HistoryActor::Nobody,
+        };
+        let (event_id, room_type_id) = match record.subject {
+            SubjectId::Event(event) => (Some(event.0), None),
+            SubjectId::RoomType(room_type) => (None, Some(room_type.0)),
+        };
+        HistoryBody {
+            event_id,
+            room_type_id,
+            n: record.n,
+            what: record.what.as_str(),
+            by,
+            user_id: record.owner.as_ref().map(|owner| owner.as_str().to_owned()),
+            seat_id: record.seat.map(|seat| seat.0),
+            hold_id: record.hold.map(|n| HoldId { subject: record.subject, n }.to_string()),
+            check_in: record.dates.map(|dates| dates.check_in.to_string()),
+            check_out: record.dates.map(|dates| dates.check_out.to_string()),
+            sequence: record.number.map(|number| number.0),
+            at: moment(record.at),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditAnswer {
+    pub success: Succeeded,
+    /// Every invariant holds.
+    pub holds: bool,
+    /// When the check ended.
+    pub checked_at: String,
+    pub events: u64,
+    pub reservations: u64,
+    pub history: u64,
+    pub invariants: Vec<InvariantBody>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Invariant")]
+pub struct InvariantBody {
+    pub name: &'static str,
+    pub holds: bool,
+    /// What breaks it, in words; the first few.
+    pub broken: Vec<String>,
+}
+
+impl AuditAnswer {
+    pub fn of(looked: &Looked, findings: &[Finding], checked_at: rules::time::Moment) -> AuditAnswer {
+        let invariant = |f: &Finding| InvariantBody { name: f.name, holds: f.holds(), broken: f.broken.clone() };
+        AuditAnswer {
+            success: Succeeded,
+            holds: findings.iter().all(Finding::holds),
+            checked_at: moment(checked_at),
+            events: looked.events,
+            reservations: looked.reservations,
+            history: looked.history,
+            invariants: findings.iter().map(invariant).collect(),
+        }
+    }
+}

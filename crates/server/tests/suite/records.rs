@@ -1,0 +1,108 @@
+//! The operator's view of the whole ledger: the history by event, user, seat and hold, and the audit.
+
+use serde_json::{Value, json};
+use testing::backing::Backing;
+use testing::on_every_backing;
+use testing::server::TestServer;
+
+use crate::holds::{give_back, hold, hold_id, nights, seats};
+
+on_every_backing!(history_is_filtered_and_paged, audit_checks_the_invariants);
+
+async fn history(stand: &TestServer, query: &str) -> Value {
+    let answer = stand.admin("GET", &format!("history{query}"), &Value::Null).await;
+    assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+    answer.json()
+}
+
+fn column(page: &Value, name: &str) -> Vec<String> {
+    let rows = page["history"].as_array().unwrap().iter();
+    rows.map(|row| row[name].as_str().map_or_else(|| row[name].to_string(), str::to_owned)).collect()
+}
+
+async fn history_is_filtered_and_paged(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let mut client = stand.client();
+    let event = stand.event(9, 3).await;
+    let room = json!({ "name": "Double", "totalQuantity": 5 });
+    let room = stand.admin("POST", "room-types", &room).await.json()["roomType"]["id"].as_u64().unwrap();
+    let bought = client.reserve(event, "alice").await.json()["reservationId"].as_str().unwrap().to_owned();
+    let held = hold_id(&hold(&mut client, "bob", &seats(event, &[5, 6], 1)).await);
+    let nights_held = hold_id(&hold(&mut client, "alice", &nights(room, 5, 2, 2)).await);
+    assert_eq!(give_back(&mut client, "bob", &held).await.status, 200);
+    assert_eq!(stand.admin("DELETE", &format!("reservations/{bought}"), &Value::Null).await.status, 200);
+
+    let of_event = history(&stand, &format!("?event={event}")).await;
+    let expected = ["created", "reserved", "held", "held", "released", "released", "cancelled"];
+    assert_eq!(column(&of_event, "what"), expected, "{of_event}");
+    let numbers: Vec<String> = (1..=7).map(|n| n.to_string()).collect();
+    assert_eq!(column(&of_event, "n"), numbers);
+    assert_eq!(column(&of_event, "by"), ["admin", "user", "user", "user", "user", "user", "admin"]);
+    assert_eq!(of_event["next"], Value::Null);
+    let sale = &of_event["history"][1];
+    assert_eq!((&sale["eventId"], &sale["seatId"], &sale["userId"]), (&json!(event), &json!(1), &json!("alice")));
+    assert!(sale["sequence"].is_u64() && sale["at"].as_str().is_some_and(|at| at.ends_with('Z')), "{sale}");
+
+    assert_eq!(column(&history(&stand, &format!("?event={event}&seat=5")).await, "what"), ["held", "released"]);
+    let of_hold = history(&stand, &format!("?hold={held}")).await;
+    assert_eq!(column(&of_hold, "what"), ["held", "held", "released", "released"]);
+    assert!(column(&of_hold, "holdId").iter().all(|id| *id == held), "{of_hold}");
+    // Over all events and room types: room types first.
+    let of_alice = history(&stand, "?user=alice").await;
+    assert_eq!(column(&of_alice, "what"), ["held", "reserved", "cancelled"]);
+    let nights_of_alice = &of_alice["history"][0];
+    assert_eq!((&nights_of_alice["roomTypeId"], &nights_of_alice["holdId"]), (&json!(room), &json!(nights_held)));
+    assert!(nights_of_alice["checkIn"].is_string() && nights_of_alice["eventId"].is_null());
+    assert_eq!(history(&stand, "?user=nobody-of-that-name").await["history"], json!([]));
+
+    // In pages, each row once.
+    let whole = history(&stand, "").await;
+    for filter in ["", "&user=alice"] {
+        let (mut after, mut paged) = (String::new(), Vec::new());
+        loop {
+            let page = history(&stand, &format!("?limit=2{filter}{after}")).await;
+            let rows = page["history"].as_array().unwrap();
+            assert!(rows.len() <= 2);
+            paged.extend(rows.iter().cloned());
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={next}"),
+                None => break,
+            }
+        }
+        let expected = if filter.is_empty() { &whole } else { &of_alice };
+        assert_eq!(Value::Array(paged), expected["history"], "{filter}");
+    }
+    for (query, field) in [
+        ("?event=x", "event"),
+        ("?event=1&roomType=1", "roomType"),
+        ("?seat=-1", "seat"),
+        ("?hold=e1-2", "hold"),
+        ("?event=1&hold=hr1-2", "hold"),
+        ("?user=%00", "user"),
+        ("?after=x", "after"),
+        ("?limit=0", "limit"),
+    ] {
+        let answer = stand.admin("GET", &format!("history{query}"), &Value::Null).await;
+        assert_eq!((answer.status, answer.json()["field"].as_str()), (400, Some(field)), "{query}");
+    }
+    assert_eq!(client.get("/api/v1/admin/history").await.status, 401);
+}
+
+async fn audit_checks_the_invariants(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let mut client = stand.client();
+    client.reserve(1, "alice").await;
+    let audit = stand.admin("GET", "audit", &Value::Null).await;
+    let told = audit.json();
+    assert_eq!((audit.status, &told["success"], &told["holds"]), (200, &json!(true), &json!(true)), "{told}");
+    assert_eq!((&told["events"], &told["reservations"], &told["history"]), (&json!(1), &json!(1), &json!(2)));
+    let invariants = told["invariants"].as_array().unwrap();
+    assert!(invariants.len() >= 16, "{told}");
+    for invariant in invariants {
+        assert_eq!((&invariant["holds"], &invariant["broken"]), (&json!(true), &json!([])), "{invariant}");
+    }
+    let (first, second) =
+        tokio::join!(stand.admin("GET", "audit", &Value::Null), stand.admin("GET", "audit", &Value::Null));
+    assert_eq!((first.status, second.status), (200, 200), "one after the other");
+    assert_eq!(client.get("/api/v1/admin/audit").await.status, 401);
+}

@@ -1,0 +1,55 @@
+//! The operator's view of the history, on SQLite.
+
+use rules::history::Happened;
+use rules::ids::{Number, Seat, User};
+use rules::nights::{Dates, Night};
+use rules::subject::SubjectId;
+use rules::time::Moment;
+use rusqlite::{Result, Row};
+
+use super::trouble::unknown;
+use super::{SqliteLedger, queries, verify};
+use crate::ledger::records::{LedgerRecord, Records, bounds};
+use crate::ledger::{Answered, LedgerFault};
+use crate::verify::{Finding, Looked};
+
+impl Records for SqliteLedger {
+    fn records(
+        &self,
+        of: Option<SubjectId>,
+        after: Option<(SubjectId, u64)>,
+        limit: usize,
+    ) -> Answered<Vec<LedgerRecord>> {
+        self.readers.read(move |conn| {
+            let [least, greatest, subject, n] = bounds(of, after);
+            let mut statement = conn.prepare_cached(queries::RECORDS)?;
+            statement.query_map((least, greatest, subject, n, limit as i64), record)?.collect()
+        })
+    }
+
+    fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
+        let database = self.readers.database().to_owned();
+        Box::pin(async move {
+            let checked = tokio::task::spawn_blocking(move || verify::verify_file(&database)).await;
+            let checked = checked.map_err(|_| LedgerFault::Broken("the audit panicked".into()))?;
+            checked.map_err(|why| LedgerFault::Unreachable(why.to_string()))
+        })
+    }
+}
+
+fn record(row: &Row<'_>) -> Result<LedgerRecord> {
+    let what: String = row.get(2)?;
+    let dates: (Option<i32>, Option<i32>) = (row.get(9)?, row.get(10)?);
+    Ok(LedgerRecord {
+        subject: SubjectId::of_row(row.get(0)?),
+        n: row.get::<_, i64>(1)? as u64,
+        what: Happened::named(&what).ok_or_else(|| unknown(2, &what))?,
+        seat: row.get::<_, Option<u32>>(3)?.map(Seat),
+        owner: row.get::<_, Option<String>>(4)?.map(|owner| User::stored(&owner)),
+        by_admin: row.get(5)?,
+        number: row.get::<_, Option<i64>>(6)?.map(|n| Number(n as u64)),
+        at: Moment(row.get(7)?),
+        hold: row.get::<_, Option<i64>>(8)?.map(|n| n as u64),
+        dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
+    })
+}

@@ -72,8 +72,8 @@ function counted() {
 function standing() {
   if (trouble || !event) return trouble;
   if (event.state !== "open") return event.state;
-  const { total, free, held } = counted();
-  return free > 0 || total === 0 ? "open" : held > 0 ? "held_out" : "sold_out";
+  const { free, held } = counted();
+  return free > 0 ? "open" : held > 0 ? "held_out" : "sold_out";
 }
 
 function showButtons() {

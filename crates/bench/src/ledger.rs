@@ -10,7 +10,7 @@ use rules::history::Actor;
 use rules::ids::{EventId, FIRST_EVENT, Number, RequestName, User};
 use rules::seats::Hall;
 use server::clock::EmbeddedClock;
-use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
+use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger};
 use stores::ledger::{BATCH_MOST, Batch, Ledger};
 
 fn open(folder: &Path) -> SqliteLedger {
@@ -18,6 +18,7 @@ fn open(folder: &Path) -> SqliteLedger {
         clock: |newest| Arc::new(EmbeddedClock::starting(newest)) as Arc<_>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,
+        log_pages: LOG_PAGES,
     };
     SqliteLedger::open(folder, surroundings).expect("a ledger")
 }
@@ -46,7 +47,7 @@ async fn sell(ledger: &dyn Ledger, event: EventId, batches: u64, size: u64) -> V
     for batch in 0..batches {
         let commands = (0..size).map(|i| command(batch * size + i)).collect();
         let began = Instant::now();
-        let batch = Batch { subject: event, commands: Arc::new(commands), terms: Terms::default() };
+        let batch = Batch::new(event, Arc::new(commands), Terms::default());
         let committed = ledger.commit(batch).await.expect("a commit");
         times.push(began.elapsed().as_micros() as u64);
         assert_eq!(committed.answers.len() as u64, size);

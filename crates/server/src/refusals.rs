@@ -9,6 +9,7 @@ use std::fmt;
 use rules::outcome::Refusal;
 use stores::door::DoorFault;
 use stores::ledger::LedgerFault;
+use stores::limited;
 
 use crate::http::respond::{self, Refused};
 
@@ -69,7 +70,7 @@ impl From<Failure> for Refusal {
                 match fault {
                     // Contention and a missing subject are ordinary answers.
                     LedgerFault::Locked | LedgerFault::NoSuchSubject => tracing::debug!(%fault, "the ledger refused"),
-                    _ => tracing::error!(%fault, answered = respond::code(&refusal), "the ledger failed"),
+                    _ => limited!(error, %fault, answered = respond::code(&refusal), "the ledger failed"),
                 }
                 refusal
             }
@@ -94,7 +95,7 @@ fn closed(fault: DoorFault) -> Refusal {
         DoorFault::Unreachable(_) => Refusal::DoorUnreachable,
         DoorFault::Failed(_) => Refusal::DoorFailed,
     };
-    tracing::error!(%fault, answered = respond::code(&refusal), "the door failed");
+    limited!(error, %fault, answered = respond::code(&refusal), "the door failed");
     refusal
 }
 

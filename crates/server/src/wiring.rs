@@ -18,7 +18,7 @@ use salvo::fuse::FuseConfig;
 use salvo::{Server, Service};
 use stores::door::Door;
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
+use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger};
 use stores::ledger::{Ledger, LedgerFault};
 use tokio::net::TcpSocket;
 
@@ -77,6 +77,7 @@ pub fn open_embedded(settings: &Settings, make_clock: impl FnOnce(Moment) -> Arc
         clock: |newest| clock.insert(make_clock(newest)).clone(),
         on_fatal: Box::new(|_| end_process()),
         key_ttl_ms: settings.terms.key_ttl_ms,
+        log_pages: LOG_PAGES,
     };
     let ledger = SqliteLedger::open(&settings.data_dir, surroundings).map_err(|e| e.to_string())?;
     let clock = clock.ok_or("the ledger made no clock")?;

@@ -139,7 +139,7 @@ impl Stand {
 
     pub async fn commit_on(&self, event: EventId, commands: Vec<Command>, terms: Terms) -> Result<Vec<Answer>, String> {
         let asked = commands.len();
-        let batch = Batch { subject: event, commands: Arc::new(commands), terms };
+        let batch = Batch::new(event, Arc::new(commands), terms);
         let answers = self.ledger.commit(batch).await.map_err(|f| f.to_string())?.answers;
         ensure!(answers.len() == asked, "{} answers to {asked} commands", answers.len());
         Ok(answers)

@@ -3,6 +3,7 @@
 
 mod halls;
 pub mod holds;
+mod open_commands;
 pub mod postgres;
 pub mod records;
 pub mod rooms;
@@ -24,6 +25,7 @@ use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
 use self::holds::Holds;
+pub use self::open_commands::OpenCommands;
 use self::records::Records;
 use self::rooms::Rooms;
 use crate::Working;
@@ -37,11 +39,19 @@ pub struct Batch<S: Subject> {
     /// Shared, so that a batch can be tried again without copying it.
     pub commands: Arc<Vec<Command<S>>>,
     pub terms: Terms,
+    /// What is left of the commands while the ledger waits for the lock.
+    pub open: OpenCommands<S>,
+}
+
+impl<S: Subject> Batch<S> {
+    pub fn new(subject: S::Id, commands: Arc<Vec<Command<S>>>, terms: Terms) -> Batch<S> {
+        Batch { subject, commands, terms, open: OpenCommands::default() }
+    }
 }
 
 #[derive(Debug)]
 pub struct Committed<S: Subject> {
-    /// One per command, in the order of the commands; durable.
+    /// One per command that was not withdrawn, in the order of the commands; durable.
     pub answers: Vec<Answer>,
     /// The subject as the batch left it.
     pub after: S,
@@ -135,7 +145,9 @@ pub trait Commit<S: Subject> {
 
 pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + Send + Sync + 'static {
     /// How many batches of one subject may be in flight at once. The ledger decides them in the order in
-    /// which `commit` was called, one while it makes the other durable.
+    /// which `commit` was called, one while it makes the other durable. With more than one, a batch that
+    /// waits for the lock keeps its turn. The caller withdraws what is late (`Batch::open`) and never tries
+    /// such a batch again: a later one might have been decided before it.
     fn overlap(&self) -> usize {
         1
     }

@@ -7,6 +7,7 @@
 pub mod conformance;
 pub mod door;
 pub mod ledger;
+pub mod log_limit;
 pub mod verify;
 
 use std::future::Future;

@@ -27,6 +27,12 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every stay was held and confirmed", sql: include_str!("verify/stays.sql") },
 ];
 
+/// The order of arrival, as far as the ledger can show it: over all of an event's history where one server
+/// writes, within each batch where several do.
+pub const SQLITE_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_sqlite.sql") };
+pub const POSTGRES_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_postgres.sql") };
+const ORDER: &str = "lower arrival numbers were served first";
+
 /// How many sentences are shown of one broken invariant.
 pub const SHOWN_MOST: usize = 5;
 

@@ -12,7 +12,7 @@ use stores::conformance::Stand;
 use stores::door::local::LocalDoor;
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
 use stores::ledger::postgres::{PlantedBug, PostgresLedger};
-use stores::ledger::sqlite::{SqliteConfig, SqliteLedger, database_in};
+use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger, database_in};
 
 use crate::clock::{FixtureClock, START};
 use crate::database::{self, Database};
@@ -55,6 +55,7 @@ pub fn open_sqlite(folder: &Path, clock: &Arc<FixtureClock>) -> SqliteLedger {
         },
         on_fatal: Box::new(|why| panic!("the disk failed: {why}")),
         key_ttl_ms: 86_400_000,
+        log_pages: LOG_PAGES,
     };
     SqliteLedger::open(folder, surroundings).expect("a fresh folder opens")
 }

@@ -11,6 +11,7 @@ use rules::command::Command;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use stores::door::Release;
+use stores::limited;
 use tokio::sync::oneshot;
 
 use super::respond::Decided;
@@ -123,14 +124,14 @@ impl<S: Served> Lane<S> {
         match ledger.generation(event).await {
             Ok(known) if known.is_some_and(|known| known >= given) => {}
             Ok(known) => {
-                tracing::warn!(%event, ?known, given, "the door's generation is above the ledger's: was it restored?");
+                limited!(warn, %event, ?known, given, "the door's generation is above the ledger's: was it restored?");
                 if let Err(failure) = raise_above(&**ledger, &**door, event, Some(given)).await {
-                    tracing::error!(%event, %failure, "the generation could not be raised");
+                    limited!(error, %event, %failure, "the generation could not be raised");
                     return;
                 }
             }
             Err(fault) => {
-                tracing::warn!(%event, %fault, "the generation could not be looked up");
+                limited!(warn, %event, %fault, "the generation could not be looked up");
                 return;
             }
         }

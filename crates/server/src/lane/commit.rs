@@ -1,5 +1,6 @@
 //! Commit: the ledger decides a batch and makes it durable. A lock timeout or a passing fault is tried
-//! again with backoff and jitter. Nobody waits much longer than their deadline, however long it takes.
+//! again with backoff and jitter, before any later batch. Nobody waits much longer than their deadline,
+//! however long it takes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use rules::command::Command;
 use rules::outcome::Refusal;
-use stores::ledger::{Answered, Batch, Committed, LedgerFault};
+use stores::ledger::{Answered, Batch, Committed, LedgerFault, OpenCommands};
+use stores::limited;
 
 use super::batch::Split;
 use super::respond::Decided;
@@ -29,6 +31,8 @@ pub(crate) struct UnderWay<S: Served> {
     commands: Arc<Vec<Command<S>>>,
     waiters: Vec<Waiter>,
     committing: Answered<Committed<S>>,
+    /// What is left of `commands` while the ledger waits for the lock.
+    open: OpenCommands<S>,
     began: Instant,
 }
 
@@ -38,10 +42,11 @@ impl<S: Served> Lane<S> {
         let Shared { ledger, metrics, terms, .. } = &*self.shared;
         metrics.batch(commands.len());
         let began = Instant::now();
-        let batch = Batch { subject: self.id, commands: commands.clone(), terms: *terms };
+        let batch = Batch::new(self.id, commands.clone(), *terms);
+        let open = batch.open.clone();
         let committing = catch_unwind(AssertUnwindSafe(|| S::commit(&**ledger, batch)))
             .unwrap_or_else(|_| Box::pin(std::future::ready(Err(panicked()))));
-        UnderWay { commands, waiters, committing, began }
+        UnderWay { commands, waiters, committing, open, began }
     }
 
     pub(crate) async fn commit(&self, mut under_way: UnderWay<S>) -> Decided<S> {
@@ -57,10 +62,14 @@ impl<S: Served> Lane<S> {
                     S::learn(&self.facts, &committed.after);
                     return Decided::committed(waiters, committed);
                 }
-                Err(fault @ (LedgerFault::Locked | LedgerFault::Passing(_))) if tries < *max_retries => {
+                // Where batches overlap, the next one may already be decided: only the ledger can keep the
+                // order of a retry, and it waits for its lock itself.
+                Err(fault @ (LedgerFault::Locked | LedgerFault::Passing(_)))
+                    if tries < *max_retries && self.overlap == 1 =>
+                {
                     tries += 1;
                     tokio::time::sleep(backoff(tries)).await;
-                    let (commands, waiters, late) = in_time(commands, waiters);
+                    let (commands, waiters, late) = in_time(Instant::now(), &commands, waiters);
                     self.give_up(late, refusal(&fault)).await;
                     if waiters.is_empty() {
                         return Decided::refused(waiters, refusal(&fault));
@@ -68,8 +77,10 @@ impl<S: Served> Lane<S> {
                     under_way = self.hand_over(commands, waiters);
                 }
                 Err(fault) => {
-                    let (subject, requests) = (self.subject(), waiters.len());
-                    tracing::error!(%subject, requests, tries, %fault, "a batch failed");
+                    if !waiters.is_empty() {
+                        let (subject, requests) = (self.subject(), waiters.len());
+                        limited!(error, %subject, requests, tries, %fault, "a batch failed");
+                    }
                     return Decided::refused(waiters, refusal(&fault));
                 }
             }
@@ -82,15 +93,23 @@ impl<S: Served> Lane<S> {
             let committing = AssertUnwindSafe(&mut under_way.committing).catch_unwind();
             match tokio::time::timeout(WATCH, committing).await {
                 Ok(result) => return result.unwrap_or_else(|_| Err(panicked())),
-                Err(_) => self.answer_late(&mut under_way.waiters).await,
+                Err(_) => self.answer_late(under_way).await,
             }
         }
     }
 
-    /// Requests in the batch are answered `ledger_unreachable`, because nobody knows whether they will be
-    /// committed. Requests behind it are answered `overloaded`: nothing was done for them.
-    async fn answer_late(&self, waiters: &mut [Waiter]) {
+    /// While the ledger waits for the lock, requests leave the batch and the queue with `contention`: nothing
+    /// was done for them. Otherwise requests in the batch are answered `ledger_unreachable`, because nobody
+    /// knows whether they will be committed, and requests behind it `overloaded`.
+    async fn answer_late(&self, under_way: &mut UnderWay<S>) {
         let now = Instant::now();
+        let UnderWay { commands, waiters, open, .. } = under_way;
+        if open.withdraw(|place| waiters.get(place).is_some_and(|waiter| waiter.deadline <= now)) {
+            let (left, in_time, mut late) = in_time(now, commands, std::mem::take(waiters));
+            (*commands, *waiters) = (left, in_time);
+            late.extend(self.take_late(|waiter| waiter.deadline <= now));
+            return self.give_up(late, Refusal::Contention).await;
+        }
         for waiter in waiters.iter_mut().filter(|waiter| waiter.deadline + GRACE <= now) {
             waiter.answer_early(Refusal::LedgerUnreachable);
         }
@@ -106,12 +125,12 @@ fn panicked() -> LedgerFault {
 
 /// The batch without the requests whose deadline has passed, and those.
 fn in_time<S: Served>(
-    commands: Arc<Vec<Command<S>>>,
+    now: Instant,
+    commands: &Arc<Vec<Command<S>>>,
     waiters: Vec<Waiter>,
 ) -> (Arc<Vec<Command<S>>>, Vec<Waiter>, Vec<Waiter>) {
-    let now = Instant::now();
     if waiters.iter().all(|waiter| waiter.deadline > now) {
-        return (commands, waiters, Vec::new());
+        return (commands.clone(), waiters, Vec::new());
     }
     let all = commands.iter().cloned().zip(waiters).map(|(command, waiter)| Queued { command, waiter });
     let Split { commands, waiters, late } = Split::at(now, all, commands.len());

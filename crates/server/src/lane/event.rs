@@ -12,6 +12,7 @@ use rules::seats::Hall;
 use rules::time::Moment;
 use stores::door::{Release, Remaining};
 use stores::ledger::{Answered, Batch, Commit, Committed, Ledger};
+use stores::limited;
 
 use super::publish::briefly;
 use super::served::{News, Served};
@@ -99,7 +100,7 @@ impl Lane<Event> {
     fn told(&self, settled: Option<Result<(), stores::door::DoorFault>>) {
         match settled {
             Some(Ok(())) => {}
-            Some(Err(fault)) => tracing::warn!(event = %self.id, %fault, "the door was not told; marks will expire"),
+            Some(Err(fault)) => limited!(warn, event = %self.id, %fault, "the door was not told; marks will expire"),
             None => tracing::debug!(event = %self.id, "the door is slow to store what is left"),
         }
     }

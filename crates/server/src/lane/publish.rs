@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use rules::holds::Hold;
 use stores::Working;
 use stores::door::Release;
+use stores::limited;
 
 use super::Lane;
 use super::respond::Decided;
@@ -36,7 +37,7 @@ impl<S: Served> Lane<S> {
             return;
         }
         if let Some(Err(fault)) = briefly(self.shared.door.show_holds(self.subject(), holds)).await {
-            tracing::warn!(subject = %self.subject(), %fault, "the door did not store which holds changed");
+            limited!(warn, subject = %self.subject(), %fault, "the door did not store which holds changed");
         }
     }
 }

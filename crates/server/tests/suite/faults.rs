@@ -2,9 +2,12 @@
 
 mod boot;
 mod databases;
+mod disk;
 mod doors;
 pub mod history;
 mod holds;
+mod log_lines;
+mod order;
 pub mod servers;
 mod waking;
 mod wall_clock;

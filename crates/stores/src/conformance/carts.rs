@@ -241,7 +241,7 @@ async fn in_one_batch(stand: &Stand) -> Verdict {
 async fn tried(stand: &Stand, event: EventId, command: Command) -> Result<Answer, String> {
     let commands = Arc::new(vec![command]);
     for _ in 0..50 {
-        let batch = crate::ledger::Batch { subject: event, commands: commands.clone(), terms: Default::default() };
+        let batch = crate::ledger::Batch::new(event, commands.clone(), Default::default());
         match stand.ledger.commit(batch).await {
             Ok(committed) => return committed.answers.into_iter().next().ok_or_else(|| "no answer".into()),
             Err(LedgerFault::Locked | LedgerFault::Passing(_)) => {}

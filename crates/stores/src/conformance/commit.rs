@@ -40,11 +40,8 @@ async fn events_apart(stand: &Stand) -> Verdict {
 }
 
 async fn no_such_event(stand: &Stand) -> Verdict {
-    let batch = Batch {
-        subject: EventId(404_404),
-        commands: std::sync::Arc::new(vec![stand.reserve("a")]),
-        terms: rules::command::Terms::default(),
-    };
+    let commands = std::sync::Arc::new(vec![stand.reserve("a")]);
+    let batch = Batch::new(EventId(404_404), commands, rules::command::Terms::default());
     let result = stand.ledger.commit(batch).await;
     ensure!(matches!(result, Err(LedgerFault::NoSuchSubject)), "an event that is not there answered {result:?}");
     Ok(())

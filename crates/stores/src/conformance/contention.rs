@@ -1,16 +1,21 @@
 //! Contention: many clients start at a barrier, then the totals are checked.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rules::command::Terms;
+use rules::event::Event;
 use rules::outcome::{Refusal, Reserved};
 use tokio::sync::Barrier;
 
 use super::{Stand, Verdict, audit, refusal, sale};
 use crate::ensure;
+use crate::ledger::Batch;
 
 pub async fn chapter(stand: &Stand) -> Verdict {
     exactly_the_stock(stand, 40, 100, 8).await?;
     exactly_the_stock(stand, 200, 200, 16).await?;
+    overlapping_batches(stand).await?;
     with_cancellations(stand).await
 }
 
@@ -49,6 +54,28 @@ async fn exactly_the_stock(stand: &Stand, seats: u32, asking: usize, tasks: usiz
     let wanted = (seats as usize).min(asking);
     ensure!(told.len() == wanted, "{} were sold to {asking} people, {wanted} should be", told.len());
     audit(stand, event, &told, &[]).await
+}
+
+/// Batches of one event are decided in the order in which they were handed over, also while others are
+/// still being made durable. Most ledgers take one at a time.
+async fn overlapping_batches(stand: &Stand) -> Verdict {
+    let event = stand.event(2_000, 1).await?.id;
+    let mut under_way = VecDeque::new();
+    let mut last = 0;
+    for batch in 0..40 {
+        let commands = (0..20).map(|i| stand.reserve(&format!("b{batch}-{i}"))).collect();
+        under_way.push_back(stand.ledger.commit(Batch::<Event>::new(event, Arc::new(commands), Terms::default())));
+        if under_way.len() < stand.ledger.overlap() {
+            continue;
+        }
+        let Some(oldest) = under_way.pop_front() else { continue };
+        for answer in oldest.await.map_err(|fault| fault.to_string())?.answers {
+            let seat = sale(&answer).map_or(0, |reserved| reserved.seat.0);
+            ensure!(seat == last + 1, "seat {seat} was sold after seat {last}");
+            last = seat;
+        }
+    }
+    Ok(())
 }
 
 async fn with_cancellations(stand: &Stand) -> Verdict {

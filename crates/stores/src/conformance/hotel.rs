@@ -67,7 +67,7 @@ impl Hotel {
     }
 
     pub async fn batch(&self, commands: Vec<RoomCommand>) -> Result<Vec<Answer>, LedgerFault> {
-        let batch = Batch { subject: self.id, commands: Arc::new(commands), terms: self.terms };
+        let batch = Batch::new(self.id, Arc::new(commands), self.terms);
         self.stand.ledger.commit(batch).await.map(|committed| committed.answers)
     }
 

@@ -119,7 +119,7 @@ impl<'a> Hallway<'a> {
         let name = self.stand.reserve(user).name;
         let number = action.wants_a_seat().then_some(Number(self.stand.next()));
         let command = Command { actor: Actor::User(User::stored(user)), number, name, key: None, entry, action };
-        let batch = Batch::<Event> { subject: self.event, commands: vec![command].into(), terms: Default::default() };
+        let batch = Batch::<Event>::new(self.event, vec![command].into(), Default::default());
         let mut committed = self.stand.ledger.commit(batch).await.map_err(|f| f.to_string())?;
         self.stand
             .door

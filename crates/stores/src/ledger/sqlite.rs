@@ -10,6 +10,7 @@ mod data_dir;
 mod engine;
 mod event;
 mod flusher;
+mod health;
 mod holds;
 mod job;
 mod many;
@@ -21,6 +22,7 @@ mod trouble;
 mod verify;
 mod writer;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,9 +37,11 @@ use tokio::sync::oneshot;
 pub use self::data_dir::database_in;
 use self::data_dir::{DataDir, NotClaimed};
 use self::flusher::{Fatal, Flusher};
+use self::health::WriteHealth;
 use self::job::{Job, JobReply, Task, Transaction};
 use self::readers::Readers;
 pub use self::verify::verify;
+pub use self::writer::LOG_PAGES;
 use self::writer::SqliteWriter;
 use super::halls::HallCache;
 use super::{Answered, LedgerFault};
@@ -52,6 +56,7 @@ pub struct SqliteLedger {
     halls: Arc<HallCache>,
     clock: Arc<dyn Clock>,
     fatal: Arc<Fatal>,
+    health: Arc<WriteHealth>,
     /// Last, so that the directory is released after everything else.
     _data_dir: Arc<DataDir>,
 }
@@ -81,6 +86,8 @@ pub struct SqliteConfig<C> {
     /// Called when the disk can no longer be trusted; expected to end the process.
     pub on_fatal: Box<dyn Fn(&str) + Send + Sync>,
     pub key_ttl_ms: i64,
+    /// A checkpoint is due at this many pages of the log.
+    pub log_pages: usize,
 }
 
 impl SqliteLedger {
@@ -100,6 +107,9 @@ impl SqliteLedger {
         let mut conn = Connection::open(&database)?;
         configure(&conn)?;
         migrate(&mut conn)?;
+        conn.busy_timeout(writer::LOCK_TRY)?;
+        // A log that grew beyond what it may is cut when it starts over.
+        conn.pragma_update(None, "journal_size_limit", 2 * PAGE * surroundings.log_pages as i64)?;
         let newest: Option<i64> = conn.query_row(
             "SELECT max(changed_at) FROM (SELECT changed_at FROM event UNION ALL SELECT changed_at FROM room_type)",
             [],
@@ -111,7 +121,10 @@ impl SqliteLedger {
         let fatal = Arc::new(Fatal::new(surroundings.on_fatal));
         let (flusher, durable) = Flusher::open(&database, fatal.clone())
             .map_err(|e| NotOpened(format!("the database's log cannot be opened: {e}")))?;
-        let (checkpoints, checkpointer) = checkpoint::open(&database, fatal.clone())?;
+        let readers = Readers::new(database.clone(), durable.clone());
+        let limit = surroundings.log_pages;
+        let (checkpoints, checkpointer) = checkpoint::open(&database, limit, readers.gate(), fatal.clone())?;
+        let health = Arc::new(WriteHealth::new(&database));
         let log_pages = checkpoint::count_log_pages(&mut conn)?;
         let (written, flushing) = mpsc::channel();
         let writer = SqliteWriter {
@@ -120,11 +133,13 @@ impl SqliteLedger {
             clock: clock.clone(),
             key_ttl_ms: surroundings.key_ttl_ms,
             fatal: fatal.clone(),
-            durable: durable.clone(),
+            health: health.clone(),
+            durable,
             written,
             checkpoints,
             log_pages,
             log_pending: true,
+            behind_lock: VecDeque::new(),
         };
         let claimed = Arc::new(claimed);
         let held = (claimed.clone(), claimed.clone(), claimed.clone());
@@ -140,7 +155,7 @@ impl SqliteLedger {
             checkpointer.run();
             drop(held.2);
         })?;
-        Ok(SqliteLedger { jobs, readers: Readers::new(database, durable), halls, clock, fatal, _data_dir: claimed })
+        Ok(SqliteLedger { jobs, readers, halls, clock, fatal, health, _data_dir: claimed })
     }
 
     /// Runs a job in the writer's next transaction. None: its subject does not exist.
@@ -161,6 +176,9 @@ impl SqliteLedger {
         })
     }
 }
+
+/// The size of a page of the database, as SQLite makes them.
+const PAGE: i64 = 4_096;
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NotOpened> {
     let started = std::thread::Builder::new().name(name.into()).spawn(work);

@@ -13,6 +13,7 @@ mod rooms;
 mod rooms_together;
 mod seed_003;
 mod sqlite;
+mod sqlite_log;
 mod verify;
 mod verify_holds;
 

@@ -27,7 +27,7 @@ pub async fn stand(url: &str, bug: PlantedBug) -> Stand {
 async fn reserve(stand: &Stand, event: EventId, user: &str) -> Option<Reserved> {
     let commands = Arc::new(vec![stand.reserve(user)]);
     loop {
-        let batch = Batch { subject: event, commands: commands.clone(), terms: Default::default() };
+        let batch = Batch::new(event, commands.clone(), Default::default());
         match stand.ledger.commit(batch).await {
             Ok(committed) => return sale(&committed.answers[0]).cloned(),
             Err(LedgerFault::Passing(_) | LedgerFault::Locked) => {}

@@ -195,11 +195,8 @@ async fn refusals_take_no_lock() {
     let duplicate = kept.stand.one(full, kept.stand.reserve("a")).await.unwrap();
     assert!(matches!(refusal(&duplicate), Some(Refusal::Duplicate { .. })), "{duplicate:?}");
     assert!(began.elapsed() < Duration::from_millis(500), "a refusal waited for the lock");
-    let batch = stores::ledger::Batch {
-        subject: half,
-        commands: Arc::new(vec![kept.stand.reserve("d")]),
-        terms: Default::default(),
-    };
+    let commands = Arc::new(vec![kept.stand.reserve("d")]);
+    let batch = stores::ledger::Batch::new(half, commands, Default::default());
     let began = Instant::now();
     assert_eq!(kept.stand.ledger.commit(batch).await.unwrap_err(), LedgerFault::Locked);
     assert!(began.elapsed() >= Duration::from_millis(900), "it did not wait for the lock");
@@ -272,8 +269,7 @@ async fn dropped_waiters_leave_no_open_transaction() {
     let event = kept.stand.event(300, 1).await.unwrap().id;
     for i in 0..300 {
         let commands = Arc::new(vec![kept.stand.reserve(&format!("u{i}"))]);
-        let commit =
-            kept.stand.ledger.commit(stores::ledger::Batch { subject: event, commands, terms: Default::default() });
+        let commit = kept.stand.ledger.commit(stores::ledger::Batch::new(event, commands, Default::default()));
         let _ = tokio::time::timeout(Duration::from_micros(i * 20), commit).await;
     }
     let db = kept.database.connect().await;

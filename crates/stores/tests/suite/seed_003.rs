@@ -14,7 +14,7 @@ use stores::conformance::{Stand, queue};
 use stores::door::local::LocalDoor;
 use stores::door::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use stores::ledger::LineBegun;
-use stores::ledger::sqlite::{SqliteConfig, SqliteLedger};
+use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger};
 use testing::clock::FixtureClock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +174,7 @@ fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
         clock: move |_| given as Arc<dyn Clock>,
         on_fatal: Box::new(|why| panic!("{why}")),
         key_ttl_ms: 86_400_000,
+        log_pages: LOG_PAGES,
     };
     let ledger = Arc::new(SqliteLedger::open(folder, surroundings).unwrap());
     let good = LocalDoor::new(clock, Budget::default());

@@ -4,13 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rules::arrive::Budget;
+use rules::command::Terms;
+use rules::event::Event;
 use rules::ids::Seat;
 use rules::outcome::Refusal;
 use rules::time::Clock;
 use stores::conformance::broken::{LedgerBug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
-use stores::ledger::sqlite::{SqliteConfig, SqliteLedger, database_in};
+use stores::ledger::Batch;
+use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger, database_in};
 use testing::clock::FixtureClock;
 use testing::stands::{SqliteStand, open_sqlite};
 
@@ -130,8 +133,12 @@ fn second_process_is_refused_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixtureClock::default());
     let first = open_sqlite(folder.path(), &clock);
-    let surroundings =
-        SqliteConfig { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+    let surroundings = SqliteConfig {
+        clock: |_| clock.clone() as Arc<dyn Clock>,
+        on_fatal: Box::new(|_| {}),
+        key_ttl_ms: 1,
+        log_pages: LOG_PAGES,
+    };
     let Err(refused) = SqliteLedger::open(folder.path(), surroundings) else { panic!("two writers on one folder") };
     assert!(refused.to_string().contains("another tickettock"), "{refused}");
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -185,12 +192,11 @@ async fn sell(stand: &Stand, sold: usize, size: usize) {
         // In no order, as people come: the index over owners is changed all over.
         let users = (from..from + size).map(|i| format!("{:08x}", (i as u32).wrapping_mul(0x9E37_79B1)));
         let commands = users.map(|user| stand.reserve(&user)).collect();
-        let selling = stand.clone();
-        under_way.push_back(tokio::spawn(async move { selling.commit(event, commands).await.unwrap() }));
+        under_way.push_back(stand.ledger.commit(Batch::<Event>::new(event, Arc::new(commands), Terms::default())));
         // As many as the lane of an event has under way.
         if under_way.len() == 2 {
-            let answers = under_way.pop_front().unwrap().await.unwrap();
-            assert!(answers.iter().all(|answer| sale(answer).is_some()));
+            let committed = under_way.pop_front().unwrap().await.unwrap();
+            assert!(committed.answers.iter().all(|answer| sale(answer).is_some()));
         }
     }
     for selling in under_way {
@@ -206,6 +212,7 @@ fn reopen(folder: &Path, clock: &Arc<FixtureClock>) -> SqliteLedger {
             clock: move |_| clock as Arc<dyn Clock>,
             on_fatal: Box::new(|why| panic!("{why}")),
             key_ttl_ms: 86_400_000,
+            log_pages: LOG_PAGES,
         };
         match SqliteLedger::open(folder, surroundings) {
             Ok(ledger) => return ledger,
@@ -231,8 +238,12 @@ fn newer_format_is_refused() {
     drop(db);
     let mut why = String::new();
     for _ in 0..200 {
-        let surroundings =
-            SqliteConfig { clock: |_| clock.clone() as Arc<dyn Clock>, on_fatal: Box::new(|_| {}), key_ttl_ms: 1 };
+        let surroundings = SqliteConfig {
+            clock: |_| clock.clone() as Arc<dyn Clock>,
+            on_fatal: Box::new(|_| {}),
+            key_ttl_ms: 1,
+            log_pages: LOG_PAGES,
+        };
         match SqliteLedger::open(folder.path(), surroundings) {
             Ok(_) => panic!("a format of the future was opened"),
             Err(refused) => why = refused.to_string(),

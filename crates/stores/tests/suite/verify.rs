@@ -44,6 +44,10 @@ const LIES: &[(&str, &str)] = &[
     ("UPDATE event SET sold = sold - 1, came_back = 1 WHERE sold > 0", "sold + free = total in every event"),
     ("UPDATE taken SET seat = 40 WHERE seat = 3", "sold + free = total in every event"),
     ("UPDATE history SET number = 7 WHERE number IN (8, 9)", "arrival numbers are unique"),
+    (
+        "UPDATE history SET number = 9999 - number, batch = CASE WHEN n = 2 THEN 'one' END WHERE number IS NOT NULL",
+        "lower arrival numbers were served first",
+    ),
     ("UPDATE taken SET owner = 'thief' WHERE seat = 3", "every reservation is in the history"),
     ("UPDATE taken SET owner = 'user-0' WHERE seat IN (5, 6)", "no user is beyond the limit"),
     ("UPDATE entry SET over_at = NULL WHERE number = 1", "never more inside than allowed"),

@@ -22,6 +22,7 @@ use super::session::Session;
 use super::trouble::Trouble;
 use super::{Inner, PostgresLedger};
 use crate::ledger::{Answered, Batch, Commit, Committed, LedgerFault};
+use crate::limited;
 
 /// How a kind of subject is found, read and written in PostgreSQL.
 pub(super) trait PostgresSubject: Subject {
@@ -202,7 +203,7 @@ async fn alone<S: PostgresSubject>(
     let tried = match together(ledger, std::slice::from_ref(&prepared), Lock::Wait).await {
         Err(Trouble::Lasting(why)) => {
             let subject = S::subject(prepared.batch.subject);
-            tracing::warn!(%subject, why, "a batch was refused; its requests run one by one");
+            limited!(warn, %subject, why, "a batch was refused; its requests run one by one");
             one_by_one::one_by_one(ledger, prepared).await
         }
         other => other,

@@ -4,7 +4,7 @@ use tokio_postgres::{Client, Config, Error};
 
 use super::address::PostgresAddress;
 use super::trouble::words;
-use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ORDER, SHOWN_MOST};
 
 /// One snapshot for all of it, and no writes even by mistake.
 const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -23,8 +23,8 @@ pub async fn verify_at(address: &PostgresAddress) -> Result<(Looked, Vec<Finding
     let looked = client.query_one(LOOKED, &[]).await.map_err(|e| format!("this is no ledger: {}", words(&e)))?;
     let count = |i| looked.get::<_, i64>(i) as u64;
     let looked = Looked { events: count(0), reservations: count(1), history: count(2) };
-    let mut findings = Vec::with_capacity(INVARIANTS.len());
-    for invariant in INVARIANTS {
+    let mut findings = Vec::with_capacity(INVARIANTS.len() + 1);
+    for invariant in INVARIANTS.iter().chain([&POSTGRES_ORDER]) {
         // What cannot be read is broken too.
         let broken = sentences(&client, invariant.sql).await.unwrap_or_else(|error| vec![words(&error)]);
         findings.push(Finding { name: invariant.name, broken });

@@ -1,46 +1,86 @@
 //! Checkpoints: the write-ahead log is copied into the database file beside the writer. A log of some
 //! seconds is tens of megabytes: written and flushed by the writer itself, every sale behind it would
 //! wait as long.
+//!
+//! A log starts over only when all of it is copied and no reader uses it. Slow reads that overlap leave no
+//! such moment, so at twice its limit readers are held until the writer has emptied it.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, Result};
 
 use super::flusher::Fatal;
+use super::readers::{HeldReaders, ReaderGate};
 use super::trouble;
+use crate::limited;
 
 const IDLE: u8 = 0;
 const RUNNING: u8 = 1;
 const NEARLY_DONE: u8 = 2;
+const READERS_HELD: u8 = 3;
 
 /// The first pass copies what was in the log when it began, the second what came meanwhile. What comes
 /// during the second is left to the writer: only a log that is copied completely starts over.
 const PASSES: usize = 2;
 
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    Copy,
+    /// Copy, and hold the readers so that the log can be emptied.
+    Empty,
+}
+
+/// What the writer does to the log next.
+pub enum LogStep {
+    /// Copy the rest of it, which is short.
+    Finish,
+    /// Empty it while nobody reads. Readers go on when this is dropped.
+    Empty(HeldReaders),
+}
+
 /// The writer's side.
 pub struct CheckpointRequests {
     state: Arc<AtomicU8>,
-    wanted: Sender<()>,
+    held: Arc<Mutex<Option<HeldReaders>>>,
+    wanted: Sender<Wanted>,
+    /// A checkpoint is due at this many pages.
+    limit: usize,
+    /// The log is to be emptied at this many pages.
+    empty_at: usize,
 }
 
 /// The side that does it, on a connection and thread of its own.
 pub struct Checkpointer {
     conn: Connection,
     state: Arc<AtomicU8>,
-    wanted: Receiver<()>,
+    held: Arc<Mutex<Option<HeldReaders>>>,
+    wanted: Receiver<Wanted>,
+    gate: ReaderGate,
     fatal: Arc<Fatal>,
 }
 
-pub fn open(database: &Path, fatal: Arc<Fatal>) -> Result<(CheckpointRequests, Checkpointer)> {
+pub fn open(
+    database: &Path,
+    limit: usize,
+    gate: ReaderGate,
+    fatal: Arc<Fatal>,
+) -> Result<(CheckpointRequests, Checkpointer)> {
     let conn = Connection::open(database)?;
     conn.pragma_update(None, "synchronous", "NORMAL")?;
     let (sender, wanted) = mpsc::channel();
-    let state = Arc::new(AtomicU8::new(IDLE));
-    Ok((CheckpointRequests { state: state.clone(), wanted: sender }, Checkpointer { conn, state, wanted, fatal }))
+    let (state, held) = (Arc::new(AtomicU8::new(IDLE)), Arc::default());
+    let requests = CheckpointRequests {
+        state: state.clone(),
+        held: Arc::clone(&held),
+        wanted: sender,
+        limit,
+        empty_at: 2 * limit,
+    };
+    Ok((requests, Checkpointer { conn, state, held, wanted, gate, fatal }))
 }
 
 /// Keeps count of the pages of this connection's log: small transactions write more of them than rows.
@@ -55,39 +95,79 @@ pub fn count_log_pages(conn: &mut Connection) -> Result<Arc<AtomicUsize>> {
 }
 
 impl CheckpointRequests {
-    /// Asks for a checkpoint, unless one is running. True: all but the newest of the log is in the
-    /// database, and the rest is quickly done.
-    pub fn nearly_done(&self) -> bool {
+    /// Asks for what a log of this length needs, unless that is under way. Some: the checkpointer has done
+    /// its part, and this is the writer's.
+    pub fn next_step(&mut self, pages: usize) -> Option<LogStep> {
         match self.state.load(Ordering::Acquire) {
             NEARLY_DONE => {
                 self.state.store(IDLE, Ordering::Release);
-                true
+                Some(LogStep::Finish)
+            }
+            READERS_HELD => {
+                self.state.store(IDLE, Ordering::Release);
+                self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take().map(LogStep::Empty)
+            }
+            IDLE if pages >= self.limit => {
+                self.state.store(RUNNING, Ordering::Release);
+                let wanted = if pages >= self.empty_at { Wanted::Empty } else { Wanted::Copy };
+                if wanted == Wanted::Empty {
+                    // If that fails, because another process reads, the readers are not held all the time.
+                    self.empty_at = pages + self.limit;
+                }
+                // The checkpointer has ended: then the writer does it.
+                self.wanted.send(wanted).is_err().then_some(LogStep::Finish)
             }
             IDLE => {
-                self.state.store(RUNNING, Ordering::Release);
-                // The checkpointer has ended: then the writer does it.
-                self.wanted.send(()).is_err()
+                self.empty_at = 2 * self.limit;
+                None
             }
-            _ => false,
+            _ => None,
         }
+    }
+
+    /// Readers may be waiting for the writer.
+    pub fn under_way(&self) -> bool {
+        self.state.load(Ordering::Acquire) != IDLE
     }
 }
 
 impl Checkpointer {
     pub fn run(self) {
-        while let Ok(()) = self.wanted.recv() {
-            for _ in 0..PASSES {
-                if self.fatal.dead() {
-                    return;
-                }
-                match checkpoint(&self.conn) {
-                    Ok(_) => {}
-                    Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
-                    Err(error) => tracing::warn!(%error, "the checkpoint failed"),
+        while let Ok(wanted) = self.wanted.recv() {
+            if !self.copy(PASSES) {
+                return;
+            }
+            let mut next = NEARLY_DONE;
+            if wanted == Wanted::Empty {
+                match self.gate.hold() {
+                    Some(readers) => {
+                        // What the readers needed of the log until now.
+                        if !self.copy(1) {
+                            return;
+                        }
+                        *self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(readers);
+                        next = READERS_HELD;
+                    }
+                    None => limited!(warn, "a read takes so long that the log cannot be emptied"),
                 }
             }
-            self.state.store(NEARLY_DONE, Ordering::Release);
+            self.state.store(next, Ordering::Release);
         }
+    }
+
+    /// False: the disk failed.
+    fn copy(&self, passes: usize) -> bool {
+        for _ in 0..passes {
+            if self.fatal.dead() {
+                return false;
+            }
+            match checkpoint(&self.conn) {
+                Ok(_) => {}
+                Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
+                Err(error) => limited!(warn, %error, "the checkpoint failed"),
+            }
+        }
+        true
     }
 }
 
@@ -97,4 +177,9 @@ pub fn checkpoint(conn: &Connection) -> Result<bool> {
         let (busy, logged, copied): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(!busy && logged == copied)
     })
+}
+
+/// Copies the whole log and cuts it to nothing. False: somebody still reads from it.
+pub fn empty(conn: &Connection) -> Result<bool> {
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|busy: bool| !busy))
 }

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rules::command::Command;
 use rules::decide::{self, Answer};
@@ -10,10 +11,14 @@ use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 use rusqlite::{Connection, Error, Result};
 
-use super::job::{Care, Transaction};
+use super::job::{Care, Job, JobReply, LockTries, Transaction};
 use super::{SqliteLedger, trouble};
 use crate::ledger::halls::HallCache;
-use crate::ledger::{Answered, Batch, Commit, Committed};
+use crate::ledger::{Answered, Batch, Commit, Committed, LedgerFault};
+use crate::limited;
+
+/// The lanes withdraw their requests long before. Others, such as tests, get a fault after this long.
+const BATCH_WAITS: Duration = Duration::from_secs(10);
 
 /// How a subject is found, read and written in SQLite.
 pub trait SqliteSubject: Subject {
@@ -28,10 +33,42 @@ pub trait SqliteSubject: Subject {
 
 impl<S: SqliteSubject> Commit<S> for SqliteLedger {
     fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>> {
-        self.write(move |transaction| match transaction.care {
-            Care::None => together(transaction, &batch),
-            Care::EachAlone => with_savepoint(transaction, &batch),
-        })
+        self.ask(|reply| Box::new(BatchJob { batch, done: None, reply, tries: LockTries::default() }))
+    }
+}
+
+/// A batch on its way through the writer. While the database is locked it stands open, so that its caller
+/// can withdraw the commands that are late.
+struct BatchJob<S: SqliteSubject> {
+    batch: Batch<S>,
+    done: Option<Committed<S>>,
+    reply: JobReply<Committed<S>>,
+    tries: LockTries,
+}
+
+impl<S: SqliteSubject> Job for BatchJob<S> {
+    fn perform(&mut self, transaction: &Transaction<'_>) -> Result<()> {
+        if let Some(left) = self.batch.open.close() {
+            self.batch.commands = Arc::new(left);
+        }
+        self.done = match transaction.care {
+            Care::None => together(transaction, &self.batch)?,
+            Care::EachAlone => with_savepoint(transaction, &self.batch)?,
+        };
+        Ok(())
+    }
+
+    fn keeps_waiting(&mut self) -> bool {
+        self.batch.open.open(&self.batch.commands);
+        !self.batch.open.nothing_left() && self.tries.again(BATCH_WAITS)
+    }
+
+    fn tell(self: Box<Self>) {
+        let _ = self.reply.send(self.done.ok_or(LedgerFault::NoSuchSubject));
+    }
+
+    fn refuse(self: Box<Self>, fault: LedgerFault) {
+        let _ = self.reply.send(Err(fault));
     }
 }
 
@@ -40,7 +77,7 @@ impl<S: SqliteSubject> Commit<S> for SqliteLedger {
 fn with_savepoint<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
     match within_savepoint(transaction.conn, || together(transaction, batch)) {
         Err(error) if trouble::lasting(&error) => {
-            tracing::warn!(subject = %S::subject(batch.subject), %error, "a batch was refused; its requests run one by one");
+            limited!(warn, subject = %S::subject(batch.subject), %error, "a batch was refused; its requests run one by one");
             one_by_one(transaction, batch)
         }
         other => other,
@@ -52,7 +89,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
     let (mut holds, mut effects) = (Vec::new(), S::Effects::default());
     for i in decide::order(&batch.commands) {
         let commands = Arc::new(vec![batch.commands[i].clone()]);
-        let alone = Batch { subject: batch.subject, commands, terms: batch.terms };
+        let alone = Batch::new(batch.subject, commands, batch.terms);
         match within_savepoint(transaction.conn, || together(transaction, &alone)) {
             Ok(Some(mut committed)) => {
                 answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
@@ -61,7 +98,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
             }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
-                tracing::error!(subject = %S::subject(batch.subject), %error, "a request was refused by the database");
+                limited!(error, subject = %S::subject(batch.subject), %error, "a request was refused by the database");
             }
             Err(error) => return Err(error),
         }

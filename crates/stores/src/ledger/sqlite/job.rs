@@ -1,9 +1,12 @@
 //! Jobs: what the writer does inside a transaction, and how it is answered once that is durable.
 
+use std::time::Duration;
+
 use rules::time::Moment;
 use rusqlite::{Connection, Result};
 use tokio::sync::oneshot;
 
+use super::writer::LOCK_TRY;
 use crate::ledger::LedgerFault;
 use crate::ledger::halls::HallCache;
 
@@ -32,11 +35,29 @@ pub trait Job: Send {
 
     fn refuse(self: Box<Self>, fault: LedgerFault);
 
+    /// Another process has locked the database, and nothing was done. False: it waits no longer.
+    fn keeps_waiting(&mut self) -> bool;
+
     /// It wants the log to be empty first.
     fn empties_log(&self) -> bool {
         false
     }
 }
+
+/// How often a job found the database locked.
+#[derive(Default)]
+pub struct LockTries(u32);
+
+impl LockTries {
+    /// Counts one more. False: it has been tried for as long as this.
+    pub fn again(&mut self, most: Duration) -> bool {
+        self.0 += 1;
+        LOCK_TRY * self.0 < most
+    }
+}
+
+/// What is not a batch waits this long for the lock.
+const TASK_WAITS: Duration = Duration::from_secs(1);
 
 pub type JobReply<T> = oneshot::Sender<std::result::Result<T, LedgerFault>>;
 
@@ -45,6 +66,7 @@ pub struct Task<T, W> {
     work: W,
     done: Option<T>,
     reply: JobReply<T>,
+    tries: LockTries,
 }
 
 impl<T, W> Task<T, W>
@@ -53,7 +75,7 @@ where
     W: FnMut(&Transaction<'_>) -> Result<Option<T>> + Send,
 {
     pub fn new(work: W, reply: JobReply<T>) -> Task<T, W> {
-        Task { work, done: None, reply }
+        Task { work, done: None, reply, tries: LockTries::default() }
     }
 }
 
@@ -65,6 +87,10 @@ where
     fn perform(&mut self, transaction: &Transaction<'_>) -> Result<()> {
         self.done = (self.work)(transaction)?;
         Ok(())
+    }
+
+    fn keeps_waiting(&mut self) -> bool {
+        self.tries.again(TASK_WAITS)
     }
 
     fn tell(self: Box<Self>) {
@@ -82,6 +108,10 @@ pub struct Close(pub JobReply<()>);
 impl Job for Close {
     fn perform(&mut self, _: &Transaction<'_>) -> Result<()> {
         Ok(())
+    }
+
+    fn keeps_waiting(&mut self) -> bool {
+        false
     }
 
     fn tell(self: Box<Self>) {

@@ -78,4 +78,5 @@ queries! {
     STAY = "stay",
     STAYS_OF = "stays_of",
     TICKET_KEYS = "ticket_keys",
+    WRITE_A_PAGE = "write_a_page",
 }

@@ -1,16 +1,22 @@
-//! Connections that only read. A reader sees one moment of the ledger and holds nobody up.
+//! Connections that only read. A reader sees one moment of the ledger and holds nobody up, until the log
+//! has grown so long that readers are held for a moment.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Result};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::flusher::Durable;
 use super::trouble;
 use crate::ledger::{Answered, LedgerFault};
+use crate::limited;
 
 const READERS_MOST: usize = 4;
+
+/// New reads wait at most this long for older ones while the log is to be emptied.
+const READ_MOST: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub struct Readers {
@@ -29,6 +35,11 @@ impl Readers {
         &self.database
     }
 
+    /// What can hold these readers.
+    pub fn gate(&self) -> ReaderGate {
+        ReaderGate { places: self.places.clone() }
+    }
+
     pub fn read<T: Send + 'static>(&self, work: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Answered<T> {
         let readers = self.clone();
         let mut durable = self.durable.clone();
@@ -44,7 +55,7 @@ impl Readers {
             durable.wait().await;
             match done {
                 Ok(result) => result.map_err(|error| {
-                    tracing::error!(%error, "a read failed");
+                    limited!(error, %error, "a read failed");
                     trouble::fault(&error)
                 }),
                 Err(_) => Err(LedgerFault::Broken("a read panicked".into())),
@@ -67,7 +78,28 @@ impl Readers {
 pub fn open(database: &std::path::Path) -> Result<Connection> {
     let conn =
         Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    conn.busy_timeout(std::time::Duration::from_secs(1))?;
+    conn.busy_timeout(Duration::from_secs(1))?;
     conn.set_prepared_statement_cache_capacity(32);
     Ok(conn)
+}
+
+/// Lets a thread wait until nobody reads.
+pub struct ReaderGate {
+    places: Arc<Semaphore>,
+}
+
+/// Nobody reads until this is dropped.
+pub struct HeldReaders {
+    _places: OwnedSemaphorePermit,
+}
+
+impl ReaderGate {
+    /// Lets nobody begin to read, and waits until those who do have finished. None: they take too long.
+    pub fn hold(&self) -> Option<HeldReaders> {
+        let all = self.places.clone().acquire_many_owned(READERS_MOST as u32);
+        // On a thread without a runtime, and seldom.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().ok()?;
+        let held = runtime.block_on(async { tokio::time::timeout(READ_MOST, all).await });
+        Some(HeldReaders { _places: held.ok()?.ok()? })
+    }
 }

@@ -26,11 +26,14 @@ pub fn fatal(error: &Error) -> bool {
     matches!(error, Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::SystemIoFailure))
 }
 
+/// Another process has locked the database.
+pub fn busy(error: &Error) -> bool {
+    matches!(error, Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 pub fn fault(error: &Error) -> LedgerFault {
     match error {
-        Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            LedgerFault::Locked
-        }
+        _ if busy(error) => LedgerFault::Locked,
         Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             LedgerFault::Broken(error.to_string())
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::{NotOpened, database_in, readers};
-use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ORDER};
 
 /// Every invariant with what breaks it, in one snapshot.
 pub fn verify(folder: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
@@ -25,7 +25,7 @@ pub fn verify_file(database: &Path) -> Result<(Looked, Vec<Finding>), NotOpened>
         Ok(Looked { events: count(0)?, reservations: count(1)?, history: count(2)? })
     });
     let mut findings = vec![Finding { name: "the file is whole", broken: integrity(&moment)? }];
-    for invariant in INVARIANTS {
+    for invariant in INVARIANTS.iter().chain([&SQLITE_ORDER]) {
         findings.push(Finding { name: invariant.name, broken: sentences(&moment, invariant.sql) });
     }
     Ok((looked.unwrap_or_default(), findings))

@@ -1,6 +1,7 @@
 //! The one thread that writes. Everything that waits when it is free, of all subjects, becomes one
 //! transaction (group commit); the flusher makes it durable while the next one is decided.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -9,15 +10,22 @@ use std::time::Duration;
 use rules::time::{Clock, Moment};
 use rusqlite::{Connection, Result};
 
-use super::checkpoint::{CheckpointRequests, checkpoint};
+use super::checkpoint::{self, CheckpointRequests, LogStep};
 use super::flusher::{Durable, Fatal, Written};
+use super::health::WriteHealth;
 use super::job::{Care, Job, Transaction};
 use super::{queries, trouble};
+use crate::ledger::LedgerFault;
 use crate::ledger::halls::HallCache;
+use crate::limited;
 
 const GROUP_MOST: usize = 64;
 /// A checkpoint is due at this many pages of the log (96 MiB), or when the ledger is idle.
-const LOG_PAGES: usize = 24_576;
+pub const LOG_PAGES: usize = 24_576;
+/// While a checkpoint is made, an idle writer looks this often whether its part has come.
+const CHECKPOINT_STEP: Duration = Duration::from_millis(10);
+/// How long the lock of the database is tried before requests that are late may leave.
+pub const LOCK_TRY: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_secs(1);
 
 pub struct SqliteWriter {
@@ -27,6 +35,7 @@ pub struct SqliteWriter {
     /// How old a kept answer may be before it is tidied away.
     pub key_ttl_ms: i64,
     pub fatal: Arc<Fatal>,
+    pub health: Arc<WriteHealth>,
     pub durable: Durable,
     pub written: Sender<Written>,
     pub checkpoints: CheckpointRequests,
@@ -34,64 +43,118 @@ pub struct SqliteWriter {
     pub log_pages: Arc<AtomicUsize>,
     /// Something of the log is not in the database file yet.
     pub log_pending: bool,
+    /// Jobs that wait because another process has locked the database, in order.
+    pub behind_lock: VecDeque<Box<dyn Job>>,
 }
 
 impl SqliteWriter {
     pub fn run(mut self, jobs: &Receiver<Box<dyn Job>>) {
         loop {
-            match jobs.recv_timeout(IDLE) {
+            match self.behind_lock.pop_front().map_or_else(|| jobs.recv_timeout(self.patience()), Ok) {
                 Ok(first) => {
                     let mut group = vec![first];
-                    group.extend(jobs.try_iter().take(GROUP_MOST - 1));
+                    let again = self.behind_lock.len().min(GROUP_MOST - 1);
+                    group.extend(self.behind_lock.drain(..again));
+                    group.extend(jobs.try_iter().take(GROUP_MOST - group.len()));
                     if group.iter().any(|job| job.empties_log()) {
-                        self.empty_log();
+                        // The last job: readers get a second to finish.
+                        self.empty_log(Duration::from_secs(1));
                     }
-                    self.group(group);
-                    if self.log_pages.load(Ordering::Relaxed) >= LOG_PAGES && self.checkpoints.nearly_done() {
+                    if let Some(group) = self.group(group) {
+                        self.wait_for_lock(group, jobs);
+                    }
+                    self.tend_log();
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tend_log();
+                    if !self.checkpoints.under_way() {
                         self.checkpoint();
+                        self.try_again();
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => self.checkpoint(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
+    /// How long to wait for a job.
+    fn patience(&self) -> Duration {
+        if self.checkpoints.under_way() { CHECKPOINT_STEP } else { IDLE }
+    }
+
     /// Runs all waiting jobs in one transaction. First without savepoints, because SQLite copies every page
     /// it changes inside one. If a batch is refused for a reason that lasts, the transaction runs again
     /// with a savepoint each, so that only the guilty request fails. Nothing is answered in between.
-    fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    ///
+    /// Gives the jobs back if another process has locked the database.
+    fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) -> Option<Vec<Box<dyn Job>>> {
         if self.fatal.dead() {
             jobs.into_iter().for_each(|job| job.refuse(Fatal::fault()));
-            return;
+            return None;
+        }
+        match self.begin() {
+            Ok(()) => {}
+            Err(error) if trouble::busy(&error) => return Some(jobs),
+            Err(error) => {
+                self.failed(&error, jobs);
+                return None;
+            }
         }
         let number = self.durable.announce();
         let before = self.conn.total_changes();
         let result = match self.transaction(&mut jobs, Care::None) {
             Err(error) if trouble::lasting(&error) => {
-                tracing::warn!(%error, "a transaction was refused; its batches run one by one");
-                self.transaction(&mut jobs, Care::EachAlone)
+                limited!(warn, %error, "a transaction was refused; its batches run one by one");
+                self.begin().and_then(|()| self.transaction(&mut jobs, Care::EachAlone))
             }
             result => result,
         };
+        let mut again = None;
         let told = match result {
             Ok(()) => jobs,
+            Err(error) if trouble::busy(&error) => {
+                again = Some(jobs);
+                Vec::new()
+            }
             Err(error) => {
                 self.failed(&error, jobs);
                 Vec::new()
             }
         };
         let changed = before != self.conn.total_changes();
+        if changed && !told.is_empty() {
+            self.health.works();
+        }
         // Even if nothing was done: readers wait for the number.
         if let Err(unsent) = self.written.send(Written { number, changed, told }) {
             unsent.0.told.into_iter().for_each(|job| job.refuse(Fatal::fault()));
         }
+        again
     }
 
+    /// Waits for the lock of the database as long as `LOCK_TRY`.
+    fn begin(&self) -> Result<()> {
+        self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+    }
+
+    /// Puts jobs that found the database locked in front of everything that came later, so that nothing is
+    /// decided before them. Every job that waits is asked whether it waits on.
+    fn wait_for_lock(&mut self, group: Vec<Box<dyn Job>>, jobs: &Receiver<Box<dyn Job>>) {
+        let later = std::mem::take(&mut self.behind_lock);
+        for mut job in group.into_iter().chain(later).chain(jobs.try_iter()) {
+            if job.keeps_waiting() {
+                self.behind_lock.push_back(job);
+            } else {
+                job.refuse(LedgerFault::Locked);
+            }
+        }
+    }
+
+    /// Inside a transaction that was begun. The clock is read under the lock: what ended during the wait for
+    /// it has ended.
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>], care: Care) -> Result<()> {
         let now = self.clock.now();
         let before = self.conn.total_changes();
-        self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let result = self.inside(jobs, care, now, before);
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
@@ -120,16 +183,38 @@ impl SqliteWriter {
         if trouble::fatal(error) {
             self.fatal.die(error);
         } else {
-            tracing::error!(%error, "the transaction failed; nothing of it was done");
+            limited!(error, %error, "the transaction failed; nothing of it was done");
+            self.health.failed(error);
         }
         jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
     }
 
-    /// Sales are safe without it: it only merges the log into the database file.
-    fn empty_log(&mut self) {
-        if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-            tracing::warn!(%error, "the log could not be emptied");
+    /// The writer's part of a checkpoint, when the checkpointer has done the rest.
+    fn tend_log(&mut self) {
+        match self.checkpoints.next_step(self.log_pages.load(Ordering::Relaxed)) {
+            None => {}
+            Some(LogStep::Finish) => self.checkpoint(),
+            Some(LogStep::Empty(_held)) => self.empty_log(Duration::ZERO),
         }
+    }
+
+    /// Sales are safe without it: it only merges the log into the database file. Others who read may take as
+    /// long as this to finish.
+    fn empty_log(&mut self, wait: Duration) {
+        if self.fatal.dead() {
+            return;
+        }
+        let _ = self.conn.busy_timeout(wait);
+        match checkpoint::empty(&self.conn) {
+            Ok(true) => {
+                self.log_pages.store(0, Ordering::Relaxed);
+                self.log_pending = false;
+            }
+            Ok(false) => limited!(warn, "another process reads the database, and its log grows"),
+            Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
+            Err(error) => limited!(warn, %error, "the log could not be emptied"),
+        }
+        let _ = self.conn.busy_timeout(LOCK_TRY);
     }
 
     /// Copies the rest of the log into the database file. Readers may stop it half way; it continues next
@@ -138,10 +223,31 @@ impl SqliteWriter {
         if !self.log_pending || self.fatal.dead() {
             return;
         }
-        match checkpoint(&self.conn) {
+        match checkpoint::checkpoint(&self.conn) {
             Ok(wholly) => self.log_pending = !wholly,
             Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
-            Err(error) => tracing::warn!(%error, "the checkpoint failed"),
+            Err(error) => limited!(warn, %error, "the checkpoint failed"),
+        }
+    }
+
+    /// After a failure with nobody writing since: a page is written, so that `/readyz` learns when the ledger
+    /// can write again.
+    fn try_again(&mut self) {
+        if self.health.ready().is_ok() || self.fatal.dead() || !self.health.has_room() {
+            return;
+        }
+        match self.conn.execute_batch(queries::WRITE_A_PAGE) {
+            Ok(()) => {
+                self.log_pending = true;
+                self.health.works();
+            }
+            Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
+            Err(error) => {
+                self.health.failed(&error);
+                if !self.conn.is_autocommit() {
+                    let _ = self.conn.execute_batch("ROLLBACK");
+                }
+            }
         }
     }
 }

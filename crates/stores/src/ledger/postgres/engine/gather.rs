@@ -15,6 +15,7 @@ use super::super::trouble::Trouble;
 use super::together::{Lock, together};
 use super::{Each, PostgresSubject, PreparedBatch, Tried, alone, resolve};
 use crate::ledger::{BATCH_MOST, Committed, LedgerFault};
+use crate::limited;
 
 /// At most this many transactions are in flight: while one is flushed, the next is decided.
 const IN_FLIGHT: usize = 2;
@@ -129,12 +130,12 @@ async fn shared<S: PostgresSubject>(
         Ok(Tried::NoSuchSubject | Tried::NoneFree) => go_alone(),
         Ok(Tried::Unknown(unknown)) => resolve::resolve(ledger, unknown).await,
         Err(Trouble::Lasting(why)) => {
-            tracing::warn!(subjects = all.len(), why, "a transaction was refused; its batches go alone");
+            limited!(warn, subjects = all.len(), why, "a transaction was refused; its batches go alone");
             go_alone()
         }
         // It may have been too much at once. No batch may fail because of another.
         Err(Trouble::Passing(why)) if all.len() > 1 => {
-            tracing::warn!(subjects = all.len(), why, "a transaction was disturbed; its batches go alone");
+            limited!(warn, subjects = all.len(), why, "a transaction was disturbed; its batches go alone");
             go_alone()
         }
         Err(trouble) => Err(trouble.fault()),

@@ -15,6 +15,7 @@ use super::resolve::Unknown;
 use super::together::{Lock, Locking, decided, ended, finish, locked};
 use super::{DecidedBatch, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
 use crate::ledger::Committed;
+use crate::limited;
 
 pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBatch<S>) -> Result<Tried<S>, Trouble> {
     let PreparedBatch { batch, mut aside } = prepared;
@@ -51,7 +52,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
                 answers[i] = answer.pop().unwrap_or(answers[i].clone());
             }
             Err(Trouble::Lasting(why)) => {
-                tracing::error!(subject = %S::subject(batch.subject), why, "a request was refused by the database");
+                limited!(error, subject = %S::subject(batch.subject), why, "a request was refused by the database");
                 within(session.batch_execute("ROLLBACK TO request")).await??;
             }
             Err(trouble) => return Err(trouble),

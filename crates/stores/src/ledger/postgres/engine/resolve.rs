@@ -11,6 +11,7 @@ use super::super::trouble::Trouble;
 use super::super::{Inner, planted, queries};
 use super::{Each, PostgresSubject};
 use crate::ledger::LedgerFault;
+use crate::limited;
 
 /// A transaction whose end is not known. What happened to one of its subjects happened to all.
 pub struct Unknown<S: PostgresSubject> {
@@ -35,7 +36,7 @@ pub async fn resolve<S: PostgresSubject>(ledger: &Inner, unknown: Unknown<S>) ->
         }
         Ok(false) => Err(LedgerFault::Passing("the connection broke before the commit".into())),
         Err(_) => {
-            tracing::error!(%subject, n, "whether a batch was committed is not known");
+            limited!(error, %subject, n, "whether a batch was committed is not known");
             Err(LedgerFault::Unreachable("the connection broke at the commit".into()))
         }
     }
@@ -46,7 +47,7 @@ async fn looked_up<S: PostgresSubject>(ledger: &Inner, unknown: &Unknown<S>) -> 
     loop {
         match happened(ledger, unknown).await {
             Ok(happened) => return happened,
-            Err(trouble) => tracing::warn!(subject = %S::subject(unknown.subject), ?trouble, "not known yet"),
+            Err(trouble) => limited!(warn, subject = %S::subject(unknown.subject), ?trouble, "not known yet"),
         }
         tokio::time::sleep(AGAIN).await;
     }

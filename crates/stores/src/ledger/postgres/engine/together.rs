@@ -16,6 +16,7 @@ use super::super::{Inner, planted, queries};
 use super::resolve::Unknown;
 use super::{DecidedBatch, Each, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
 use crate::ledger::Committed;
+use crate::limited;
 
 /// How the rows of subjects are locked.
 #[derive(Clone, Copy)]
@@ -178,11 +179,11 @@ pub fn finish<S: PostgresSubject>(
         }
         Ok(Err(error)) if Trouble::certain(&error) => Err(error.into()),
         Ok(Err(error)) => {
-            tracing::warn!(%error, "the connection broke at COMMIT");
+            limited!(warn, %error, "the connection broke at COMMIT");
             Ok(Tried::Unknown(unknown))
         }
         Err(_) => {
-            tracing::warn!("COMMIT was not answered in time");
+            limited!(warn, "COMMIT was not answered in time");
             Ok(Tried::Unknown(unknown))
         }
     }

@@ -162,7 +162,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn ready(&self) -> Answered<()> {
-        let dead = self.fatal.dead();
-        Box::pin(async move { if dead { Err(Fatal::fault()) } else { Ok(()) } })
+        let ready = if self.fatal.dead() { Err(Fatal::fault()) } else { self.health.ready() };
+        Box::pin(async move { ready })
     }
 }

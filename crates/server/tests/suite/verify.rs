@@ -98,9 +98,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ),
     (
         "two sales out of turn",
-        "UPDATE history SET number = CASE n WHEN 5 THEN (SELECT number FROM history WHERE event = 1 AND n = 6)
-                                            ELSE (SELECT number FROM history WHERE event = 1 AND n = 5) END
-         WHERE event = 1 AND n IN (5, 6)",
+        "UPDATE history SET number = CASE n WHEN 5 THEN number + 1 ELSE number - 1 END WHERE event = 1 AND n IN (5, 6)",
         "lower arrival numbers were served first",
     ),
     ("an owner changed", "UPDATE taken SET owner = 'thief' WHERE seat = 3", "every reservation is in the history"),

@@ -210,7 +210,9 @@ impl SqliteWriter {
                 self.log_pages.store(0, Ordering::Relaxed);
                 self.log_pending = false;
             }
-            Ok(false) => limited!(warn, "a read elsewhere (a shell, a backup, an audit) keeps the log from being emptied"),
+            Ok(false) => {
+                limited!(warn, "a read elsewhere (a shell, a backup, an audit) keeps the log from being emptied")
+            }
             Err(error) if trouble::fatal(&error) => self.fatal.die(&error),
             Err(error) => limited!(warn, %error, "the log could not be emptied"),
         }

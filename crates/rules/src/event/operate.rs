@@ -16,7 +16,7 @@ impl Deciding<Event> {
         if turn == Turn::Resume && self.subject.state != State::Paused {
             return Err(FieldError::refused("state", Problem::Expected(Expected::PausedEvent)));
         }
-        if turn == Turn::Pause && self.subject.state_at(self.now) != State::Open {
+        if turn == Turn::Pause && self.subject.state_at(self.wall) != State::Open {
             return Err(FieldError::refused("state", Problem::Expected(Expected::OpenEvent)));
         }
         self.subject.state = state;
@@ -38,8 +38,7 @@ impl Deciding<Event> {
             let waits = matches!(self.subject.state, State::Scheduled | State::Open);
             self.subject.opens_at = opens_at;
             if waits {
-                self.subject.state =
-                    if opens_at.is_some_and(|opens| opens > self.now) { State::Scheduled } else { State::Open };
+                self.subject.state = opens_at.map_or(State::Open, |_| State::Scheduled);
             }
         }
         if let Some(room) = amendment.waiting_room {

@@ -3,6 +3,7 @@
 mod answers;
 mod auth_matrix;
 mod chosen;
+mod clock;
 mod crowd;
 mod dialects;
 mod documents;

@@ -93,7 +93,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let new = new_event(&call.sent)?;
     let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
-    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.now())))
+    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.wall())))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -155,7 +155,7 @@ async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventActi
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);
-            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.now())))
+            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.wall())))
         }
         Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), &ended)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),

@@ -18,6 +18,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
+use crate::http::shown::Shown;
 use crate::http::wire::answers::AdminReservationsAnswer;
 use crate::http::wire::{AdminReservationBody, Succeeded, moment};
 
@@ -36,7 +37,7 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
         return whole_csv(app, event, hall).await;
     }
     let after = paging.after(|text| whole(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
-    let found = app.ledger.reservations_in(event, after, paging.one_more()).await?;
+    let found = app.ledger.reservations_in(event, after, paging.one_more()).await?.shown(&app);
     let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
     if csv_asked {
         let reply = Reply::text(CSV, format!("{HEADING}{}", rows(&found, &hall)));

@@ -20,7 +20,7 @@ pub use self::writes::{
 use std::sync::Arc;
 
 use self::stock::{Extent, Gap};
-use crate::entries::WaitingRoom;
+use crate::entries::{WaitingRoom, WaitingRoomAmendment};
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
@@ -193,7 +193,7 @@ pub struct EventAmendment {
     /// `Some(None)` takes the opening time away.
     pub opens_at: Option<Option<Moment>>,
     /// `Some(None)` takes the waiting room away.
-    pub waiting_room: Option<Option<WaitingRoom>>,
+    pub waiting_room: Option<Option<WaitingRoomAmendment>>,
     /// `Some(None)`: as everywhere.
     pub hold_ttl_ms: Option<Option<i64>>,
 }

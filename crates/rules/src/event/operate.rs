@@ -24,6 +24,12 @@ impl Deciding<Event> {
     }
 
     pub(super) fn amend(&mut self, amendment: &EventAmendment) -> Result<Done, Refusal> {
+        // The one part that may be refused comes first: a refusal changes nothing.
+        match amendment.waiting_room {
+            None => {}
+            Some(None) => self.subject.waiting_room = None,
+            Some(Some(room)) => self.subject.waiting_room = Some(room.apply(self.subject.waiting_room)?),
+        }
         if let Some(name) = &amendment.name {
             self.subject.name = name.clone();
         }
@@ -40,9 +46,6 @@ impl Deciding<Event> {
             if waits {
                 self.subject.state = opens_at.map_or(State::Open, |_| State::Scheduled);
             }
-        }
-        if let Some(room) = amendment.waiting_room {
-            self.subject.waiting_room = room;
         }
         Ok(self.changed(Happened::Amended))
     }

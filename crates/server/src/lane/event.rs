@@ -68,7 +68,7 @@ impl Served for Event {
         let Some(News { after, holds, effects }) = news else {
             return lane.told(briefly(door.settle(lane.id, None, ended)).await);
         };
-        lane.shared.metrics.remaining(&after);
+        lane.shared.metrics.events.remaining(after.id, after.remaining());
         let left = remaining(&after, effects.first_end, &*lane.shared.ledger);
         let mut settling = door.settle(lane.id, Some(left), ended);
         if !effects.moved.is_empty() {

@@ -23,7 +23,7 @@ static DOCUMENT: LazyLock<Bytes> =
     LazyLock::new(|| serde_json::to_vec(&openapi::document()).unwrap_or_default().into());
 
 pub async fn openapi(_: Arc<App>, _: Call) -> Handled {
-    Ok(Reply::written(DOCUMENT.clone()))
+    Ok(Reply::written(DOCUMENT.clone()).public())
 }
 
 pub async fn page(_: Arc<App>, _: Call) -> Handled {

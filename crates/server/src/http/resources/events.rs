@@ -14,11 +14,11 @@ use crate::http::wire::answers::{EventAnswer, EventsAnswer};
 use crate::http::wire::{EventBody, Succeeded};
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    show_page(&app, &call.request).await
+    show_page(&app, &call.request).await.map(Reply::public)
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
-    show(&app, &call.request).await
+    show(&app, &call.request).await.map(Reply::public)
 }
 
 /// A page of events, for buyers and operators alike.

@@ -24,11 +24,11 @@ pub fn id_in_path(request: &Incoming) -> Result<RoomTypeId, Refusal> {
 }
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    show_page(&app, &call.request).await
+    show_page(&app, &call.request).await.map(Reply::public)
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
-    show(&app, &call.request).await
+    show(&app, &call.request).await.map(Reply::public)
 }
 
 /// A page of room types, for buyers and operators alike.

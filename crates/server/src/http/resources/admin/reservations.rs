@@ -103,13 +103,18 @@ fn rows(found: &[Reservation], hall: &Hall) -> String {
     text
 }
 
+/// What a spreadsheet may take for the beginning of a formula, also in full width.
+const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+/// A cell with one of these is quoted. Some spreadsheets separate cells by semicolons or tabs.
+const QUOTED: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
+
 /// A cell of RFC 4180. An apostrophe keeps a spreadsheet from running it as a formula; a telephone
 /// number begins with + and needs none.
 fn quoted(cell: &str) -> String {
     let digits = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !digits;
+    let formula = cell.starts_with(FORMULA) && !digits;
     let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
-    if cell.contains([',', '"', '\r', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+    if cell.contains(QUOTED) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
 pub async fn cancel(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -125,6 +130,11 @@ mod tests {
         assert_eq!(quoted("plain"), "plain");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("=1+1"), "'=1+1");
+        for formula in ["＝1", "＋1", "－1", "＠SUM"] {
+            assert_eq!(quoted(formula), format!("'{formula}"));
+        }
+        assert_eq!((quoted("\t=1").as_str(), quoted("\r=1").as_str()), ("\"'\t=1\"", "\"'\r=1\""));
+        assert_eq!((quoted("a;b").as_str(), quoted("a\tb").as_str()), ("\"a;b\"", "\"a\tb\""));
         assert_eq!(quoted("+821012345678"), "+821012345678");
         assert_eq!(quoted("+cmd"), "'+cmd");
     }

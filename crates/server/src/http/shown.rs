@@ -9,10 +9,11 @@ use rules::room_type::Stay;
 use rules::time::Moment;
 use stores::ledger::Reservation;
 use stores::ledger::holds::At;
+use stores::ledger::records::LedgerRecord;
 
 use crate::app::App;
 
-pub trait Shown: Sized {
+pub trait ShownTimes: Sized {
     fn shift(&mut self, ms: i64);
 
     /// As the wall clock has it.
@@ -25,13 +26,13 @@ pub trait Shown: Sized {
     }
 }
 
-impl Shown for Moment {
+impl ShownTimes for Moment {
     fn shift(&mut self, ms: i64) {
         *self = self.plus_ms(ms);
     }
 }
 
-impl Shown for Hold {
+impl ShownTimes for Hold {
     fn shift(&mut self, ms: i64) {
         self.first_at.shift(ms);
         self.at.shift(ms);
@@ -40,31 +41,37 @@ impl Shown for Hold {
     }
 }
 
-impl Shown for Stay {
+impl ShownTimes for Stay {
     fn shift(&mut self, ms: i64) {
         self.at.shift(ms);
     }
 }
 
-impl Shown for Reservation {
+impl ShownTimes for Reservation {
     fn shift(&mut self, ms: i64) {
         self.sale.at.shift(ms);
     }
 }
 
-impl<T: Shown> Shown for Option<T> {
+impl ShownTimes for LedgerRecord {
+    fn shift(&mut self, ms: i64) {
+        self.at.shift(ms);
+    }
+}
+
+impl<T: ShownTimes> ShownTimes for Option<T> {
     fn shift(&mut self, ms: i64) {
         self.iter_mut().for_each(|one| one.shift(ms));
     }
 }
 
-impl<T: Shown> Shown for Vec<T> {
+impl<T: ShownTimes> ShownTimes for Vec<T> {
     fn shift(&mut self, ms: i64) {
         self.iter_mut().for_each(|one| one.shift(ms));
     }
 }
 
-impl<T: Shown> Shown for At<T> {
+impl<T: ShownTimes> ShownTimes for At<T> {
     fn shift(&mut self, ms: i64) {
         self.found.shift(ms);
         self.now.shift(ms);
@@ -72,7 +79,7 @@ impl<T: Shown> Shown for At<T> {
 }
 
 /// What a command about a hold led to.
-impl Shown for Answer {
+impl ShownTimes for Answer {
     fn shift(&mut self, ms: i64) {
         match &mut self.outcome {
             Outcome::Done(Done::Held { hold, now, .. } | Done::Extended { hold, now }) => {

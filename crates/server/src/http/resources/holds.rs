@@ -22,7 +22,7 @@ use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::{Refused, Reply};
-use crate::http::shown::Shown;
+use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer};
 use crate::http::wire::stays::{HoldBody, HoldReservations};

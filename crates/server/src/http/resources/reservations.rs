@@ -21,7 +21,7 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
-use crate::http::shown::Shown;
+use crate::http::shown::ShownTimes;
 use crate::http::wire::answers::{ReservationAnswer, ReservationsAnswer};
 use crate::http::wire::stays::{AnyReservationBody, StayBody};
 use crate::http::wire::{ReservationBody, Succeeded};

@@ -18,7 +18,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
-use crate::http::shown::Shown;
+use crate::http::shown::ShownTimes;
 use crate::http::wire::answers::AdminReservationsAnswer;
 use crate::http::wire::{AdminReservationBody, Succeeded, moment};
 
@@ -59,7 +59,7 @@ fn wants_csv(request: &Incoming) -> bool {
 
 /// The first page is read before anything is sent, so that a ledger that cannot be read is a refusal.
 async fn whole_csv(app: Arc<App>, event: EventId, hall: Arc<Hall>) -> Handled {
-    let first = app.ledger.reservations_in(event, None, CSV_ROWS).await?;
+    let first = app.ledger.reservations_in(event, None, CSV_ROWS).await?.shown(&app);
     let parts = stream::try_unfold((HEADING, Some(first)), move |(heading, page)| {
         let (app, hall) = (app.clone(), hall.clone());
         async move {
@@ -76,7 +76,8 @@ async fn whole_csv(app: Arc<App>, event: EventId, hall: Arc<Hall>) -> Handled {
 }
 
 async fn next_page(app: &App, event: EventId, after: Seat) -> Result<Vec<Reservation>, std::io::Error> {
-    app.ledger.reservations_in(event, Some(after), CSV_ROWS).await.map_err(|fault| {
+    let read = app.ledger.reservations_in(event, Some(after), CSV_ROWS).await;
+    read.map(|page| page.shown(app)).map_err(|fault| {
         tracing::error!(%fault, %event, "a CSV of reservations broke off");
         std::io::Error::other(fault)
     })

@@ -51,5 +51,5 @@ async fn ambiguous_requests_are_refused_and_end_the_connection() {
         assert!(!name.contains("host") || answer.contains("\"reason\":\"validation\""), "{name}: {answer}");
     }
     let old = raw_tcp::exchange(stand.server, b"GET /livez HTTP/1.0\r\n\r\n", Duration::from_millis(800)).await;
-    assert_eq!(statuses(&old), [200], "HTTP/1.0 knows no Host: {old}");
+    assert!(old.starts_with("HTTP/1.0 200"), "HTTP/1.0 knows no Host: {old}");
 }

@@ -47,7 +47,7 @@ done
 . "$folder/services/env"
 
 key=$(od -An -tx1 -N16 /dev/urandom | tr -d ' \n')
-token=only-for-playing-here
+token=only-for-playing-here-0123456789
 serve() {
     DATABASE_URL=$DATABASE_URL REDIS_URL=$REDIS_URL ADMIN_TOKEN=$token GATEWAY_KEY=$key DATA_DIR=$folder/data \
         APP_PORT=$1 FCFS_SEATS=9 "$binary" serve >"$folder/server-$1.log" 2>&1 &

@@ -118,7 +118,7 @@ if [ "$mode" = play ]; then
     cat <<TEXT
 PostgreSQL, Redis and a Redis Cluster are running. Start a server on them with:
 
-  ADMIN_TOKEN=only-for-playing-here \\
+  ADMIN_TOKEN=only-for-playing-here-0123456789 \\
   DATABASE_URL='postgres://postgres@127.0.0.1:$PG_PORT/postgres?sslmode=disable' \\
   REDIS_URL=redis://127.0.0.1:$REDIS_PORT cargo run -p tickettock -- serve
 

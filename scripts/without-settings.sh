@@ -6,9 +6,9 @@ set -euo pipefail
 
 for name in $(compgen -e); do
     case "$name" in
-    APP_HOST | APP_PORT | DATA_DIR | DATABASE_URL | DB_POOL | REDIS_* | FCFS_* | QUEUE_DEPTH | \
+    APP_HOST | APP_PORT | DATA_DIR | DATABASE_URL | DATABASE_URL_FILE | DB_POOL | REDIS_* | FCFS_* | QUEUE_DEPTH | \
         HOLD_* | HOLDS_* | CONFIRM_BY | MAX_DAYS_AHEAD | DEFAULT_REGION | \
-        AUTH_MODE | JWT_* | ADMIN_TOKEN | ALLOW_TRUSTED_HEADER | CORS_ORIGINS | \
+        AUTH_MODE | JWT_* | ADMIN_TOKEN | ADMIN_TOKEN_FILE | ALLOW_TRUSTED_HEADER | CORS_ORIGINS | \
         GATEWAY_* | TRUSTED_PROXIES | RUST_LOG | LOG_FORMAT | OTEL_*)
         unset "$name"
         ;;

@@ -47,6 +47,7 @@ function M.send(kind, dialect, trace, facts)
     end
     ngx.status = answer.status
     ngx.header["X-Request-Id"] = trace
+    ngx.header["Cache-Control"] = "no-store"
     local again = answer.again
     if again then ngx.header["Retry-After"] = again == "retry" and facts.retry or again end
     if answer.vary then ngx.header["Vary"] = answer.vary end

@@ -150,7 +150,7 @@ local function ask(path, dialect, headers, trace)
     local wait = buckets.address(from) or user and buckets.user(user)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
     if not framing.sound(headers) then return ngx.exit(400) end
-    if not servers.usable() then return send("server_unreachable", dialect, trace) end
+    if not servers.usable() then return send("auth_modes_differ", dialect, trace) end
 
     if user and key_sure and form.complete(body, sent, dialect) then
         local name = ids.new()
@@ -188,7 +188,7 @@ function M.handle()
     if wait then return answer.send("rate_limited", dialect or "1.1", trace, { retry = wait }) end
     if path.odd then return answer.send("no_such_path", "1.1", trace) end
     if not framing.sound(headers) then return ngx.exit(400) end
-    if not servers.usable() then return answer.send("server_unreachable", dialect or "1.1", trace) end
+    if not servers.usable() then return answer.send("auth_modes_differ", dialect or "1.1", trace) end
     if method == "GET" or method == "HEAD" then
         if headers["content-length"] or headers["transfer-encoding"] then bodies.read() end
         return pass_on(path.streams and "@streaming" or "@reading", headers, trace)

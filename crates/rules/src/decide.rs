@@ -13,7 +13,7 @@ use crate::holds::book::HoldBook;
 use crate::once::Once;
 use crate::outcome::{Outcome, Refusal};
 use crate::subject::{Subject, Writes};
-use crate::time::Moment;
+use crate::time::{Moment, Reading};
 
 #[derive(Debug)]
 pub struct Decision<S: Subject> {
@@ -50,9 +50,9 @@ pub fn decide<S: Subject>(
     known: S::Known,
     commands: &[Command<S>],
     terms: &Terms,
-    now: Moment,
+    read: impl Into<Reading>,
 ) -> Decision<S> {
-    let mut deciding = Deciding::new(subject, known, terms, now);
+    let mut deciding = Deciding::new(subject, known, terms, read.into());
     deciding.turn_lapsed();
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
     for i in order(commands) {
@@ -89,10 +89,12 @@ pub struct Deciding<S: Subject> {
     once: Once,
     pub(crate) terms: Terms,
     pub(crate) now: Moment,
+    /// What opening times are compared with.
+    pub(crate) wall: Moment,
 }
 
 impl<S: Subject> Deciding<S> {
-    fn new(subject: &S, known: S::Known, terms: &Terms, now: Moment) -> Deciding<S> {
+    fn new(subject: &S, known: S::Known, terms: &Terms, Reading { now, wall }: Reading) -> Deciding<S> {
         let Opening { holds, answers, draft } = subject.open(known);
         Deciding {
             subject: subject.clone(),
@@ -102,6 +104,7 @@ impl<S: Subject> Deciding<S> {
             once: Once::new(answers, terms.key_ttl_ms, now),
             terms: *terms,
             now,
+            wall,
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use subtle::ConstantTimeEq;
 
 use crate::ids::{Number, User};
+use crate::outcome::{Expected, FieldError, Problem, Refusal};
 use crate::time::Moment;
 
 pub const INSIDE_MOST: u32 = 1_000_000;
@@ -29,6 +30,36 @@ pub struct WaitingRoom {
 impl Default for WaitingRoom {
     fn default() -> Self {
         WaitingRoom { max_concurrent: 800, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 }
+    }
+}
+
+/// What an operator changes of a waiting room. What is not named stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitingRoomAmendment {
+    pub max_concurrent: Option<u32>,
+    pub token_ttl_ms: Option<i64>,
+    pub token_max_age_ms: Option<i64>,
+    pub idle_ms: Option<i64>,
+}
+
+impl WaitingRoomAmendment {
+    /// Changes a room, or makes one with defaults for what is not named.
+    pub fn apply(&self, room: Option<WaitingRoom>) -> Result<WaitingRoom, Refusal> {
+        let before = room.unwrap_or_default();
+        let token_ttl_ms = self.token_ttl_ms.unwrap_or(before.token_ttl_ms);
+        // A new room whose entries are long gets a maximum age to match.
+        let least_age_ms = if room.is_none() { token_ttl_ms } else { 0 };
+        let after = WaitingRoom {
+            max_concurrent: self.max_concurrent.unwrap_or(before.max_concurrent),
+            token_ttl_ms,
+            token_max_age_ms: self.token_max_age_ms.unwrap_or(before.token_max_age_ms.max(least_age_ms)),
+            idle_ms: self.idle_ms.unwrap_or(before.idle_ms),
+        };
+        if after.token_max_age_ms < after.token_ttl_ms {
+            let problem = Problem::Expected(Expected::AtLeastTokenTtl);
+            return Err(FieldError::refused("waitingRoom.tokenMaxAge", problem));
+        }
+        Ok(after)
     }
 }
 

@@ -20,7 +20,7 @@ pub use self::writes::{
 use std::sync::Arc;
 
 use self::stock::{Extent, Gap};
-use crate::entries::WaitingRoom;
+use crate::entries::{WaitingRoom, WaitingRoomAmendment};
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
@@ -75,6 +75,7 @@ pub struct Event {
     pub name: Box<str>,
     pub hall: Arc<Hall>,
     pub max_per_user: u32,
+    /// By the wall clock.
     pub opens_at: Option<Moment>,
     /// Its waiting room, if it has one.
     pub waiting_room: Option<WaitingRoom>,
@@ -139,21 +140,22 @@ impl Event {
         self.seat_count().saturating_sub(sold).saturating_sub(held.saturating_sub(lapsed))
     }
 
-    /// A scheduled event opens by comparison with the clock; no timer is needed.
-    pub fn state_at(&self, now: Moment) -> State {
+    /// A scheduled event opens by comparison with the wall clock; no timer is needed. It stays written as
+    /// scheduled, so that a wall clock that was ahead when it was made opens nothing for good.
+    pub fn state_at(&self, wall: Moment) -> State {
         match (self.state, self.opens_at) {
-            (State::Scheduled, Some(opens)) if opens <= now => State::Open,
+            (State::Scheduled, Some(opens)) if opens <= wall => State::Open,
             (State::Scheduled, None) => State::Open,
             (state, _) => state,
         }
     }
 
     /// Why nothing is sold at this moment; none while the sale is open.
-    pub fn shut(&self, now: Moment) -> Option<Refusal> {
-        match self.state_at(now) {
+    pub fn shut(&self, wall: Moment) -> Option<Refusal> {
+        match self.state_at(wall) {
             State::Open => None,
             State::Scheduled => {
-                let retry = self.opens_at.map(|opens| now.seconds_until(opens).max(1));
+                let retry = self.opens_at.map(|opens| wall.seconds_until(opens).max(1));
                 Some(Refusal::NotOpen { opens_at: self.opens_at, retry_after: retry })
             }
             State::Paused => Some(Refusal::NotOpen { opens_at: None, retry_after: Some(PAUSE_RETRY_S) }),
@@ -191,7 +193,7 @@ pub struct EventAmendment {
     /// `Some(None)` takes the opening time away.
     pub opens_at: Option<Option<Moment>>,
     /// `Some(None)` takes the waiting room away.
-    pub waiting_room: Option<Option<WaitingRoom>>,
+    pub waiting_room: Option<Option<WaitingRoomAmendment>>,
     /// `Some(None)`: as everywhere.
     pub hold_ttl_ms: Option<Option<i64>>,
 }

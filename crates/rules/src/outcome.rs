@@ -220,6 +220,8 @@ pub enum Refusal {
     DoorUnreachable,
     /// From a gateway: it reached no server.
     ServerUnreachable,
+    /// From a gateway: every server identifies users in another way.
+    AuthModesDiffer,
     /// The door was reached, but its script failed.
     DoorFailed,
     NoNumber,
@@ -353,4 +355,6 @@ pub enum Forbidden {
     Ticket,
     /// The request came through a proxy that the server was not told about.
     UnknownProxy,
+    /// The request names a host that is not this machine.
+    UnknownHost,
 }

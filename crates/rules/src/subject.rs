@@ -15,7 +15,7 @@ use crate::holds::{Hold, HoldTerms};
 use crate::ids::{EventId, NotAnId, ReservationId, whole};
 use crate::once::NewAnswer;
 use crate::outcome::{Done, Refusal};
-use crate::time::Moment;
+use crate::time::Reading;
 
 /// A kind of thing that is sold: an event, or a room type. The value itself is the row that every
 /// batch of it locks. One engine serves every kind; a kind says only what differs.
@@ -78,8 +78,8 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     fn close(before: &Self, after: &mut Self, draft: Self::Draft, writes: &mut Self::Writes) -> Self::Effects;
 
     /// Decides a batch. `commands` may come in any order; the answers come in the same.
-    fn decide(&self, known: Self::Known, commands: &[Command<Self>], terms: &Terms, now: Moment) -> Decision<Self> {
-        decide::decide(self, known, commands, terms, now)
+    fn decide(&self, known: Self::Known, commands: &[Command<Self>], terms: &Terms, read: Reading) -> Decision<Self> {
+        decide::decide(self, known, commands, terms, read)
     }
 }
 

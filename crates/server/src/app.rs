@@ -10,6 +10,7 @@ use crate::board::Boards;
 use crate::http::resources::admin::audit::Audits;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
+use crate::logins::FailedLogins;
 use crate::names::Names;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
@@ -28,6 +29,7 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     pub names: Names,
     pub audits: Audits,
+    pub failed_logins: FailedLogins,
     /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
@@ -50,6 +52,7 @@ impl App {
             metrics,
             names: Names::random(),
             audits: Audits::default(),
+            failed_logins: FailedLogins::default(),
             begun: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         })

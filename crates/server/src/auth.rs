@@ -1,19 +1,22 @@
-//! Who asks. Header mode authenticates nobody: the user header is believed from loopback and from a
-//! gateway that shows its key; from other addresses only with `ALLOW_TRUSTED_HEADER`.
+//! Who asks. Header mode authenticates nobody: the user header is believed from a gateway that shows its key.
+//! Without such a key it is believed from programs on this machine; with `ALLOW_TRUSTED_HEADER` from anybody.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rules::history::Actor;
 use rules::ids::User;
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
-use salvo::http::header::{AUTHORIZATION, FORWARDED};
+use salvo::http::header::{AUTHORIZATION, FORWARDED, HOST, VIA};
 use salvo::http::{HeaderMap, HeaderName};
 use subtle::ConstantTimeEq;
 
 use crate::settings::Settings;
 
 pub const GATEWAY_KEY: HeaderName = HeaderName::from_static("x-gateway-key");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// What proxies add, beside `X-Forwarded-*`.
+const OF_PROXIES: [HeaderName; 4] =
+    [VIA, FORWARDED, HeaderName::from_static("x-real-ip"), HeaderName::from_static("cf-connecting-ip")];
 
 /// The user that the header names, or none if it names nobody.
 pub fn named_user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<Option<User>, Refusal> {
@@ -48,17 +51,38 @@ fn header_field(name: &HeaderName) -> String {
 }
 
 fn believed(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> bool {
-    settings.allow_trusted_header || peer.to_canonical().is_loopback() || from_gateway(settings, headers)
+    let local = settings.gateway_key.is_none() && peer.to_canonical().is_loopback();
+    settings.allow_trusted_header || local || from_gateway(settings, headers)
 }
 
 /// Refuses what came through a proxy without the gateway's key. Behind such a proxy every client
-/// would have the same address, and a proxy on loopback would make any user header believed.
+/// would have the same address, and a proxy on loopback would make any user header believed. A plain proxy adds no
+/// header, but passes on or changes `Host`; and a browser sends the name of the page that makes it ask.
 pub fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Refusal> {
-    let forwarded = headers.contains_key(FORWARDED_FOR) || headers.contains_key(FORWARDED);
-    if forwarded && !from_gateway(settings, headers) {
+    if from_gateway(settings, headers) {
+        return Ok(());
+    }
+    if headers.keys().any(|name| OF_PROXIES.contains(name) || name.as_str().starts_with("x-forwarded-")) {
         return Err(Refusal::Forbidden(Forbidden::UnknownProxy));
     }
+    // With a key, whoever does not show it is not believed anyway.
+    let local_only = settings.gateway_key.is_none() && !settings.allow_trusted_header;
+    if local_only && !headers.get(HOST).is_some_and(|host| names_this_machine(host.as_bytes())) {
+        return Err(Refusal::Forbidden(Forbidden::UnknownHost));
+    }
     Ok(())
+}
+
+/// `localhost`, a name under it, or an address of loopback, with a port or without.
+fn names_this_machine(host: &[u8]) -> bool {
+    let Ok(host) = std::str::from_utf8(host) else { return false };
+    if let Some(rest) = host.strip_prefix('[') {
+        let address = rest.split_once(']').and_then(|(address, _)| address.parse::<Ipv6Addr>().ok());
+        return address.is_some_and(|address| address.is_loopback());
+    }
+    let name = host.split_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase();
+    let loopback = name.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    loopback || name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Whether the gateway showed its key.
@@ -110,6 +134,18 @@ mod tests {
         ] {
             headers.insert(AUTHORIZATION, value.parse().unwrap());
             assert_eq!(admin("secret", &headers).is_ok(), good, "{value}");
+        }
+    }
+
+    #[test]
+    fn hosts_of_this_machine_are_known() {
+        for good in ["localhost", "LOCALHOST:5800", "a.localhost", "127.0.0.1:80", "127.9.9.9", "[::1]:5800", "[::1]"] {
+            assert!(names_this_machine(good.as_bytes()), "{good}");
+        }
+        for bad in
+            ["", "evil.example", "localhost.evil.example", "notlocalhost", "10.0.0.1", "[::2]", "127.0.0.1.nip.io"]
+        {
+            assert!(!names_this_machine(bad.as_bytes()), "{bad}");
         }
     }
 

@@ -12,6 +12,8 @@ mod verify;
 
 use std::process::ExitCode;
 
+use crate::terminal::complain;
+
 /// Runs the command that was asked for.
 pub fn run() -> ExitCode {
     let matches = line::command().get_matches();
@@ -50,6 +52,6 @@ fn end(ended: Ended) -> ExitCode {
         Err(Broken::Command(why)) => (why, 2),
         Err(Broken::Proof(why)) => (why, 3),
     };
-    eprintln!("tickettock: {why}");
+    complain!("tickettock: {why}");
     ExitCode::from(code)
 }

@@ -49,6 +49,7 @@ impl<'a> EventLine<'a> {
         }
         let serving = self.heard(|| app.door.serving(event, room)).await?;
         remembered.learn_serving(serving, now);
+        app.metrics.events.line(event, &serving);
         Ok(serving)
     }
 }

@@ -72,6 +72,11 @@ impl Values {
                 .unwrap_or_else(|| Value { text: setting.default.to_owned(), origin: Origin::Default });
             values.insert(setting.name, value);
         }
+        for setting in SETTINGS.iter().filter(|setting| setting.secret) {
+            if let Some(value) = secret_from_file(&values, setting)? {
+                values.insert(setting.name, value);
+            }
+        }
         Ok(Values(values))
     }
 
@@ -80,11 +85,23 @@ impl Values {
     }
 }
 
+/// The content of the file that `<NAME>_FILE` names.
+fn secret_from_file(values: &BTreeMap<&'static str, Value>, setting: &Setting) -> Result<Option<Value>, BadSetting> {
+    let named = format!("{}_FILE", setting.name);
+    let Some(file) = values.get(named.as_str()).filter(|file| !file.text.is_empty()) else { return Ok(None) };
+    if values.get(setting.name).is_some_and(|value| !value.text.is_empty()) {
+        return Err(BadSetting(format!("{} and {named} are both set: set only one of them", setting.name)));
+    }
+    let text = std::fs::read_to_string(&file.text).map_err(|e| BadSetting(format!("{named} {}: {e}", file.text)))?;
+    Ok(Some(Value { text: text.trim().to_owned(), origin: file.origin }))
+}
+
 /// Reads a TOML file with the names of the settings in lower case.
 fn read_file(path: &Path) -> Result<BTreeMap<&'static str, String>, BadSetting> {
     let bad = |why: String| BadSetting(format!("the settings file {}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
-    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(e.to_string()))?;
+    // The error's own text quotes the line, which may hold a secret.
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(place(&text, e.span())))?;
     let mut values = BTreeMap::new();
     for (key, value) in table {
         let known = SETTINGS.iter().find(|s| s.name.eq_ignore_ascii_case(&key));
@@ -103,4 +120,11 @@ fn read_file(path: &Path) -> Result<BTreeMap<&'static str, String>, BadSetting> 
         values.insert(setting.name, text);
     }
     Ok(values)
+}
+
+fn place(text: &str, at: Option<std::ops::Range<usize>>) -> String {
+    let Some(before) = at.and_then(|at| text.get(..at.start)) else { return "it is not valid TOML".into() };
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    format!("it is not valid TOML at line {line}, column {column}")
 }

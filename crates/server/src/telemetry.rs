@@ -1,5 +1,8 @@
 //! Logs and metrics. Neither carries a token, a telephone number or a user's name.
 
+pub mod series;
+pub mod watch;
+
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -10,16 +13,19 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use rules::event::Event;
-use rules::ids::EventId;
-use rules::queue::Serving;
 use tracing_subscriber::EnvFilter;
 
+use self::series::EventSeries;
 use crate::settings::{LogFormat, Settings};
 
 pub fn begin_logging(settings: &Settings) {
     let filter = EnvFilter::try_new(&settings.log_filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        // It would report a closed standard error to standard error, and panic.
+        .log_internal_errors(false);
     match settings.log_format {
         LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
         LogFormat::Json => logs.json().init(),
@@ -32,22 +38,16 @@ struct OutcomeLabels {
     operation: &'static str,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct EventLabels {
-    event: i64,
-}
-
 pub struct Metrics {
     registry: Registry,
     outcomes: Family<OutcomeLabels, Counter>,
     requests: Counter,
     batches: Histogram,
     commits: Histogram,
-    remaining: Family<EventLabels, Gauge>,
     waiting: Gauge<u64, AtomicU64>,
-    in_line: Family<EventLabels, Gauge>,
-    inside: Family<EventLabels, Gauge>,
+    pub events: EventSeries,
     admitted: Counter,
+    failed_logins: Counter,
 }
 
 impl Default for Metrics {
@@ -61,17 +61,15 @@ impl Default for Metrics {
         registry.register("batch_requests", "Requests per batch", batches.clone());
         let commits = Histogram::new(exponential_buckets(0.000_25, 2.0, 14));
         registry.register("commit_seconds", "From handing a batch to the ledger to its durable end", commits.clone());
-        let remaining = Family::default();
-        registry.register("remaining_seats", "Free seats after the last batch", remaining.clone());
         let waiting = Gauge::default();
         registry.register("waiting_requests", "Requests accepted and not yet answered", waiting.clone());
-        let in_line = Family::default();
-        registry.register("queue_waiting", "People in line who were seen lately", in_line.clone());
-        let inside = Family::default();
-        registry.register("queue_inside", "People inside a waiting room", inside.clone());
+        let events = EventSeries::default();
+        events.register(&mut registry);
         let admitted = Counter::default();
         registry.register("queue_admitted", "Entries given by this server", admitted.clone());
-        Metrics { registry, outcomes, requests, batches, commits, remaining, waiting, in_line, inside, admitted }
+        let failed_logins = Counter::default();
+        registry.register("failed_admin_logins", "Requests with a wrong admin token", failed_logins.clone());
+        Metrics { registry, outcomes, requests, batches, commits, waiting, events, admitted, failed_logins }
     }
 }
 
@@ -93,22 +91,17 @@ impl Metrics {
         self.commits.observe(time.as_secs_f64());
     }
 
-    pub fn remaining(&self, event: &Event) {
-        self.remaining.get_or_create(&EventLabels { event: event.id.0 }).set(i64::from(event.remaining()));
-    }
-
     pub fn admitted(&self) {
         self.admitted.inc();
     }
 
-    pub fn line(&self, event: EventId, serving: &Serving) {
-        let labels = EventLabels { event: event.0 };
-        self.in_line.get_or_create(&labels).set(serving.waiting as i64);
-        self.inside.get_or_create(&labels).set(serving.inside as i64);
+    pub fn failed_login(&self) {
+        self.failed_logins.inc();
     }
 
     pub fn text(&self, waiting: usize) -> String {
         self.waiting.set(waiting as u64);
+        self.events.show();
         let mut text = String::new();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,

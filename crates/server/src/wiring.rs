@@ -26,6 +26,7 @@ use crate::app::App;
 use crate::clock::EmbeddedClock;
 use crate::http::routes::routes;
 use crate::settings::{Settings, Stores};
+use crate::telemetry::watch::watch_lines;
 
 /// How long `/readyz` answers 503 before connections are refused, so that a load balancer notices.
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
@@ -190,6 +191,7 @@ impl Listening {
         if self.app.settings.gateway_key.is_some() {
             server.http1_mut().max_headers(HEADERS_BEHIND_GATEWAY);
         }
+        tokio::spawn(watch_lines(Arc::downgrade(&self.app)));
         let handle = server.handle();
         let app = self.app.clone();
         tokio::spawn(async move {

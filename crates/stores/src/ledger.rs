@@ -211,8 +211,16 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + S
         Box::pin(async { Ok(()) })
     }
 
-    /// What this ledger calls now.
+    /// What this ledger calls now: ends are compared with it.
     fn now(&self) -> Moment;
+
+    /// What the wall clock says: opening times and dates are compared with it.
+    fn wall(&self) -> Moment;
+
+    /// What is added to a stored moment to show it as the wall clock has it.
+    fn shift_ms(&self) -> i64 {
+        0
+    }
 
     /// Whether a change could be made durable at this moment.
     fn ready(&self) -> Answered<()>;

@@ -62,7 +62,7 @@ pub struct TestStores {
 }
 
 /// With PostgreSQL the token is a setting; the same one for all servers of a test.
-const TOKEN: &str = "the-token-of-the-tests";
+const TOKEN: &str = "the-token-of-the-tests-0123456789";
 
 impl TestStores {
     pub async fn new(backing: Backing) -> TestStores {

@@ -57,7 +57,7 @@ pub async fn request(
 ) -> TestResponse {
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = if method == "GET" { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
-    let text = format!("{method} {path} HTTP/1.1\r\nHost: test\r\n{headers}{length}\r\n{body}");
+    let text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}{length}\r\n{body}");
     let mut stream = BufReader::new(send(address, text.as_bytes()).await);
     response(&mut stream).await.unwrap_or_else(|e| panic!("{method} {path}: {e}"))
 }

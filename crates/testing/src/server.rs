@@ -28,6 +28,8 @@ pub struct TestServer {
     pub server: SocketAddr,
     pub gateway: Option<TestGateway>,
     added_ms: Arc<AtomicI64>,
+    /// How far the wall clock was set.
+    stepped_ms: Arc<AtomicI64>,
     moved: Moved,
     stop: Mutex<Option<oneshot::Sender<()>>>,
     serving: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -36,8 +38,15 @@ pub struct TestServer {
     pub stores: Arc<TestStores>,
 }
 
-/// Tells the stores how far time was moved.
-type Moved = Box<dyn Fn(i64) + Send + Sync>;
+/// How far the test moved time, and how far it set the wall clock.
+#[derive(Default)]
+struct Hands {
+    added_ms: Arc<AtomicI64>,
+    stepped_ms: Arc<AtomicI64>,
+}
+
+/// Tells the ledger and the door how far their time was moved.
+type Moved = Box<dyn Fn(i64, i64) + Send + Sync>;
 
 impl TestServer {
     pub async fn on(backing: Backing, settings: &[(&str, &str)]) -> TestServer {
@@ -47,7 +56,7 @@ impl TestServer {
     /// One more server on the same stores.
     pub async fn at(stores: Arc<TestStores>, settings: &[(&str, &str)]) -> TestServer {
         let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        TestServer::start(stores, settings, Arc::default(), |ledger| ledger).await
+        TestServer::start(stores, settings, Hands::default(), |ledger| ledger).await
     }
 
     pub async fn embedded(settings: &[(&str, &str)]) -> TestServer {
@@ -58,29 +67,30 @@ impl TestServer {
     pub async fn bent(settings: &[(&str, &str)], bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>) -> TestServer {
         let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         let stores = Arc::new(TestStores::new(Backing::Embedded).await);
-        TestServer::start(stores, settings, Arc::default(), bend).await
+        TestServer::start(stores, settings, Hands::default(), bend).await
     }
 
     async fn start(
         stores: Arc<TestStores>,
         given: Vec<(String, String)>,
-        added_ms: Arc<AtomicI64>,
+        Hands { added_ms, stepped_ms }: Hands,
         bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>,
     ) -> TestServer {
         let both: Vec<_> = given.iter().chain(stores.given()).cloned().collect();
         let settings = understand(&both, stores.folder());
-        let added = added_ms.clone();
+        let (added, stepped) = (added_ms.clone(), stepped_ms.clone());
         let make_clock = |newest: Moment| {
             // What the ledger knows was moved already.
             let newest = Moment(newest.0.saturating_sub(added.load(Ordering::SeqCst)));
-            Arc::new(ShiftedClock { base: EmbeddedClock::starting(newest), added_ms: added }) as Arc<dyn Clock>
+            let base = EmbeddedClock::starting(newest);
+            Arc::new(ShiftedClock { base, added_ms: added, stepped_ms: stepped }) as Arc<dyn Clock>
         };
         let (Parts { ledger, door }, moved): (_, Moved) = match stores.backing() {
-            Backing::Embedded => (wiring::open_embedded(&settings, make_clock).unwrap(), Box::new(|_| {})),
+            Backing::Embedded => (wiring::open_embedded(&settings, make_clock).unwrap(), Box::new(|_, _| {})),
             _ => {
                 let scaled = Scaled::new(&settings, make_clock(Moment(0))).unwrap();
                 scaled.prepare().await.unwrap();
-                (scaled.parts(), Box::new(move |ms| move_clocks(&scaled, ms)))
+                (scaled.parts(), Box::new(move |ledger_ms, door_ms| move_clocks(&scaled, ledger_ms, door_ms)))
             }
         };
         let app = wiring::assemble(settings, Parts { ledger: bend(ledger), door }).await.unwrap();
@@ -101,6 +111,7 @@ impl TestServer {
             server,
             gateway,
             added_ms,
+            stepped_ms,
             moved,
             stop: Mutex::new(Some(stop)),
             serving: tokio::sync::Mutex::new(Some(serving)),
@@ -116,10 +127,17 @@ impl TestServer {
     /// Moves the ledger's and the door's time.
     pub fn advance_ms(&self, ms: i64) {
         let total = self.added_ms.fetch_add(ms, Ordering::SeqCst) + ms;
-        (self.moved)(total);
+        (self.moved)(total + self.stepped_ms.load(Ordering::SeqCst), total);
         if let Some(gateway) = &self.gateway {
             gateway.move_clock(total);
         }
+    }
+
+    /// Sets the wall clock that the ledger reads: this machine's, or the database's.
+    pub fn step_wall_ms(&self, ms: i64) {
+        let total = self.stepped_ms.fetch_add(ms, Ordering::SeqCst) + ms;
+        let added_ms = self.added_ms.load(Ordering::SeqCst);
+        (self.moved)(added_ms + total, added_ms);
     }
 
     /// As SIGTERM does.
@@ -154,20 +172,21 @@ impl TestServer {
         self.ask_to_stop();
         self.stopped().await;
         let stores = self.stores.clone();
-        let (given, added_ms) = (std::mem::take(&mut self.settings), self.added_ms.clone());
+        let given = std::mem::take(&mut self.settings);
+        let hands = Hands { added_ms: self.added_ms.clone(), stepped_ms: self.stepped_ms.clone() };
         let app = Arc::downgrade(&self.app);
         drop(self);
         while stores.backing() == Backing::Embedded && (app.strong_count() > 0 || !unlocked(stores.folder())) {
             tokio::task::yield_now().await;
         }
-        TestServer::start(stores, given, added_ms, |ledger| ledger).await
+        TestServer::start(stores, given, hands, |ledger| ledger).await
     }
 }
 
-fn move_clocks(scaled: &Scaled, added_ms: i64) {
-    scaled.ledger.move_clock(added_ms);
+fn move_clocks(scaled: &Scaled, ledger_ms: i64, door_ms: i64) {
+    scaled.ledger.move_clock(ledger_ms);
     if let Outside::Redis(door) = &scaled.door {
-        door.move_clock(added_ms);
+        door.move_clock(door_ms);
     }
 }
 

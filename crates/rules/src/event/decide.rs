@@ -141,7 +141,7 @@ impl Deciding<Event> {
         if chosen.is_some_and(|seat| !self.subject.has_seat(seat)) {
             return Err(Refusal::NotFound);
         }
-        if let Some(refusal) = self.subject.shut(self.now) {
+        if let Some(refusal) = self.subject.shut(self.wall) {
             return Err(refusal);
         }
         let owner = match command.actor.user() {

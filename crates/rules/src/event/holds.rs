@@ -23,7 +23,7 @@ impl Deciding<Event> {
         if let Some(repeated) = self.holds.repeat(same, key, &self.hold_terms()) {
             return Ok(repeated);
         }
-        if let Some(refusal) = self.subject.shut(self.now) {
+        if let Some(refusal) = self.subject.shut(self.wall) {
             return Err(refusal);
         }
         self.holds.conflict(user, key, &on)?;

@@ -56,7 +56,7 @@ impl Deciding<Event> {
     ) -> Result<Done, Refusal> {
         let room = self.subject.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
-        match self.subject.state_at(self.now) {
+        match self.subject.state_at(self.wall) {
             State::Closed => return Err(Refusal::Closed),
             State::Scheduled | State::Paused => return Err(self.not_yet(&room)),
             State::Open => {}
@@ -100,7 +100,7 @@ impl Deciding<Event> {
 
     /// Nobody is admitted before the opening or in a pause.
     fn not_yet(&self, room: &WaitingRoom) -> Refusal {
-        let opens = self.subject.opens_at.map_or(ASK_AGAIN_S, |opens| self.now.seconds_until(opens));
+        let opens = self.subject.opens_at.map_or(ASK_AGAIN_S, |opens| self.wall.seconds_until(opens));
         let most = (room.idle_ms / 3_000).max(1) as u64;
         Refusal::NotReady { retry_after: opens.clamp(1, most) }
     }

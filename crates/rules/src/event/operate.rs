@@ -16,7 +16,7 @@ impl Deciding<Event> {
         if turn == Turn::Resume && self.subject.state != State::Paused {
             return Err(FieldError::refused("state", Problem::Expected(Expected::PausedEvent)));
         }
-        if turn == Turn::Pause && self.subject.state_at(self.now) != State::Open {
+        if turn == Turn::Pause && self.subject.state_at(self.wall) != State::Open {
             return Err(FieldError::refused("state", Problem::Expected(Expected::OpenEvent)));
         }
         self.subject.state = state;
@@ -24,6 +24,12 @@ impl Deciding<Event> {
     }
 
     pub(super) fn amend(&mut self, amendment: &EventAmendment) -> Result<Done, Refusal> {
+        // The one part that may be refused comes first: a refusal changes nothing.
+        match amendment.waiting_room {
+            None => {}
+            Some(None) => self.subject.waiting_room = None,
+            Some(Some(room)) => self.subject.waiting_room = Some(room.apply(self.subject.waiting_room)?),
+        }
         if let Some(name) = &amendment.name {
             self.subject.name = name.clone();
         }
@@ -38,12 +44,8 @@ impl Deciding<Event> {
             let waits = matches!(self.subject.state, State::Scheduled | State::Open);
             self.subject.opens_at = opens_at;
             if waits {
-                self.subject.state =
-                    if opens_at.is_some_and(|opens| opens > self.now) { State::Scheduled } else { State::Open };
+                self.subject.state = opens_at.map_or(State::Open, |_| State::Scheduled);
             }
-        }
-        if let Some(room) = amendment.waiting_room {
-            self.subject.waiting_room = room;
         }
         Ok(self.changed(Happened::Amended))
     }

@@ -7,10 +7,11 @@ use clap::ArgMatches;
 
 use super::line;
 use crate::settings::{SETTINGS, Settings, Values};
+use crate::terminal;
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let values = line::values(given).map_err(|e| e.to_string())?;
-    print!("{}", text(&values));
+    terminal::print(format_args!("{}", text(&values)));
     Settings::understand(&values).map(|_| ()).map_err(|e| e.to_string())
 }
 
@@ -19,6 +20,7 @@ const INTRODUCTION: &str = "# Settings
 Flags override environment variables, which override a TOML file (`--config FILE`, names in lower case), which overrides
 the defaults. The server does not start with an invalid value, and names the setting. `tickettock config` prints this text
 with the current value of each setting and its source; it does not show secrets.
+Secrets have no flags, because flags show in the list of processes.
 ";
 
 pub fn text(values: &Values) -> String {
@@ -33,13 +35,12 @@ pub fn text(values: &Values) -> String {
         let default = if setting.default.is_empty() { "unset".to_owned() } else { format!("`{}`", setting.default) };
         let name = setting.name;
         let file = name.to_ascii_lowercase();
+        let flag = setting.flag().map_or(String::new(), |flag| format!("flag `--{flag}`, "));
         // Writing to memory does not fail.
         let _ = write!(
             text,
-            "\n## {name}\n\n{}\n\n- flag `--{}`, environment `{name}`, file `{file}`\n- default: {default}\n- value: {shown} ({})\n",
-            setting.meaning,
-            setting.flag(),
-            value.origin,
+            "\n## {name}\n\n{}\n\n- {flag}environment `{name}`, file `{file}`\n- default: {default}\n- value: {shown} ({})\n",
+            setting.meaning, value.origin,
         );
     }
     text

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::api::Api;
 use super::line;
 use crate::settings::Settings;
+use crate::terminal::{self, say};
 use crate::wiring;
 
 pub fn command() -> Command {
@@ -42,7 +43,7 @@ pub fn command() -> Command {
 
 /// What is needed to reach the server.
 fn reaching(command: Command) -> Command {
-    let needed = ["APP_HOST", "APP_PORT", "DATA_DIR", "ADMIN_TOKEN"];
+    let needed = ["APP_HOST", "APP_PORT", "DATA_DIR", "ADMIN_TOKEN_FILE"];
     line::with_settings_named(command, |name| needed.contains(&name))
         .arg(Arg::new("url").long("url").help("The server, if not at APP_HOST and APP_PORT: http://host:port"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the server's answer as it is"))
@@ -57,9 +58,9 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
         _ => one(&api, *given.get_one::<u64>("id").unwrap_or(&0))?,
     };
     if given.get_flag("json") {
-        println!("{answer:#}");
+        say!("{answer:#}");
     } else {
-        print!("{}", text(&answer));
+        terminal::print(format_args!("{}", text(&answer)));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::line;
 use crate::gateway;
 use crate::settings::gateway::GatewaySettings;
+use crate::terminal::say;
 
 pub fn command() -> Command {
     let folder = Arg::new("folder")
@@ -31,7 +32,7 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
     let folder = given.get_one::<PathBuf>("folder").ok_or("a folder is missing")?;
     gateway::write(folder, &settings).map_err(|e| format!("{}: {e}", folder.display()))?;
     let conf = folder.canonicalize().map_err(|e| e.to_string())?.join("nginx.conf");
-    println!("nginx -c {}", conf.display());
-    println!("starts the gateway on http://{}; with -s reload it takes over new files.", settings.listen);
+    say!("nginx -c {}", conf.display());
+    say!("starts the gateway on http://{}; with -s reload it takes over new files.", settings.listen);
     Ok(())
 }

@@ -36,7 +36,7 @@ pub fn command() -> Command {
         .subcommand(with_settings_named(
             Command::new("verify")
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),
-            |name| matches!(name, "DATA_DIR" | "DATABASE_URL"),
+            |name| matches!(name, "DATA_DIR" | "DATABASE_URL_FILE"),
         ))
 }
 
@@ -51,13 +51,14 @@ pub fn with_settings_named(command: Command, takes: impl Fn(&str) -> bool) -> Co
         .value_name("FILE")
         .value_parser(clap::value_parser!(PathBuf))
         .help("TOML file with settings, names in lower case");
-    let flags = SETTINGS.iter().filter(|setting| takes(setting.name)).map(|setting| {
+    let flags = SETTINGS.iter().filter(|setting| takes(setting.name)).filter_map(|setting| {
         let help = if setting.default.is_empty() {
             setting.meaning.to_owned()
         } else {
             format!("{} [default: {}]", setting.meaning, setting.default)
         };
-        Arg::new(setting.name).long(setting.flag()).value_name("VALUE").allow_hyphen_values(true).help(help)
+        let flag = setting.flag()?;
+        Some(Arg::new(setting.name).long(flag).value_name("VALUE").allow_hyphen_values(true).help(help))
     });
     command.arg(file).args(flags)
 }

@@ -3,6 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::http::openapi::{document, yaml};
+use crate::terminal::{self, say};
 
 pub fn command() -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON instead of YAML");
@@ -12,9 +13,9 @@ pub fn command() -> Command {
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let document = document();
     if given.get_flag("json") {
-        println!("{document:#}")
+        say!("{document:#}")
     } else {
-        print!("{}", yaml(&document))
+        terminal::print(format_args!("{}", yaml(&document)))
     }
     Ok(())
 }

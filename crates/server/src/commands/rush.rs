@@ -16,6 +16,7 @@ use crate::rush::proof::{listed, prove};
 use crate::rush::shop::Shop;
 use crate::rush::tally::RushFigures;
 use crate::rush::{page, report};
+use crate::terminal::say;
 use crate::wiring::admin_token_file;
 use client::Target;
 
@@ -52,7 +53,7 @@ pub fn command() -> Command {
         .arg(share("double-click", "5", "Share that sends everything twice at once"))
         .arg(share("lost-answers", "2", "Share that hangs up and asks again with the same key"))
         .arg(share("cancel", "0", "Share that cancels what it got"))
-        .arg(Arg::new("admin-token").long("admin-token").value_name("TOKEN").help("Else ADMIN_TOKEN, else the one in the data folder"))
+        .arg(Arg::new("admin-token-file").long("admin-token-file").value_name("FILE").help("File with the admin token. Else ADMIN_TOKEN, else the one in the data folder"))
         .arg(Arg::new("data-dir").long("data-dir").value_name("DIR").value_parser(value_parser!(PathBuf)).help("Data folder [default: ./tickettock-data]"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the figures as JSON"))
         .arg(Arg::new("html").long("html").value_name("FILE").value_parser(value_parser!(PathBuf)).help("Write a page with the plots"))
@@ -64,9 +65,9 @@ pub fn run(given: &ArgMatches) -> Ended {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
     let (figures, proof) = runtime.block_on(rush(plan.clone(), given.get_flag("json")))?;
     if given.get_flag("json") {
-        println!("{}", report::machine(&figures, &proof));
+        say!("{}", report::machine(&figures, &proof));
     } else {
-        println!("{}\n{}", report::table(&figures, &proof), report::sentence(&figures, &proof));
+        say!("{}\n{}", report::table(&figures, &proof), report::sentence(&figures, &proof));
     }
     if let Some(file) = given.get_one::<PathBuf>("html") {
         let title = format!("Rush of {} on {}", report::grouped(figures.offered), plan.target);
@@ -139,7 +140,9 @@ fn plan(given: &ArgMatches) -> Result<RushPlan, String> {
 }
 
 fn admin_token(given: &ArgMatches) -> Option<String> {
-    let typed = given.get_one::<String>("admin-token").cloned();
+    let named = given.get_one::<String>("admin-token-file").cloned();
+    let named = named.or_else(|| std::env::var("ADMIN_TOKEN_FILE").ok()).filter(|file| !file.is_empty());
+    let typed = named.and_then(|file| std::fs::read_to_string(file).ok()).map(|token| token.trim().to_owned());
     let environment = || std::env::var("ADMIN_TOKEN").ok().filter(|token| !token.is_empty());
     let folder = || {
         let typed = given.get_one::<PathBuf>("data-dir").cloned();

@@ -5,6 +5,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::line;
 use crate::settings::Settings;
+use crate::terminal::say;
 use crate::{telemetry, wiring};
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
@@ -21,11 +22,11 @@ async fn serve(settings: Settings) -> Result<(), String> {
     let token_file = settings.admin_token.is_none().then(|| wiring::admin_token_file(&settings.data_dir));
     let app = wiring::start(settings).await?;
     let listening = wiring::listen(app).await?;
-    println!("Tickettock listens on http://{}", listening.address);
+    say!("Tickettock listens on http://{}", listening.address);
     if let Some(file) = token_file {
-        println!("Admin token: {}", file.display());
+        say!("Admin token: {}", file.display());
     }
-    println!("Open the address in a browser for what to try first. Ctrl-C stops it.");
+    say!("Open the address in a browser for what to try first. Ctrl-C stops it.");
     listening.serve(asked_to_stop()).await;
     Ok(())
 }

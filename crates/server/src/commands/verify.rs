@@ -9,18 +9,19 @@ use stores::verify::{Finding, Looked};
 use super::{Broken, Ended, line};
 use crate::rush::report::grouped;
 use crate::settings::{Settings, Stores};
+use crate::terminal::say;
 
 pub fn run(given: &ArgMatches) -> Ended {
     let values = line::values(given).map_err(|e| e.to_string())?;
     let (data_dir, stores) = Settings::ledger(&values).map_err(|e| e.to_string())?;
     let (looked, findings) = look(&data_dir, &stores)?;
     for finding in &findings {
-        println!("{}  {}", if finding.holds() { "ok    " } else { "BROKEN" }, finding.name);
+        say!("{}  {}", if finding.holds() { "ok    " } else { "BROKEN" }, finding.name);
         for sentence in &finding.broken {
-            println!("        {sentence}");
+            say!("        {sentence}");
         }
     }
-    println!(
+    say!(
         "{} events, {} reservations, {} rows of history",
         grouped(looked.events),
         grouped(looked.reservations),

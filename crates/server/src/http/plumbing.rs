@@ -4,6 +4,7 @@ pub mod access;
 pub mod body;
 pub mod call;
 pub mod endpoint;
+mod form;
 pub mod gateway;
 pub mod json;
 mod nearest;

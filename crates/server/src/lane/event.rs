@@ -68,8 +68,8 @@ impl Served for Event {
         let Some(News { after, holds, effects }) = news else {
             return lane.told(briefly(door.settle(lane.id, None, ended)).await);
         };
-        lane.shared.metrics.remaining(&after);
-        let left = remaining(&after, effects.first_end, now);
+        lane.shared.metrics.events.remaining(after.id, after.remaining());
+        let left = remaining(&after, effects.first_end, &*lane.shared.ledger);
         let mut settling = door.settle(lane.id, Some(left), ended);
         if !effects.moved.is_empty() {
             let (settled, moved) = (settling, lane.tell(effects.moved, now));
@@ -107,10 +107,11 @@ impl Lane<Event> {
 }
 
 /// What an event has left, for the door.
-pub fn remaining(event: &Event, first_end: Option<Moment>, now: Moment) -> Remaining {
-    let state = event.state_at(now);
-    // A scheduled event opens by the clock alone: what is stored before that says nothing after it.
-    let opens = event.opens_at.filter(|_| state == State::Scheduled);
+pub fn remaining(event: &Event, first_end: Option<Moment>, ledger: &dyn Ledger) -> Remaining {
+    let state = event.state_at(ledger.wall());
+    // A scheduled event opens by the clock alone: what is stored before that says nothing after it. The door
+    // knows the ledger's time only.
+    let opens = event.opens_at.filter(|_| state == State::Scheduled).map(|opens| opens.plus_ms(-ledger.shift_ms()));
     let first_end = first_end.into_iter().chain(opens).min();
     Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
 }

@@ -111,7 +111,7 @@ async fn read(app: &App, id: EventId, remembered: &Remembered) -> Result<Arc<Eve
 pub async fn open_event(app: &App, id: EventId) -> Result<(Arc<Event>, WaitingRoom), Refusal> {
     let event = event(app, id).await?;
     let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
-    if event.state_at(app.ledger.now()) == State::Closed {
+    if event.state_at(app.ledger.wall()) == State::Closed {
         return Err(Refusal::Closed);
     }
     Ok((event, room))

@@ -62,7 +62,7 @@ impl EventLine<'_> {
             }
             Missing::Remaining => {
                 let found = app.ledger.event(event).await?.ok_or(Refusal::NotFound)?;
-                let left = remaining(&found, None, app.ledger.now());
+                let left = remaining(&found, None, &*app.ledger);
                 app.door.settle(event, Some(left), Vec::new()).await?;
             }
         }

@@ -10,8 +10,10 @@ pub struct Setting {
 
 impl Setting {
     /// `APP_PORT` is `--app-port`.
-    pub fn flag(&self) -> String {
-        self.name.to_ascii_lowercase().replace('_', "-")
+    ///
+    /// A secret has none: flags show in the list of processes.
+    pub fn flag(&self) -> Option<String> {
+        (!self.secret).then(|| self.name.to_ascii_lowercase().replace('_', "-"))
     }
 }
 
@@ -38,17 +40,20 @@ pub const SETTINGS: &[Setting] = &[
     secret(
         "DATABASE_URL",
         "PostgreSQL as the ledger: postgres://user:password@host:port/database (sslmode=disable, prefer, require or \
-         verify-full). If unset, the ledger is SQLite in DATA_DIR.",
+         verify-full; if unset: prefer on this machine, else verify-full). If unset, the ledger is SQLite in DATA_DIR.",
     ),
+    setting("DATABASE_URL_FILE", "", "File that contains DATABASE_URL, instead of the setting itself."),
     setting("DB_POOL", "8", "Maximum number of connections to PostgreSQL."),
     secret(
         "REDIS_URL",
         "Redis as the door: redis://:password@host:port, or rediss:// for TLS. Requires DATABASE_URL. If unset, the door is \
          in the process, and there can be one server only.",
     ),
+    setting("REDIS_URL_FILE", "", "File that contains REDIS_URL, instead of the setting itself."),
     setting("REDIS_HOST", "", "Redis host, instead of REDIS_URL."),
     setting("REDIS_PORT", "6379", "Redis port, with REDIS_HOST."),
     secret("REDIS_PASSWORD", "Redis password, with REDIS_HOST."),
+    setting("REDIS_PASSWORD_FILE", "", "File that contains REDIS_PASSWORD, instead of the setting itself."),
     setting("REDIS_CLUSTER", "0", "1: REDIS_URL is a Redis Cluster. Separate several nodes with commas."),
     setting("FCFS_SEATS", "9", "Number of seats of event 1, which is created at first start."),
     setting("FCFS_USER_HEADER", "X-User-Id", "Header that contains the user id in AUTH_MODE=header."),
@@ -92,17 +97,20 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "AUTH_MODE",
         "header",
-        "header: trust FCFS_USER_HEADER in requests from loopback or with GATEWAY_KEY. The gateway also accepts jwt.",
+        "header: trust FCFS_USER_HEADER in requests with GATEWAY_KEY, and without such a key from loopback. The gateway and \
+         its servers compare their modes; a server in another mode gets no requests.",
     ),
     secret(
         "ADMIN_TOKEN",
-        "Bearer token of the admin API, at least 16 characters. Required with DATABASE_URL. If unset with SQLite, a token is \
-         created at first start.",
+        "Bearer token of the admin API: at least 16 characters, and at least 32 of some variety where others than this \
+         machine can reach the server. Required with DATABASE_URL. If unset with SQLite, a token is created at first start.",
     ),
+    setting("ADMIN_TOKEN_FILE", "", "File that contains ADMIN_TOKEN, instead of the setting itself."),
     secret(
         "GATEWAY_KEY",
         "Shared secret that the gateway sends to the servers, at least 32 characters. Use the same value on all of them.",
     ),
+    setting("GATEWAY_KEY_FILE", "", "File that contains GATEWAY_KEY, instead of the setting itself."),
     setting(
         "ALLOW_TRUSTED_HEADER",
         "0",

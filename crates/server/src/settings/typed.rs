@@ -26,6 +26,7 @@ pub struct Settings {
     pub data_dir: PathBuf,
     pub stores: Stores,
     pub seats: u32,
+    pub auth_mode: String,
     pub user_header: HeaderName,
     pub budget: Budget,
     pub terms: Terms,
@@ -45,6 +46,9 @@ pub struct Settings {
 }
 
 const ADMIN_TOKEN_CHARS: usize = 16;
+/// Where strangers can guess.
+const ADMIN_TOKEN_CHARS_EXPOSED: usize = 32;
+const ADMIN_TOKEN_VARIETY: usize = 8;
 pub(super) const GATEWAY_KEY_CHARS: usize = 32;
 
 impl Settings {
@@ -56,6 +60,7 @@ impl Settings {
             data_dir: read.path("DATA_DIR")?,
             stores: Stores::understand(&read)?,
             seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
+            auth_mode: auth_mode(&read)?,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
             budget: budget(&read)?,
             terms: Terms {
@@ -83,7 +88,6 @@ impl Settings {
                 _ => return Err(read.bad("LOG_FORMAT", "text or json")),
             },
         };
-        auth_mode(&read)?;
         settings.anonymous = match read.text("FCFS_ANONYMOUS") {
             "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
             _ => read.switch("FCFS_ANONYMOUS")?,
@@ -94,6 +98,13 @@ impl Settings {
             ));
         }
         settings.safe_to_listen()?;
+        if settings.exposed() && settings.admin_token.as_ref().is_some_and(|token| guessable(token)) {
+            let wanted = format!(
+                "at least {ADMIN_TOKEN_CHARS_EXPOSED} characters, {ADMIN_TOKEN_VARIETY} of them different, because others than \
+                 this machine can reach the server; for example the output of: openssl rand -hex 32"
+            );
+            return Err(read.bad("ADMIN_TOKEN", &wanted));
+        }
         Ok(settings)
     }
 
@@ -101,6 +112,11 @@ impl Settings {
     pub fn ledger(values: &Values) -> Result<(PathBuf, Stores), BadSetting> {
         let read = Reading { values };
         Ok((read.path("DATA_DIR")?, Stores::understand(&read)?))
+    }
+
+    /// Others than programs on this machine can reach the server.
+    fn exposed(&self) -> bool {
+        !self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header
     }
 
     /// Trusting the user header from any address must be an explicit choice.
@@ -114,6 +130,11 @@ impl Settings {
             self.app_host, self.user_header
         )))
     }
+}
+
+fn guessable(token: &str) -> bool {
+    let different: std::collections::HashSet<char> = token.chars().collect();
+    token.len() < ADMIN_TOKEN_CHARS_EXPOSED || different.len() < ADMIN_TOKEN_VARIETY
 }
 
 /// How users are identified. A gateway takes no mode that its servers lack.
@@ -149,9 +170,13 @@ impl Reading<'_> {
     }
 
     fn holds(&self) -> Result<HoldTerms, BadSetting> {
+        let (ttl, max_age) = (self.within("HOLD_TTL", 1, 86_400)?, self.within("HOLD_MAX_AGE", 1, 604_800)?);
+        if ttl > max_age {
+            return Err(self.bad("HOLD_TTL", &format!("at most HOLD_MAX_AGE, which is {max_age}")));
+        }
         Ok(HoldTerms {
-            ttl_ms: self.within("HOLD_TTL", 1, 86_400)? * 1_000,
-            max_age_ms: self.within("HOLD_MAX_AGE", 1, 604_800)? * 1_000,
+            ttl_ms: ttl * 1_000,
+            max_age_ms: max_age * 1_000,
             repeat: match self.text("HOLD_REPEAT") {
                 "same" => Repeat::Same,
                 "replace" => Repeat::Replace,
@@ -245,6 +270,7 @@ mod tests {
             ("FCFS_ANONYMOUS", "yes"),
             ("QUEUE_DEPTH", "0"),
             ("HOLD_TTL", "0"),
+            ("HOLD_TTL", "1801"),
             ("HOLD_MAX_AGE", "forever"),
             ("HOLD_REPEAT", "again"),
             ("HOLDS_PER_USER", "-1"),
@@ -267,6 +293,44 @@ mod tests {
         let key = "k".repeat(32);
         assert!(with(&[("APP_HOST", "::"), ("GATEWAY_KEY", &key)]).is_ok());
         assert!(with(&[("APP_HOST", "::1")]).is_ok());
+    }
+
+    #[test]
+    fn admin_token_must_be_strong_where_strangers_can_reach_it() {
+        let key = "k".repeat(32);
+        let (short, flat, good) = ("0123456789abcdef", "ab".repeat(20), "0123456789abcdef".repeat(2));
+        let exposed = [("APP_HOST", "0.0.0.0"), ("GATEWAY_KEY", key.as_str())];
+        assert!(with(&[("ADMIN_TOKEN", short)]).is_ok());
+        for setting in exposed {
+            for token in [short, flat.as_str()] {
+                let given = [("ADMIN_TOKEN", token), setting, ("GATEWAY_KEY", key.as_str())];
+                let BadSetting(why) = with(&given).unwrap_err();
+                assert!(why.contains("ADMIN_TOKEN") && !why.contains(token), "{why}");
+            }
+        }
+        assert!(with(&[("ADMIN_TOKEN", &good), exposed[0], exposed[1]]).is_ok());
+    }
+
+    #[test]
+    fn secrets_come_from_files_and_are_not_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("token");
+        std::fs::write(&file, "0123456789abcdef\n").unwrap();
+        let named = file.display().to_string();
+        let settings = with(&[("ADMIN_TOKEN_FILE", &named)]).unwrap();
+        assert_eq!(settings.admin_token.as_deref(), Some("0123456789abcdef"));
+        let BadSetting(why) = with(&[("ADMIN_TOKEN_FILE", &named), ("ADMIN_TOKEN", "0123456789abcdef")]).unwrap_err();
+        assert!(why.contains("both set") && !why.contains("0123"), "{why}");
+        let BadSetting(why) = with(&[("GATEWAY_KEY_FILE", "/no/such/file")]).unwrap_err();
+        assert!(why.contains("GATEWAY_KEY_FILE") && why.contains("/no/such/file"), "{why}");
+        for broken in
+            ["app_port = 1\nadmin_token = 'hunter2hunter2", "admin_token = \"hunter2\" x", "admin_token = hunter2"]
+        {
+            std::fs::write(&file, broken).unwrap();
+            let BadSetting(why) = Values::gather(|_| None, |_| None, Some(&file)).unwrap_err();
+            let line = broken.matches('\n').count() + 1;
+            assert!(why.contains(&format!("line {line}, column ")) && !why.contains("hunter"), "{why}");
+        }
     }
 
     #[test]

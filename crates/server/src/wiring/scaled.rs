@@ -15,6 +15,7 @@ use super::{Parts, admin_token, first_event};
 use crate::app::App;
 use crate::clock::EmbeddedClock;
 use crate::settings::{Settings, Stores};
+use crate::terminal::complain;
 
 /// Pause between attempts to reach PostgreSQL.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -122,7 +123,7 @@ async fn prepare_later(scaled: Scaled, app: Arc<App>) {
             Err(NotPrepared::Unreachable(why)) => tracing::debug!(why, "PostgreSQL is still unreachable"),
             Err(NotPrepared::Unfit(why)) => {
                 tracing::error!(why, "this server cannot run on its database");
-                eprintln!("tickettock: {why}");
+                complain!("tickettock: {why}");
                 std::process::exit(UNFIT);
             }
         }

@@ -168,7 +168,8 @@ async fn odd_paths_and_queries_are_refused(backing: Backing) {
 /// What a caller sends is not reflected in a header.
 async fn input_is_not_reflected_in_headers(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
-    let request = "GET /api/v1/seats/99 HTTP/1.1\r\nHost: t\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";
+    let request =
+        "GET /api/v1/seats/99 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";
     let escape = raw_tcp::exchange(stand.address, request.as_bytes(), Duration::from_secs(5)).await;
     let (statuses, id) = (raw_tcp::statuses(&escape), raw_tcp::header(&escape, "x-request-id"));
     if backing.is_gateway() {

@@ -34,7 +34,7 @@ async fn heavy_five_thousand_clients_hang_up_on_postgres_and_redis() {
 /// A connection with a reservation request in flight.
 async fn asking(stand: &TestServer, event: u64, user: &str) -> TcpStream {
     let request = format!(
-        "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: t\r\nX-User-Id: {user}\r\n\
+        "POST /api/v1/events/{event}/seats/reservation/fcfs HTTP/1.1\r\nHost: localhost\r\nX-User-Id: {user}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{BUYER}",
         BUYER.len()
     );

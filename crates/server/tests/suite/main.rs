@@ -1,12 +1,16 @@
 //! The server over HTTP: the contract, the crowd, the kills.
 
+mod amendments;
 mod answers;
 mod auth_matrix;
+mod caching;
 mod chosen;
+mod clock;
 mod crowd;
 mod dialects;
 mod documents;
 mod faults;
+mod form;
 mod gateway;
 mod holds;
 mod input;
@@ -16,10 +20,13 @@ mod leaving;
 mod lists;
 mod locust;
 mod manual;
+mod metrics;
 mod overload;
 mod plain_build;
 mod readers;
 mod records;
 mod rush;
+mod strangers;
+mod terminal;
 mod verify;
 mod waiting;

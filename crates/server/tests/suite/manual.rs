@@ -64,6 +64,11 @@ async fn every_documented_path_answers() {
         let page = client.get(path).await;
         let policy = page.header("content-security-policy").unwrap().to_owned();
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("http"), "{policy}");
+        for policy in [policy, client.get("/").await.header("content-security-policy").unwrap().to_owned()] {
+            assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+            let scripts = policy.split(';').find(|rule| rule.trim().starts_with("script-src")).unwrap();
+            assert_eq!(scripts.trim(), "script-src 'self'", "no inline script");
+        }
         let page = page.text();
         for file in page.split(['"']).filter(|part| part.starts_with('/')) {
             assert_eq!(client.get(file).await.status, 200, "{file}");

@@ -119,7 +119,7 @@ async fn requests_behind_a_stalled_ledger_get_503() {
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_body_gets_408() {
     let stand = TestServer::embedded(&[]).await;
-    let head = "POST /fcfs/join HTTP/1.1\r\nHost: t\r\nX-User-Id: slow\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+    let head = "POST /fcfs/join HTTP/1.1\r\nHost: localhost\r\nX-User-Id: slow\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
     let mut stream = raw_tcp::send(stand.address, head.as_bytes()).await;
     let mut answer = [0; 1024];
     let read = tokio::time::timeout(Duration::from_secs(8), stream.read(&mut answer)).await.unwrap().unwrap();
@@ -137,7 +137,10 @@ async fn shutdown_answers_accepted_requests() {
         accepted.push(tokio::spawn(async move { stand.client().reserve(1, &format!("u{i}")).await }));
     }
     waiting(&stand, 9).await;
+    let mut kept = stand.client();
+    assert_eq!(kept.get("/livez").await.header("connection"), None);
     stand.app.drain();
+    assert_eq!(kept.get("/livez").await.header("connection"), Some("close"), "a kept connection ends");
     let ready = stand.client().get("/readyz").await;
     assert_eq!(ready.status, 503);
     assert!(ready.text().contains("shutting down"), "{}", ready.text());

@@ -32,7 +32,7 @@ impl Rush {
 
 fn command(address: std::net::SocketAddr, token: &str, arguments: &[&str]) -> Command {
     let mut command = binary();
-    command.args(["rush", &format!("http://{address}"), "--json", "--admin-token", token]).args(arguments);
+    command.args(["rush", &format!("http://{address}"), "--json"]).args(arguments).env("ADMIN_TOKEN", token);
     command
 }
 

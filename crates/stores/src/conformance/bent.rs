@@ -218,6 +218,14 @@ impl Ledger for Bent {
         self.good.now()
     }
 
+    fn wall(&self) -> Moment {
+        self.good.wall()
+    }
+
+    fn shift_ms(&self) -> i64 {
+        self.good.shift_ms()
+    }
+
     fn ready(&self) -> Answered<()> {
         self.good.ready()
     }

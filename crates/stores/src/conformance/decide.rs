@@ -84,7 +84,7 @@ async fn states(stand: &Stand) -> Verdict {
     let cancelled = stand.one(event, stand.cancel("early", n)).await?;
     ensure!(cancelled.outcome == Outcome::Done(Done::Cancelled), "cancelling works in every state: {cancelled:?}");
     stand.one(event, turn(Turn::Open)).await?;
-    let opens = stand.ledger.now().plus_ms(60_000);
+    let opens = stand.ledger.wall().plus_ms(60_000);
     let amendment = EventAmendment { opens_at: Some(Some(opens)), ..EventAmendment::default() };
     stand.one(event, stand.operate(EventAction::Amend(amendment))).await?;
     let early = stand.one(event, stand.reserve("c")).await?;

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::auth::{self, Admin};
 use crate::http::respond::Dialect;
 use crate::path::Came;
+use crate::settings::Settings;
 
 /// A rule by name, for documents and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,11 @@ pub enum Access {
 }
 
 impl Access {
+    /// Whether the admin token is what opens it.
+    pub fn takes_admin_token(self, settings: &Settings) -> bool {
+        self == Access::Admin || (self == Access::OwnerOrService && settings.confirm_by_service)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Access::Anyone => "anyone",

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use prometheus_client::metrics::counter::Counter;
 use rules::outcome::Refusal;
+use salvo::http::header::CONNECTION;
 use salvo::http::{HeaderName, HeaderValue, Method, ReqBody};
 use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
 use tokio::time::timeout;
 
 use super::call::Incoming;
+use super::form::{check_framing, check_path};
 use super::gateway::Aside;
 use super::operation::{Completion, Operation, Route, TimeLimit};
 use crate::app::App;
@@ -52,7 +54,10 @@ impl Endpoint {
         let aside = Aside::of(&self.app, request.headers());
         let language = Language::asked(request.headers());
         let served = self.find(request.method());
-        let (dialect, completion) = match Dialect::asked(request.headers(), self.speech) {
+        let framed = check_framing(request.version(), request.headers());
+        let sound = framed.is_ok();
+        let asked = framed.and_then(|()| check_path(request.uri().path()));
+        let (dialect, completion) = match asked.and_then(|()| Dialect::asked(request.headers(), self.speech)) {
             Err(refusal) => (Dialect::V1_1, refusal.into()),
             Ok(dialect) => match served {
                 Some(served) => (dialect, self.perform(&served.operation, request, dialect, aside.as_ref()).await),
@@ -66,10 +71,13 @@ impl Endpoint {
                 respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
             }
         };
-        match aside {
+        let reply = match aside {
             Some(aside) => aside.write(&self.app, reply),
             None => reply,
-        }
+        };
+        // Where the next request begins is not certain. In a shutdown, a client that keeps its connection would
+        // otherwise ask here until it is cut off.
+        if !sound || self.app.draining() { reply.with(CONNECTION, HeaderValue::from_static("close")) } else { reply }
     }
 
     fn find(&self, method: &Method) -> Option<&Served> {
@@ -89,6 +97,7 @@ impl Endpoint {
         aside: Option<&Arc<Aside>>,
     ) -> Completion {
         let incoming = take_apart(request, dialect, aside.cloned());
+        let guesses = operation.access.takes_admin_token(&self.app.settings).then(|| incoming.guess()).flatten();
         let running = AssertUnwindSafe((operation.run)(self.app.clone(), incoming)).catch_unwind();
         let ended = match operation.time {
             TimeLimit::OfItsOwn => running.await,
@@ -99,6 +108,12 @@ impl Endpoint {
         };
         // After a panic the gateway hears nothing, and so removes the request's mark itself.
         let Ok(completion) = ended else { return Refusal::Internal.into() };
+        if let Some(from) = guesses
+            && completion.is_unauthorized()
+        {
+            self.app.metrics.failed_login();
+            self.app.failed_logins.failed(from).await;
+        }
         if let Some(aside) = aside
             && operation.through_door
         {

@@ -14,6 +14,7 @@
 //! | `X-Fcfs-Outcome`    | how the request for a seat ended                                     |
 //! | `X-Fcfs-Ledger`     | whose door it is: without it a gateway gives no number               |
 //! | `X-Fcfs-Freed`      | the event in which something came back, or may have begun            |
+//! | `X-Fcfs-Auth`       | this server's `AUTH_MODE`; a gateway in another mode stops asking it  |
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -22,6 +23,7 @@ use std::time::Duration;
 use rules::decide::Answer;
 use rules::ids::{EventId, Number, RequestName, whole};
 use rules::outcome::{Expected, FieldError, Outcome, Problem, Refusal};
+use salvo::http::header::AUTHORIZATION;
 use salvo::http::{HeaderMap, HeaderName, HeaderValue};
 use stores::door::Release;
 
@@ -38,6 +40,7 @@ const REQUEST: HeaderName = HeaderName::from_static("x-gateway-request");
 const OUTCOME: HeaderName = HeaderName::from_static("x-fcfs-outcome");
 const LEDGER: HeaderName = HeaderName::from_static("x-fcfs-ledger");
 const FREED: HeaderName = HeaderName::from_static("x-fcfs-freed");
+const AUTH: HeaderName = HeaderName::from_static("x-fcfs-auth");
 
 /// An answer waits at most this long until a mark is removed.
 const RELEASE_TIME: Duration = Duration::from_millis(50);
@@ -61,6 +64,9 @@ impl Aside {
     }
 
     pub fn write(&self, app: &App, mut reply: Reply) -> Reply {
+        if let Ok(mode) = HeaderValue::from_str(&app.settings.auth_mode) {
+            reply = reply.with(AUTH, mode);
+        }
         if let Some(outcome) = self.outcome.get() {
             reply = reply.with(OUTCOME, HeaderValue::from_static(outcome));
             let ledger = app.door.ledger().and_then(|ledger| HeaderValue::from_str(ledger).ok());
@@ -76,6 +82,17 @@ impl Aside {
 }
 
 impl Incoming {
+    /// The client's address, as far as it is known.
+    pub(super) fn address(&self) -> IpAddr {
+        let told = self.gateway.as_ref().and_then(|_| self.headers.get(ADDRESS)?.to_str().ok()?.parse().ok());
+        told.unwrap_or(self.peer.ip())
+    }
+
+    /// Who shows a token, right or wrong.
+    pub(super) fn guess(&self) -> Option<IpAddr> {
+        self.headers.contains_key(AUTHORIZATION).then(|| self.address())
+    }
+
     /// Where a request for a seat comes from, and how it was let in.
     pub(super) fn came(&self) -> Result<Came, Refusal> {
         let unlike = |name: &'static str, what| FieldError::refused(name, Problem::Expected(what));

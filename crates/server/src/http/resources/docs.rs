@@ -16,14 +16,14 @@ use crate::http::respond::Reply;
 
 const PAGE: &str = include_str!("docs.html");
 /// Swagger UI styles elements in place, and draws its icons from `data:`.
-const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; \
-    style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; script-src 'self'; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 static DOCUMENT: LazyLock<Bytes> =
     LazyLock::new(|| serde_json::to_vec(&openapi::document()).unwrap_or_default().into());
 
 pub async fn openapi(_: Arc<App>, _: Call) -> Handled {
-    Ok(Reply::written(DOCUMENT.clone()))
+    Ok(Reply::written(DOCUMENT.clone()).public())
 }
 
 pub async fn page(_: Arc<App>, _: Call) -> Handled {

@@ -14,11 +14,11 @@ use crate::http::wire::answers::{EventAnswer, EventsAnswer};
 use crate::http::wire::{EventBody, Succeeded};
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    show_page(&app, &call.request).await
+    show_page(&app, &call.request).await.map(Reply::public)
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
-    show(&app, &call.request).await
+    show(&app, &call.request).await.map(Reply::public)
 }
 
 /// A page of events, for buyers and operators alike.
@@ -27,7 +27,7 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
     let events = app.ledger.events(after, paging.one_more()).await?;
     let (events, next) = paging.cut(events, |event| event.id.to_string());
-    let now = app.ledger.now();
+    let now = app.ledger.wall();
     let events: Vec<EventBody> = events.iter().map(|event| EventBody::of(event, now)).collect();
     Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }))
 }
@@ -36,5 +36,5 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
 pub async fn show(app: &App, request: &Incoming) -> Handled {
     let found = app.ledger.event(request.event()?).await?;
     let event = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
-    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.now())))
+    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall())))
 }

@@ -8,7 +8,6 @@ use crate::app::App;
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::{Completion, Handled};
 use crate::http::respond::Reply;
-use crate::line::EventLine;
 
 pub async fn live(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::done())
@@ -36,11 +35,6 @@ pub async fn ready(app: Arc<App>, _: Call) -> Completion {
 }
 
 pub async fn metrics(app: Arc<App>, _: Call) -> Handled {
-    for (event, room) in app.lines.known() {
-        if let Ok(serving) = (EventLine { app: &app, event, room }).serving().await {
-            app.metrics.line(event, &serving);
-        }
-    }
     let text = app.metrics.text(app.lanes.depth());
     Ok(Reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

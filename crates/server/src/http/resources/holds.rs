@@ -22,6 +22,7 @@ use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::{Refused, Reply};
+use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer};
 use crate::http::wire::stays::{HoldBody, HoldReservations};
@@ -46,9 +47,9 @@ struct HoldEnded {
     hall: Option<Arc<Hall>>,
 }
 
-impl<S: Served> From<Ended<S>> for HoldEnded {
-    fn from(ended: Ended<S>) -> Self {
-        HoldEnded { hall: S::hall(&ended.lane), answer: ended.answer }
+impl HoldEnded {
+    fn of<S: Served>(app: &App, ended: Ended<S>) -> HoldEnded {
+        HoldEnded { hall: S::hall(&ended.lane), answer: ended.answer.shown(app) }
     }
 }
 
@@ -112,15 +113,16 @@ async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<
     match wanted {
         Wanted::Nights(id, dates) => {
             let room_type = app.lanes.rooms.find(id).await?.room_type();
-            let today = zones::today(&room_type.time_zone, app.ledger.now());
+            let today = zones::today(&room_type.time_zone, app.ledger.wall());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
             let action = RoomAction::Hold { dates, key: hold_key };
-            Ok(serve::<RoomType>(app, ChangeRequest { key, ..ChangeRequest::new(id, actor, action) }).await?.into())
+            let asks = ChangeRequest { key, ..ChangeRequest::new(id, actor, action) };
+            Ok(HoldEnded::of(app, serve::<RoomType>(app, asks).await?))
         }
         Wanted::Seats(event, seats) => {
             let action = EventAction::Hold { seats, key: hold_key };
             let asks = ChangeRequest { key, entry: request.entry(), ..ChangeRequest::new(event, actor, action) };
-            Ok(serve::<Event>(app, asks).await?.into())
+            Ok(HoldEnded::of(app, serve::<Event>(app, asks).await?))
         }
     }
 }
@@ -170,7 +172,7 @@ async fn confirm_for(app: &App, event: EventId, n: u64, actor: Actor) -> Result<
     let found = app.ledger.hold(HoldId { subject: SubjectId::Event(event), n }).await?.found;
     let owner = found.ok_or(Refusal::HoldNotFound)?.owner;
     let asks = ChangeRequest::new(event, actor, EventAction::ConfirmFor { n, owner });
-    Ok(serve::<Event>(app, asks).await?.into())
+    Ok(HoldEnded::of(app, serve::<Event>(app, asks).await?))
 }
 
 async fn on_hold(
@@ -186,7 +188,7 @@ async fn on_hold(
     match subject {
         SubjectId::RoomType(id) => {
             let asks = ChangeRequest { key, ..ChangeRequest::new(id, actor, RoomAction::OnHold { n, ask }) };
-            Ok(serve::<RoomType>(app, asks).await.map_err(no_hold)?.into())
+            Ok(HoldEnded::of(app, serve::<RoomType>(app, asks).await.map_err(no_hold)?))
         }
         SubjectId::Event(event) => {
             let asks = ChangeRequest { key, ..ChangeRequest::new(event, actor, EventAction::OnHold { n, ask }) };
@@ -195,7 +197,7 @@ async fn on_hold(
             if ask == Ask::Cancel {
                 request.tell_gateway_freed(event, &ended.answer);
             }
-            Ok(ended.into())
+            Ok(HoldEnded::of(app, ended))
         }
     }
 }
@@ -207,14 +209,14 @@ fn hold_id(request: &Incoming) -> Result<HoldId, Refusal> {
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let paging = Paging::of(&request)?;
     let after = paging.after(|text| text.parse::<HoldId>().ok())?;
-    let at = app.ledger.holds_of(user, after, paging.one_more()).await?;
+    let at = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(&app);
     let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
     let holds: Vec<HoldBody> = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
     Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
 }
 
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    let at = app.ledger.hold(hold_id(&request)?).await?;
+    let at = app.ledger.hold(hold_id(&request)?).await?.shown(&app);
     let hold = at.found.filter(|hold| hold.state != HoldState::Replaced).ok_or(Refusal::HoldNotFound)?;
     if hold.owner != user {
         return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());

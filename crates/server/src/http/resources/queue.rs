@@ -6,7 +6,6 @@ use rules::entries::WaitingRoom;
 use rules::event::Event;
 use rules::ids::User;
 use rules::outcome::{Forbidden, Refusal};
-use salvo::http::header::{CACHE_CONTROL, HeaderValue};
 
 use crate::app::App;
 use crate::http::plumbing::access::LineClaim;
@@ -54,7 +53,7 @@ pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) ->
     let expires_in = app.ledger.now().seconds_until(entry.ends);
     let token = entry.token.text();
     let body = EnteredBody { success: Succeeded, status: EnteredBody::STATUS, token, expires_in };
-    Ok(Reply::ok(&body).with(CACHE_CONTROL, HeaderValue::from_static("no-store")))
+    Ok(Reply::ok(&body))
 }
 
 /// Succeeds also for a user who has no place, and for an event without a waiting room.
@@ -77,7 +76,7 @@ pub async fn serving(app: Arc<App>, call: Call) -> Handled {
         admitted_per_minute: serving.admitted_per_minute,
         sold_out: serving.sold_out,
     };
-    Ok(Reply::ok(&body).with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=1")))
+    Ok(Reply::ok(&body).public())
 }
 
 /// The event, its waiting room, and the user's ticket if one was sent: content before existence.

@@ -21,6 +21,7 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
+use crate::http::shown::ShownTimes;
 use crate::http::wire::answers::{ReservationAnswer, ReservationsAnswer};
 use crate::http::wire::stays::{AnyReservationBody, StayBody};
 use crate::http::wire::{ReservationBody, Succeeded};
@@ -32,13 +33,13 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
     let mut found = Vec::new();
     if !matches!(after, Some(Place::Stay(_))) {
         let seat = after.and_then(Place::seat);
-        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await?;
+        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await?.shown(&app);
         found.extend(seats.into_iter().map(Mine::Seat));
     }
     // Seats first; stays fill what is left of the page.
     if found.len() < paging.one_more() {
         let (stay, most) = (after.and_then(Place::stay), paging.one_more() - found.len());
-        let stays = app.ledger.stays_of(user, stay, most).await?;
+        let stays = app.ledger.stays_of(user, stay, most).await?.shown(&app);
         found.extend(stays.into_iter().map(Mine::Stay));
     }
     let (found, next) = paging.cut(found, Mine::place);
@@ -101,7 +102,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
     let anothers = || Refusal::Forbidden(Forbidden::Anothers);
     let body = match request.id("reservationId")? {
         AnyReservation::Seat(id) => {
-            let found = app.ledger.reservation(id).await?;
+            let found = app.ledger.reservation(id).await?.shown(&app);
             let reservation = found.ok_or(Refusal::NotFound)?;
             if reservation.sale.owner.as_ref().is_none_or(|owner| owner.user != user) {
                 return Err(anothers().into());
@@ -109,7 +110,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
             AnyReservationBody::Seat(describe(&app, &reservation).await?)
         }
         AnyReservation::Stay(id) => {
-            let stay = app.ledger.stay(id).await?.ok_or(Refusal::NotFound)?;
+            let stay = app.ledger.stay(id).await?.shown(&app).ok_or(Refusal::NotFound)?;
             if stay.owner != user {
                 return Err(anothers().into());
             }

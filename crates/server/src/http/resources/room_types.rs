@@ -24,11 +24,11 @@ pub fn id_in_path(request: &Incoming) -> Result<RoomTypeId, Refusal> {
 }
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    show_page(&app, &call.request).await
+    show_page(&app, &call.request).await.map(Reply::public)
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
-    show(&app, &call.request).await
+    show(&app, &call.request).await.map(Reply::public)
 }
 
 /// A page of room types, for buyers and operators alike.
@@ -57,7 +57,7 @@ pub async fn availability(app: Arc<App>, Call { request, .. }: Call) -> Handled 
     let dates = Dates::new(night("checkIn")?, night("checkOut")?)?;
     let id = id_in_path(&request)?;
     let found = app.ledger.availability(id, dates).await?.ok_or(Refusal::NotFound)?;
-    dates.sold_on(zones::today(&found.room_type.time_zone, app.ledger.now()), app.settings.max_days_ahead)?;
+    dates.sold_on(zones::today(&found.room_type.time_zone, app.ledger.wall()), app.settings.max_days_ahead)?;
     let etag = format!("\"{}.{}\"", found.room_type.n, found.lapsed);
     if has_already(&request.headers, &etag) {
         return Ok(Reply::unchanged().tagged(&etag));

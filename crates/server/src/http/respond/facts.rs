@@ -67,6 +67,7 @@ pub fn facts(refused: &Refused, retry: Retry) -> Facts {
         | Refusal::LedgerUnreachable
         | Refusal::DoorUnreachable
         | Refusal::ServerUnreachable
+        | Refusal::AuthModesDiffer
         | Refusal::DoorFailed
         | Refusal::NoNumber
         | Refusal::Internal => known,

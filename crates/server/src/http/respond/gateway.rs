@@ -43,6 +43,7 @@ fn refusals() -> Vec<(&'static str, Refusal)> {
         ("held_out", Refusal::HeldOut { retry_after: RETRY }),
         ("door_unreachable", Refusal::DoorUnreachable),
         ("server_unreachable", Refusal::ServerUnreachable),
+        ("auth_modes_differ", Refusal::AuthModesDiffer),
         ("door_failed", Refusal::DoorFailed),
         ("no_number", Refusal::NoNumber),
         ("internal", Refusal::Internal),

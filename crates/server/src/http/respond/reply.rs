@@ -108,6 +108,11 @@ impl Reply {
             .with(VARY, HeaderValue::from_static("Api-Version, Accept-Encoding"))
     }
 
+    /// The same for everybody, whatever their headers say, and at most a second old.
+    pub fn public(self) -> Reply {
+        self.with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=1"))
+    }
+
     /// Exact now; a cache must revalidate it before it shows it.
     pub fn tagged(self, etag: &str) -> Reply {
         let etag = HeaderValue::from_str(etag).unwrap_or(HeaderValue::from_static("\"0\""));
@@ -132,6 +137,11 @@ impl Reply {
         }
         for (name, value) in self.headers {
             headers.append(name, value);
+        }
+        // Most answers are about one caller, and a shared cache must not show them to another. An answer that
+        // may be stored says so itself.
+        if !headers.contains_key(CACHE_CONTROL) {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
         match self.body {
             ReplyBody::None => {}

@@ -52,13 +52,13 @@ pub struct NewEventBody {
     /// An RFC 3339 time in UTC.
     #[schemars(extend("format" = "date-time"))]
     pub opens_at: Option<String>,
-    /// Seconds that a hold of its seats lasts; null: HOLD_TTL.
+    /// Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL.
     #[schemars(range(min = 1, max = HOLD_TTL_MOST_S))]
     pub hold_ttl: Option<u32>,
     pub waiting_room: Option<WaitingRoomAsked>,
 }
 
-/// What is absent stays as it is. Null takes an opening time, a `holdTtl` or a waiting room away.
+/// What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl` or a waiting room away.
 #[derive(JsonSchema)]
 #[schemars(rename = "Amendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventAmendmentBody {
@@ -72,7 +72,7 @@ pub struct EventAmendmentBody {
     /// An RFC 3339 time in UTC.
     #[schemars(extend("format" = "date-time"))]
     pub opens_at: Option<String>,
-    /// Seconds that a hold of its seats lasts; null: HOLD_TTL.
+    /// Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL.
     #[schemars(range(min = 1, max = HOLD_TTL_MOST_S))]
     pub hold_ttl: Option<u32>,
     pub waiting_room: Option<WaitingRoomAsked>,
@@ -180,7 +180,7 @@ pub struct NewRoomTypeBody {
     pub price: Option<f64>,
 }
 
-/// What is absent stays as it is. Null takes description or price away.
+/// What is absent stays as it is, also in a waiting room. Null takes description or price away.
 #[derive(JsonSchema)]
 #[schemars(rename = "RoomTypeAmendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoomTypeAmendmentBody {

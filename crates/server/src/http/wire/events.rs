@@ -51,11 +51,11 @@ impl WaitingRoomBody {
 }
 
 impl EventBody {
-    pub fn of(event: &Event, now: Moment) -> EventBody {
+    pub fn of(event: &Event, wall: Moment) -> EventBody {
         EventBody {
             id: event.id.0,
             name: event.name.to_string(),
-            state: event.state_at(now).as_str(),
+            state: event.state_at(wall).as_str(),
             opens_at: event.opens_at.map(moment),
             seat_count: event.seat_count(),
             remaining_seats: event.remaining(),

@@ -25,8 +25,10 @@ pub struct Edge {
 }
 
 /// The settings of every server and gateway, unless a test overrides them.
-const USUAL: [(&str, &str); 4] = [
+const USUAL: [(&str, &str); 5] = [
     ("GATEWAY_KEY", testing::gateway::KEY),
+    // Tests also ask the servers past the gateway.
+    ("ALLOW_TRUSTED_HEADER", "1"),
     ("GATEWAY_TRUST_USER_HEADER", "1"),
     ("GATEWAY_USER_RATE", "0"),
     ("GATEWAY_ADDRESS_RATE", "0"),

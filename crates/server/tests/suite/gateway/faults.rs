@@ -251,7 +251,7 @@ async fn streams_are_not_buffered() {
         heard.recv().await.unwrap();
         stream.write_all(b"9\r\ndata: 2\n\n\r\n0\r\n\r\n").await.unwrap();
     });
-    let asked = b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: t\r\n\r\n";
+    let asked = b"GET /api/v1/events/1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut stream = raw_tcp::send(edge.gate.address(), asked).await;
     let mut text = String::new();
     let mut part = [0; 4096];

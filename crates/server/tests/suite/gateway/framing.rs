@@ -13,11 +13,13 @@ async fn everything(edge: &Edge, bytes: &[u8]) -> String {
 }
 
 fn post(headers: &str, body: &str) -> String {
-    format!("POST {FCFS} HTTP/1.1\r\nHost: t\r\nX-User-Id: u\r\nContent-Type: application/json\r\n{headers}\r\n{body}")
+    format!(
+        "POST {FCFS} HTTP/1.1\r\nHost: localhost\r\nX-User-Id: u\r\nContent-Type: application/json\r\n{headers}\r\n{body}"
+    )
 }
 
 /// A second request that hides in the first one's body.
-const HIDDEN: &str = "GET /api/v1/seats/1 HTTP/1.1\r\nHost: t\r\nX-Smuggled: 1\r\n\r\n";
+const HIDDEN: &str = "GET /api/v1/seats/1 HTTP/1.1\r\nHost: localhost\r\nX-Smuggled: 1\r\n\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_is_smuggled() {
@@ -61,17 +63,21 @@ async fn no_request_is_smuggled() {
         ("a chunk of odd size", post("Transfer-Encoding: chunked\r\n", "-1\r\n{}\r\n0\r\n\r\n").into(), true),
         ("a chunk that is too large", post("Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\n{}").into(), true),
         ("a body larger than allowed", post(&format!("Content-Length: {}\r\n", large.len()), &large).into(), true),
-        ("an address of 8 KiB", format!("GET /{long} HTTP/1.1\r\nHost: t\r\n\r\n").into(), true),
-        ("a header of 8 KiB", format!("GET / HTTP/1.1\r\nHost: t\r\nX-A: {long}\r\n\r\n").into(), true),
+        ("an address of 8 KiB", format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n").into(), true),
+        ("a header of 8 KiB", format!("GET / HTTP/1.1\r\nHost: localhost\r\nX-A: {long}\r\n\r\n").into(), true),
         ("no host", b"GET /api/v1/seats HTTP/1.1\r\n\r\n".to_vec(), true),
         ("two hosts", b"GET /api/v1/seats HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_vec(), true),
         ("no version", b"GET /api/v1/seats\r\n\r\n".to_vec(), false),
-        ("another version", b"GET /api/v1/seats HTTP/3.7\r\nHost: t\r\n\r\n".to_vec(), true),
+        ("another version", b"GET /api/v1/seats HTTP/3.7\r\nHost: localhost\r\n\r\n".to_vec(), true),
         ("no request at all", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n".to_vec(), true),
-        ("another host in the line", b"GET http://evil/api/v1/seats/1 HTTP/1.1\r\nHost: t\r\n\r\n".to_vec(), false),
-        ("a path out of the root", b"GET /../../etc/passwd HTTP/1.1\r\nHost: t\r\n\r\n".to_vec(), true),
-        ("a tunnel", b"CONNECT a:1 HTTP/1.1\r\nHost: t\r\n\r\n".to_vec(), true),
-        ("a trace", b"TRACE / HTTP/1.1\r\nHost: t\r\n\r\n".to_vec(), true),
+        (
+            "another host in the line",
+            b"GET http://evil/api/v1/seats/1 HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+            false,
+        ),
+        ("a path out of the root", b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), true),
+        ("a tunnel", b"CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), true),
+        ("a trace", b"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), true),
     ];
     // Lines that end without a carriage return: read as lines, by both.
     cases.push(("bare line feeds", post("Content-Length: 2\r\n", "{}").replace("\r\n", "\n").into(), false));
@@ -114,17 +120,17 @@ async fn ambiguous_requests_are_refused() {
         ("chunks, then identity", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "")),
         ("chunks in HTTP/1.0", post("Transfer-Encoding: chunked\r\n", "0\r\n\r\n").replace("/1.1", "/1.0")),
         ("bare line feeds", post(&length, BODY).replace("\r\n", "\n")),
-        ("one after the request line", get("Host: t\r\n").replacen("\r\n", "\n", 1)),
+        ("one after the request line", get("Host: localhost\r\n").replacen("\r\n", "\n", 1)),
         ("one before a header", get("Host: t\nX-A: b\r\n")),
-        ("one that hides a user", get("Host: t\r\nX-A: b\nX-User-Id: alice\r\n")),
-        ("one before the end", get("Host: t\r\nX-A: b\n")),
-        ("one as the end", "GET /api/v1/seats HTTP/1.1\r\nHost: t\r\nX-A: b\r\n\n".into()),
-        ("two as the end", "GET /api/v1/seats HTTP/1.1\r\nHost: t\r\nX-A: b\n\n".into()),
+        ("one that hides a user", get("Host: localhost\r\nX-A: b\nX-User-Id: alice\r\n")),
+        ("one before the end", get("Host: localhost\r\nX-A: b\n")),
+        ("one as the end", "GET /api/v1/seats HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\n\n".into()),
+        ("two as the end", "GET /api/v1/seats HTTP/1.1\r\nHost: localhost\r\nX-A: b\n\n".into()),
         // A name that nginx drops, so that the lines are as many as the headers.
-        ("one that is made up for", get("Host: t\r\nX_A: b\r\nX-B: c\nX-User-Id: alice\r\n")),
-        ("one after a dropped name", get("Host: t\r\nX_A: b\nX-User-Id: alice\r\n")),
+        ("one that is made up for", get("Host: localhost\r\nX_A: b\r\nX-B: c\nX-User-Id: alice\r\n")),
+        ("one after a dropped name", get("Host: localhost\r\nX_A: b\nX-User-Id: alice\r\n")),
         ("one in a reservation", post(&format!("X-A: b\nX-B: c\r\n{length}"), BODY)),
-        ("one in a cancellation", get("Host: t\r\nX-A: b\nX-B: c\r\n").replace("GET", "DELETE")),
+        ("one in a cancellation", get("Host: localhost\r\nX-A: b\nX-B: c\r\n").replace("GET", "DELETE")),
     ];
     for (name, text) in cases {
         let before = edge.reached().await;
@@ -136,7 +142,7 @@ async fn ambiguous_requests_are_refused() {
     // What is merely unusual is read: dropped names, no space or many around a value, one without a value, 64 headers.
     let many: String = (0..64).map(|i| format!("X-{i}: {}\r\n", "v".repeat(100))).collect();
     for usual in ["X_A: b\r\nX.B: c\r\n", "X-A:b\r\nX-B:   c  \r\nX-C: \r\nX-D:\r\n", "X-A: a\r\nx-a: b\r\n", &many] {
-        let answer = everything(&edge, get(&format!("Host: t\r\n{usual}")).as_bytes()).await;
+        let answer = everything(&edge, get(&format!("Host: localhost\r\n{usual}")).as_bytes()).await;
         assert_eq!(statuses(&answer), [200], "{usual:?}: {answer}");
     }
     assert_eq!(edge.client().reserve(1, "after").await.sequence(), Some(1), "none of it took a number");

@@ -62,7 +62,7 @@ async fn the_last_buyer_again(planted: &[GatewayBug<'_>]) -> Result<(), TestResp
         let key = if with_key { "Idempotency-Key: k\r\n" } else { "" };
         let length = BODY.len();
         let text = format!(
-            "POST {path} HTTP/1.1\r\nHost: t\r\nX-User-Id: alice\r\n{key}Content-Type: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-User-Id: alice\r\n{key}Content-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{BODY}"
         );
         drop(raw_tcp::send(edge.gate.address(), text.as_bytes()).await);

@@ -53,7 +53,7 @@ async fn headers_and_no_body(planted: &[GatewayBug<'_>]) -> Result<(), String> {
     let mut held = Vec::new();
     for i in 0..100 {
         let text = format!(
-            "POST {FCFS} HTTP/1.1\r\nHost: t\r\nX-User-Id: slow{i}\r\nContent-Type: application/json\r\n\
+            "POST {FCFS} HTTP/1.1\r\nHost: localhost\r\nX-User-Id: slow{i}\r\nContent-Type: application/json\r\n\
              Content-Length: 60\r\n\r\n{{\"user"
         );
         held.push(raw_tcp::send(edge.gate.address(), text.as_bytes()).await);

@@ -19,7 +19,7 @@ async fn ask(gate: SocketAddr) -> u16 {
         let socket = TcpSocket::new_v4()?;
         socket.bind((HONEST, 0).into())?;
         let mut stream = socket.connect(gate).await?;
-        stream.write_all(b"GET /api/v1/seats/1 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").await?;
+        stream.write_all(b"GET /api/v1/seats/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
         std::io::Result::Ok(answer)
@@ -134,7 +134,7 @@ async fn trickled_body_and_header_are_cut_off() {
     let long = "x".repeat(200);
     let head = |method: &str, path: &str, framing: &str| {
         let json = "Content-Type: application/json\r\nX-User-Id: u";
-        format!("{method} {path} HTTP/1.1\r\nHost: t\r\n{json}\r\n{framing}\r\n\r\n")
+        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{json}\r\n{framing}\r\n\r\n")
     };
     let length = "Content-Length: 200";
     let chunked = format!("c8\r\n{long}");
@@ -179,8 +179,9 @@ async fn requests_in_progress_are_limited_per_address() {
     let mut held = Vec::new();
     for _ in 0..40 {
         let mut stream = TcpStream::connect(gate).await.unwrap();
-        let head =
-            format!("POST {FCFS} HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n");
+        let head = format!(
+            "POST {FCFS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).await.unwrap();
         held.push(stream);
     }
@@ -203,7 +204,8 @@ async fn requests_in_progress_are_limited_per_address() {
         client.send("GET", "/api/v1/seats", &[("X-Forwarded-For", address)], "").await.status
     };
     let mut slow = TcpStream::connect(gate.address()).await.unwrap();
-    let head = "POST /v1/holds HTTP/1.1\r\nHost: t\r\nX-Forwarded-For: 2001:db8::1\r\nContent-Length: 9\r\n\r\n";
+    let head =
+        "POST /v1/holds HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 2001:db8::1\r\nContent-Length: 9\r\n\r\n";
     slow.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(from("2001:db8::ffff:2").await, 429);

@@ -1,5 +1,6 @@
 //! Where the database is, from `DATABASE_URL`, and how the way to it is encrypted.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_postgres::Config;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 #[derive(Clone)]
@@ -20,13 +21,24 @@ pub struct PostgresAddress {
 
 impl PostgresAddress {
     /// `sslmode` as in libpq: disable, prefer, require (encrypted, without verification) and verify-full
-    /// (with `sslrootcert` or the system's authorities), which the driver does not know.
+    /// (with `sslrootcert` or the system's authorities), which the driver does not know. Without it: prefer on this
+    /// machine, else verify-full, so that a password never goes to somebody in between.
     pub fn read(url: &str) -> Result<PostgresAddress, String> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("expected postgres://user:password@host:port/database".into());
         }
         let (mode, authority, rest) = take_tls(url);
         let mut config: Config = rest.parse().map_err(|e| super::trouble::words(&e))?;
+        let mode = mode.or_else(|| {
+            let far = config.get_hosts().iter().any(|host| !on_this_machine(host));
+            far.then(|| {
+                tracing::info!(
+                    "DATABASE_URL names another machine and no sslmode: its certificate is verified (verify-full). Name its \
+                     authority with sslrootcert, or choose another sslmode"
+                );
+                "verify-full".to_owned()
+            })
+        });
         let verify = match (mode.as_deref(), &authority) {
             (Some("disable"), _) => {
                 config.ssl_mode(SslMode::Disable);
@@ -58,6 +70,14 @@ impl PostgresAddress {
         }
         let tls = if verify { verifying(authority.as_deref())? } else { believing()? };
         Ok(PostgresAddress { config, tls: MakeRustlsConnect::new(tls) })
+    }
+}
+
+fn on_this_machine(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
     }
 }
 
@@ -153,9 +173,17 @@ mod tests {
 
     #[test]
     fn sslmode_is_read_as_libpq_reads_it() {
-        let mode =
-            |query: &str| PostgresAddress::read(&format!("postgres://u@h/db{query}")).map(|a| a.config.get_ssl_mode());
-        assert_eq!(mode(""), Ok(SslMode::Prefer));
+        let at = |host: &str, query: &str| {
+            PostgresAddress::read(&format!("postgres://u@{host}/db{query}")).map(|a| a.config.get_ssl_mode())
+        };
+        let mode = |query: &str| at("h", query);
+        for near in ["localhost", "127.0.0.1:5432", "%2Fvar%2Frun%2Fpostgresql"] {
+            assert_eq!(at(near, ""), Ok(SslMode::Prefer), "{near}");
+        }
+        for far in ["h", "10.0.0.1", "localhost,h"] {
+            assert_ne!(at(far, ""), Ok(SslMode::Prefer), "{far}");
+        }
+        assert!(mode("?sslrootcert=/no/such/file").unwrap_err().contains("/no/such/file"), "verified");
         assert_eq!(mode("?sslmode=disable"), Ok(SslMode::Disable));
         assert_eq!(mode("?sslmode=require&connect_timeout=1"), Ok(SslMode::Require));
         assert!(mode("?sslmode=verify-full&sslrootcert=/no/such/file").unwrap_err().contains("/no/such/file"));

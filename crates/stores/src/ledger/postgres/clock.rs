@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::time::{Clock, Moment};
 
+/// A larger jump of the database's clock is logged.
+const JUMP_MS: i64 = 60_000;
+
 pub struct DatabaseClock {
     /// Only differences of it are used.
     here: Arc<dyn Clock>,
@@ -18,7 +21,16 @@ impl DatabaseClock {
     }
 
     pub fn saw(&self, now: Moment) {
-        *self.lock() = Some((now, self.here.now()));
+        let here = self.here.now();
+        let before = self.lock().replace((now, here));
+        let jumped_ms = before.map_or(0, |(said, at)| said.plus_ms(at.ms_until(here)).ms_until(now));
+        if jumped_ms.abs() > JUMP_MS {
+            let by_seconds = jumped_ms / 1_000;
+            tracing::warn!(
+                by_seconds,
+                "the database's wall clock jumped; holds and entries end by that much earlier or later"
+            );
+        }
     }
 
     /// 1970 as long as the database has not been asked.

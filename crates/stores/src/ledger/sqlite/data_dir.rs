@@ -24,9 +24,14 @@ impl DataDir {
         if !path.exists() {
             fs::create_dir_all(path).map_err(io)?;
             private(path).map_err(io)?;
+        } else if open_to_others(path).map_err(io)? {
+            let folder = path.display();
+            tracing::warn!(%folder, "other users of this machine may read the data folder: chmod 700 it");
         }
         let file = path.join("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&file).map_err(io)?;
+        let lock = private_file(&file).map_err(io)?;
+        // SQLite gives its log the mode of the database.
+        private_file(&database_in(path)).map_err(io)?;
         match lock.try_lock() {
             Ok(()) => Ok(DataDir { path: path.to_owned(), _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(NotClaimed::InUse(path.to_owned())),
@@ -41,6 +46,26 @@ impl DataDir {
 
 pub fn database_in(folder: &Path) -> PathBuf {
     folder.join("tickettock.db")
+}
+
+/// Opens a file for writing. A new one is for this user only.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(unix)]
+fn open_to_others(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(fs::metadata(path)?.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 #[cfg(unix)]

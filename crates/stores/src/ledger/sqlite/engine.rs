@@ -135,12 +135,12 @@ fn read_decide_write<S: SqliteSubject>(
     transaction: &Transaction<'_>,
     batch: &Batch<S>,
 ) -> Result<Option<Committed<S>>> {
-    let Transaction { conn, halls, now, .. } = *transaction;
+    let Transaction { conn, halls, read, .. } = *transaction;
     let Some(before) = S::find(conn, halls, batch.subject)? else { return Ok(None) };
-    let known = before.read(conn, &batch.commands, now)?;
-    let decision = before.decide(known, &batch.commands, &batch.terms, now);
+    let known = before.read(conn, &batch.commands, read.now)?;
+    let decision = before.decide(known, &batch.commands, &batch.terms, read);
     if !decision.writes.is_empty() {
-        before.write(conn, &decision.after, &decision.writes, now)?;
+        before.write(conn, &decision.after, &decision.writes, read.now)?;
     }
     Ok(Some(decision.into()))
 }

@@ -189,8 +189,7 @@ fn create_event(
     {
         return Ok(None);
     }
-    let waits = new.opens_at.is_some_and(|opens| opens > now);
-    let state = if waits { State::Scheduled } else { State::Open };
+    let state = new.opens_at.map_or(State::Open, |_| State::Scheduled);
     let [most, ttl, age, idle] = entries::room(new.waiting_room.as_ref());
     let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
         params![

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rules::time::Moment;
+use rules::time::Reading;
 use rusqlite::{Connection, Result};
 use tokio::sync::oneshot;
 
@@ -14,7 +14,7 @@ use crate::ledger::halls::HallCache;
 pub struct Transaction<'a> {
     pub conn: &'a Connection,
     pub halls: &'a HallCache,
-    pub now: Moment,
+    pub read: Reading,
     pub care: Care,
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use rules::time::{Clock, Moment};
+use rules::time::{Clock, Moment, Reading};
 use rusqlite::{Connection, Result};
 
 use super::checkpoint::{self, CheckpointRequests, LogStep};
@@ -153,9 +153,9 @@ impl SqliteWriter {
     /// Inside a transaction that was begun. The clock is read under the lock: what ended during the wait for
     /// it has ended.
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>], care: Care) -> Result<()> {
-        let now = self.clock.now();
+        let read = self.clock.read();
         let before = self.conn.total_changes();
-        let result = self.inside(jobs, care, now, before);
+        let result = self.inside(jobs, care, read, before);
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
@@ -163,11 +163,11 @@ impl SqliteWriter {
         result
     }
 
-    fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, now: Moment, before: u64) -> Result<()> {
-        let transaction = Transaction { conn: &self.conn, halls: &self.halls, now, care };
+    fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, read: Reading, before: u64) -> Result<()> {
+        let transaction = Transaction { conn: &self.conn, halls: &self.halls, read, care };
         jobs.iter_mut().try_for_each(|job| job.perform(&transaction))?;
         if before != self.conn.total_changes() {
-            self.tidy(now)?;
+            self.tidy(read.now)?;
         }
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         Ok(())

@@ -41,5 +41,5 @@ pub async fn check(app: Arc<App>, _: Call<Admin>) -> Handled {
     if let Some(broken) = findings.iter().find(|finding| !finding.holds()) {
         tracing::error!(invariant = broken.name, "an audit found the ledger broken");
     }
-    Ok(Reply::ok(&AuditAnswer::of(&looked, &findings, app.ledger.now())))
+    Ok(Reply::ok(&AuditAnswer::of(&looked, &findings, app.ledger.wall())))
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rules::command::EventAction;
-use rules::entries::WaitingRoom;
+use rules::entries::WaitingRoomAmendment;
 use rules::event::{
     EVENT_NAME_CHARS, Event, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn,
 };
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
+use rules::holds::HoldTerms;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 
@@ -38,9 +39,11 @@ impl<'a> EventFields<'a> {
         self.0.whole("maxPerUser", 1, MAX_PER_USER)
     }
 
-    /// Sent in seconds; null: `HOLD_TTL`.
-    fn hold_ttl_ms(&self) -> Result<Option<Option<i64>>, Refusal> {
-        self.0.removable("holdTtl", |node| Ok(i64::from(node.whole_within(1, HOLD_TTL_MOST_S)?) * 1_000))
+    /// Sent in seconds; null: `HOLD_TTL`. Longer than `HOLD_MAX_AGE` is refused: no hold would last that long.
+    fn hold_ttl_ms(&self, holds: HoldTerms) -> Result<Option<Option<i64>>, Refusal> {
+        let max_age_s = u32::try_from(holds.max_age_ms / 1_000).unwrap_or(HOLD_TTL_MOST_S);
+        let most = HOLD_TTL_MOST_S.min(max_age_s);
+        self.0.removable("holdTtl", |node| Ok(i64::from(node.whole_within(1, most)?) * 1_000))
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
@@ -48,7 +51,7 @@ impl<'a> EventFields<'a> {
         self.0.removable("opensAt", |node| read_moment(&node.text()?).ok_or_else(not_a_moment))
     }
 
-    fn waiting_room(&self) -> Result<Option<Option<WaitingRoom>>, Refusal> {
+    fn waiting_room(&self) -> Result<Option<Option<WaitingRoomAmendment>>, Refusal> {
         self.0.removable("waitingRoom", waiting_room::read)
     }
 
@@ -77,23 +80,23 @@ fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
     Ok(HallRow { name: fields.required("name")?.text()?.into(), seats })
 }
 
-fn new_event(sent: &[u8]) -> Result<NewEvent, Refusal> {
+fn new_event(sent: &[u8], holds: HoldTerms) -> Result<NewEvent, Refusal> {
     let fields = EventFields::read(sent)?;
     Ok(NewEvent {
         name: fields.0.text("name", EVENT_NAME_CHARS)?,
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
         opens_at: fields.opens_at()?.flatten(),
-        waiting_room: fields.waiting_room()?.flatten(),
-        hold_ttl_ms: fields.hold_ttl_ms()?.flatten(),
+        waiting_room: fields.waiting_room()?.flatten().map(|room| room.apply(None)).transpose()?,
+        hold_ttl_ms: fields.hold_ttl_ms(holds)?.flatten(),
     })
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
-    let new = new_event(&call.sent)?;
+    let new = new_event(&call.sent, app.settings.terms.holds)?;
     let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
-    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.now())))
+    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.wall())))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -114,7 +117,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
         waiting_room: fields.waiting_room()?,
-        hold_ttl_ms: fields.hold_ttl_ms()?,
+        hold_ttl_ms: fields.hold_ttl_ms(app.settings.terms.holds)?,
     };
     operate(&app, &request, &admin, EventAction::Amend(amendment)).await
 }
@@ -125,6 +128,7 @@ pub async fn delete(app: Arc<App>, Call { request, caller: admin, .. }: Call<Adm
     app.lanes.forget(event);
     app.boards.forget(event);
     app.lines.forget(event);
+    app.metrics.events.forget(event);
     Ok(reply)
 }
 
@@ -155,7 +159,7 @@ async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventActi
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);
-            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.now())))
+            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.wall())))
         }
         Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), &ended)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),
@@ -167,7 +171,7 @@ mod tests {
     use super::*;
 
     fn field(sent: &str) -> String {
-        match new_event(sent.as_bytes()) {
+        match new_event(sent.as_bytes(), HoldTerms::default()) {
             Err(Refusal::Invalid(fault)) => fault.field,
             other => panic!("{sent}: {other:?}"),
         }
@@ -175,10 +179,10 @@ mod tests {
 
     #[test]
     fn a_count_or_a_hall() {
-        let hall = new_event(br#"{"name":"x","seats":500}"#).unwrap().hall;
+        let hall = new_event(br#"{"name":"x","seats":500}"#, HoldTerms::default()).unwrap().hall;
         assert_eq!(hall, Hall::Count(500));
         let sent = r#"{"name":"x","seats":{"sections":[{"name":"1\uce35","rows":[{"name":"A","seats":20}]}]}}"#;
-        let hall = new_event(sent.as_bytes()).unwrap().hall;
+        let hall = new_event(sent.as_bytes(), HoldTerms::default()).unwrap().hall;
         assert_eq!((hall.seat_count(), hall.seat_name(rules::ids::Seat(20))), (20, "1층 A20".into()));
         // As ledgers store it.
         let stored = serde_json::to_string(&hall).unwrap();
@@ -205,6 +209,7 @@ mod tests {
             (r#"{"name":"x","seats":5,"opensAt":"tomorrow"}"#.to_owned(), "opensAt"),
             (r#"{"name":"x","seats":5,"holdTtl":0}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"holdTtl":"60"}"#.to_owned(), "holdTtl"),
+            (r#"{"name":"x","seats":5,"holdTtl":1801}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
             (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
             (r#"{"name":"x","seats":5,"maxPerUsr":2}"#.to_owned(), "maxPerUsr"),

@@ -13,6 +13,7 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
+use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
 use crate::http::wire::records::{HistoryAnswer, HistoryBody};
 
@@ -28,7 +29,7 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let rows = if wanted.is_everything() { paging.one_more() } else { ROWS };
     let mut found: Vec<HistoryBody> = Vec::new();
     for _ in 0..READS_MOST {
-        let read = app.ledger.records(wanted.subject, after, rows).await?;
+        let read = app.ledger.records(wanted.subject, after, rows).await?.shown(&app);
         let last = read.len() < rows;
         for record in &read {
             if found.len() == paging.limit() {

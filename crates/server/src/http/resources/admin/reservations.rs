@@ -18,6 +18,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
+use crate::http::shown::ShownTimes;
 use crate::http::wire::answers::AdminReservationsAnswer;
 use crate::http::wire::{AdminReservationBody, Succeeded, moment};
 
@@ -36,7 +37,7 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
         return whole_csv(app, event, hall).await;
     }
     let after = paging.after(|text| whole(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
-    let found = app.ledger.reservations_in(event, after, paging.one_more()).await?;
+    let found = app.ledger.reservations_in(event, after, paging.one_more()).await?.shown(&app);
     let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
     if csv_asked {
         let reply = Reply::text(CSV, format!("{HEADING}{}", rows(&found, &hall)));
@@ -58,7 +59,7 @@ fn wants_csv(request: &Incoming) -> bool {
 
 /// The first page is read before anything is sent, so that a ledger that cannot be read is a refusal.
 async fn whole_csv(app: Arc<App>, event: EventId, hall: Arc<Hall>) -> Handled {
-    let first = app.ledger.reservations_in(event, None, CSV_ROWS).await?;
+    let first = app.ledger.reservations_in(event, None, CSV_ROWS).await?.shown(&app);
     let parts = stream::try_unfold((HEADING, Some(first)), move |(heading, page)| {
         let (app, hall) = (app.clone(), hall.clone());
         async move {
@@ -75,7 +76,8 @@ async fn whole_csv(app: Arc<App>, event: EventId, hall: Arc<Hall>) -> Handled {
 }
 
 async fn next_page(app: &App, event: EventId, after: Seat) -> Result<Vec<Reservation>, std::io::Error> {
-    app.ledger.reservations_in(event, Some(after), CSV_ROWS).await.map_err(|fault| {
+    let read = app.ledger.reservations_in(event, Some(after), CSV_ROWS).await;
+    read.map(|page| page.shown(app)).map_err(|fault| {
         tracing::error!(%fault, %event, "a CSV of reservations broke off");
         std::io::Error::other(fault)
     })
@@ -102,13 +104,18 @@ fn rows(found: &[Reservation], hall: &Hall) -> String {
     text
 }
 
+/// What a spreadsheet may take for the beginning of a formula, also in full width.
+const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+/// A cell with one of these is quoted. Some spreadsheets separate cells by semicolons or tabs.
+const QUOTED: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
+
 /// A cell of RFC 4180. An apostrophe keeps a spreadsheet from running it as a formula; a telephone
 /// number begins with + and needs none.
 fn quoted(cell: &str) -> String {
     let digits = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !digits;
+    let formula = cell.starts_with(FORMULA) && !digits;
     let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
-    if cell.contains([',', '"', '\r', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+    if cell.contains(QUOTED) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }
 
 pub async fn cancel(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -124,6 +131,11 @@ mod tests {
         assert_eq!(quoted("plain"), "plain");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("=1+1"), "'=1+1");
+        for formula in ["＝1", "＋1", "－1", "＠SUM"] {
+            assert_eq!(quoted(formula), format!("'{formula}"));
+        }
+        assert_eq!((quoted("\t=1").as_str(), quoted("\r=1").as_str()), ("\"'\t=1\"", "\"'\r=1\""));
+        assert_eq!((quoted("a;b").as_str(), quoted("a\tb").as_str()), ("\"a;b\"", "\"a\tb\""));
         assert_eq!(quoted("+821012345678"), "+821012345678");
         assert_eq!(quoted("+cmd"), "'+cmd");
     }

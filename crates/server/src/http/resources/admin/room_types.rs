@@ -102,7 +102,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     };
     let id = public::id_in_path(&request)?;
     let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
-    let today = zones::today(&zone, app.ledger.now());
+    let today = zones::today(&zone, app.ledger.wall());
     let asks = ChangeRequest::new(id, admin.actor(), RoomAction::Amend { amendment, today });
     let answer = serve::<RoomType>(&app, asks).await?.answer;
     match &answer.outcome {

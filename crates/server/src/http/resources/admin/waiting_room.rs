@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoom};
-use rules::outcome::{Expected, FieldError, Problem, Refusal};
+use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoomAmendment};
+use rules::outcome::Refusal;
 
 use super::fields::AdminFields;
 use crate::app::App;
@@ -15,25 +15,19 @@ use crate::http::respond::Reply;
 use crate::http::wire::Succeeded;
 use crate::http::wire::line::TicketKeyBody;
 
-/// An object, each field with a default.
-pub fn read(node: &Node<'_>) -> Result<WaitingRoom, Refusal> {
+/// The fields that change.
+pub fn read(node: &Node<'_>) -> Result<WaitingRoomAmendment, Refusal> {
     let fields = AdminFields::of(node, ["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout"])?;
-    let plain = WaitingRoom::default();
-    let seconds = |name: &str, (least, most): (u32, u32), default: i64| {
+    let milliseconds = |name: &str, (least, most): (u32, u32)| {
         let sent = fields.whole(name, least, most);
-        sent.map(|sent| sent.map_or(default, |seconds| i64::from(seconds) * 1000))
+        sent.map(|sent| sent.map(|seconds| i64::from(seconds) * 1_000))
     };
-    let token_ttl_ms = seconds("tokenTtl", TOKEN_TTL_S, plain.token_ttl_ms)?;
-    let room = WaitingRoom {
-        max_concurrent: fields.whole("maxConcurrent", 1, INSIDE_MOST)?.unwrap_or(plain.max_concurrent),
-        token_ttl_ms,
-        token_max_age_ms: seconds("tokenMaxAge", TOKEN_MAX_AGE_S, plain.token_max_age_ms.max(token_ttl_ms))?,
-        idle_ms: seconds("idleTimeout", IDLE_TIMEOUT_S, plain.idle_ms)?,
-    };
-    if room.token_max_age_ms < room.token_ttl_ms {
-        return Err(FieldError::refused(node.join("tokenMaxAge"), Problem::Expected(Expected::AtLeastTokenTtl)));
-    }
-    Ok(room)
+    Ok(WaitingRoomAmendment {
+        max_concurrent: fields.whole("maxConcurrent", 1, INSIDE_MOST)?,
+        token_ttl_ms: milliseconds("tokenTtl", TOKEN_TTL_S)?,
+        token_max_age_ms: milliseconds("tokenMaxAge", TOKEN_MAX_AGE_S)?,
+        idle_ms: milliseconds("idleTimeout", IDLE_TIMEOUT_S)?,
+    })
 }
 
 /// Tickets are signed with a new key from now on.
@@ -45,12 +39,14 @@ pub async fn rotate_key(app: Arc<App>, _: Call<Admin>) -> Handled {
 
 #[cfg(test)]
 mod tests {
+    use rules::entries::WaitingRoom;
+
     use super::*;
 
     fn room(text: &str) -> Result<WaitingRoom, String> {
         let sent = format!(r#"{{"waitingRoom":{text}}}"#);
         let [node] = Node::read(sent.as_bytes()).unwrap().fields(["waitingRoom"]).unwrap();
-        read(&node.unwrap()).map_err(|refusal| match refusal {
+        read(&node.unwrap()).and_then(|room| room.apply(None)).map_err(|refusal| match refusal {
             Refusal::Invalid(fault) => fault.field,
             other => panic!("{other:?}"),
         })

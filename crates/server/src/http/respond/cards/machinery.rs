@@ -85,6 +85,20 @@ pub fn server_unreachable() -> Card {
     }
 }
 
+pub fn auth_modes_differ() -> Card {
+    Card {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        code: "service_unavailable",
+        message: unavailable(),
+        retry: Retry::After(1),
+        seeds: Seeds::CodeWith("The gateway and its servers are set up differently; ask again shortly."),
+        when: "the gateway and all of its servers have different `AUTH_MODE`s",
+        buyer: "Try again later.",
+        author: "Try again later; nothing was done.",
+        operator: "Give the gateway and its servers the same `AUTH_MODE`. The gateway's error log names both.",
+    }
+}
+
 pub fn door_failed() -> Card {
     Card {
         status: StatusCode::SERVICE_UNAVAILABLE,

@@ -92,8 +92,26 @@ pub fn unknown_proxy() -> Card {
         seeds: Seeds::Code,
         when: "the request came through a proxy that the server was not told about",
         buyer: NOTHING,
-        author: "Do not send `X-Forwarded-For` or `Forwarded` yourself.",
+        author: "Do not send `Via`, `Forwarded`, `X-Forwarded-*`, `X-Real-IP` or `CF-Connecting-IP` yourself.",
         operator: "Set `GATEWAY_KEY` here and at the proxy.",
+    }
+}
+
+pub fn unknown_host() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "forbidden",
+        message: message(
+            "This server is for its own machine only; ask it as localhost.",
+            "이 서버는 같은 컴퓨터에서만 사용할 수 있습니다. localhost로 접속해 주세요.",
+        ),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "without `GATEWAY_KEY`, the request names another `Host` than this machine: a proxy, or a web page that \
+               makes a browser ask (DNS rebinding)",
+        buyer: NOTHING,
+        author: "Ask as `localhost`, `127.0.0.1` or `[::1]`.",
+        operator: "Put the gateway in front, or set `ALLOW_TRUSTED_HEADER=1` behind a proxy that authenticates.",
     }
 }
 

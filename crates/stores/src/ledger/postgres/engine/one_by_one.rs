@@ -6,7 +6,7 @@ use rules::command::Command;
 use rules::decide::{Answer, Decision, order};
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::Writes;
-use rules::time::Moment;
+use rules::time::Reading;
 
 use super::super::Inner;
 use super::super::session::{Session, within};
@@ -32,7 +32,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
         (rows, now)
     };
     let Some(row) = rows.first() else { return ended(session, Tried::NoSuchSubject).await };
-    let (mut subject, now) = locked::<S>(ledger, row, &now, &aside)?;
+    let (mut subject, read) = locked::<S>(ledger, row, &now, &aside)?;
     let id = uuid::Uuid::new_v4().to_string();
     let mark = Mark { batch: &id, key_ttl_ms: ledger.key_ttl_ms };
     let (mut first, mut effects, mut holds) = (None, S::Effects::default(), Vec::new());
@@ -41,7 +41,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
         within(session.batch_execute("SAVEPOINT request")).await??;
         subject.refresh(&mut aside);
         let command = Portion { id: batch.subject, commands: std::slice::from_ref(&batch.commands[i]), aside: &aside };
-        let one = One { session: &session, portion: command, before: &subject, now, mark };
+        let one = One { session: &session, portion: command, before: &subject, read, mark };
         match one.run(&mut writer, &batch.terms).await {
             Ok(Decision { answers: mut answer, writes, after, effects: later }) => {
                 within(session.batch_execute("RELEASE request")).await??;
@@ -69,23 +69,23 @@ struct One<'a, S: PostgresSubject> {
     session: &'a Session,
     portion: Portion<'a, S>,
     before: &'a S,
-    now: Moment,
+    read: Reading,
     mark: Mark<'a>,
 }
 
 impl<S: PostgresSubject> One<'_, S> {
     async fn run(&self, writer: &mut S::Writer, terms: &rules::command::Terms) -> Result<Decision<S>, Trouble> {
-        let One { session, portion, before, now, mark } = self;
+        let One { session, portion, before, read, mark } = self;
         let before: &S = before;
         let commands: &[Command<S>] = portion.commands;
         let portions = std::slice::from_ref(portion);
         let reads = S::reads(session, portions).await?;
         let found = within(S::read(&reads, session, portions)).await??;
         let known = S::understand(&found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
-        let decision = decided(before, known, commands, terms, *now)?;
+        let decision = decided(before, known, commands, terms, *read)?;
         if !decision.writes.is_empty() {
             let Decision { writes, after, .. } = &decision;
-            let to_write = [DecidedBatch { before, after, writes, now: *now }];
+            let to_write = [DecidedBatch { before, after, writes, now: read.now }];
             S::complete(writer, session, &to_write).await?;
             within(S::write(writer, session, &to_write, *mark)).await??;
         }

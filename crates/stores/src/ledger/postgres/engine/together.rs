@@ -7,7 +7,7 @@ use futures_util::future::{try_join, try_join4};
 use rules::command::{Command, Terms};
 use rules::decide::Decision;
 use rules::subject::Writes;
-use rules::time::Moment;
+use rules::time::{Moment, Reading};
 use tokio_postgres::{Error, Row};
 
 use super::super::session::{Session, within};
@@ -54,19 +54,19 @@ pub async fn together<S: PostgresSubject>(
     for row in &rows {
         let id: i64 = row.try_get(0)?;
         let Some(prepared) = all.iter().find(|one| S::row_id(one.batch.subject) == id) else { continue };
-        let (subject, now) = locked::<S>(ledger, row, &now, &prepared.aside)?;
+        let (subject, read) = locked::<S>(ledger, row, &now, &prepared.aside)?;
         if !subject.wholly_read(&found) {
             subject.read_rest(&reads, &session, &prepared.portion(), &mut found).await?;
         }
-        before.insert(prepared.batch.subject, (subject, now, &prepared.aside));
+        before.insert(prepared.batch.subject, (subject, read, &prepared.aside));
     }
     let seen: Vec<(&S, &S::Aside)> = before.values().map(|(subject, _, aside)| (subject, *aside)).collect();
     let mut known = S::understand(&found, &seen)?;
     let mut decisions = Vec::with_capacity(all.len());
     for PreparedBatch { batch, .. } in all {
-        let decision = before.get(&batch.subject).map(|(before, now, _)| {
+        let decision = before.get(&batch.subject).map(|(before, read, _)| {
             let known = known.remove(&batch.subject).unwrap_or_default();
-            decided(before, known, &batch.commands, &batch.terms, *now)
+            decided(before, known, &batch.commands, &batch.terms, *read)
         });
         decisions.push(decision.transpose()?);
     }
@@ -75,7 +75,7 @@ pub async fn together<S: PostgresSubject>(
         .flatten()
         .filter(|decision| !decision.writes.is_empty())
         .filter_map(|Decision { writes, after, .. }| {
-            before.get(&after.id()).map(|(before, now, _)| DecidedBatch { before, after, writes, now: *now })
+            before.get(&after.id()).map(|(before, read, _)| DecidedBatch { before, after, writes, now: read.now })
         })
         .collect();
     S::complete(&mut writer, &session, &to_write).await?;
@@ -146,12 +146,17 @@ pub fn locked<S: PostgresSubject>(
     row: &Row,
     now: &Row,
     aside: &S::Aside,
-) -> Result<(S, Moment), Trouble> {
+) -> Result<(S, Reading), Trouble> {
     let (subject, newest) = S::of_row(row, aside)?;
-    let now = Moment(now.try_get(0)?);
-    ledger.clock.saw(now);
-    // A new primary's clock may be behind: what happened later is not older.
-    Ok((subject, now.max(newest)))
+    let wall = Moment(now.try_get(0)?);
+    ledger.clock.saw(wall);
+    Ok((subject, no_older_than(newest, wall)))
+}
+
+/// The database's wall clock may have been set back, or that of a new primary may be behind: what happens
+/// now is not older than what has happened to the subject. Opening times follow the wall clock all the same.
+pub fn no_older_than(newest: Moment, wall: Moment) -> Reading {
+    Reading { now: wall.max(newest), wall }
 }
 
 /// A panic in a rule is an error like any other.
@@ -160,9 +165,9 @@ pub fn decided<S: PostgresSubject>(
     known: S::Known,
     commands: &[Command<S>],
     terms: &Terms,
-    now: Moment,
+    read: Reading,
 ) -> Result<Decision<S>, Trouble> {
-    catch_unwind(AssertUnwindSafe(|| subject.decide(known, commands, terms, now)))
+    catch_unwind(AssertUnwindSafe(|| subject.decide(known, commands, terms, read)))
         .map_err(|_| Trouble::Lasting("a rule panicked".into()))
 }
 

@@ -8,7 +8,7 @@ use rules::time::Moment;
 use super::super::Inner;
 use super::super::session::within;
 use super::super::trouble::Trouble;
-use super::together::decided;
+use super::together::{decided, no_older_than};
 use super::{PostgresSubject, PreparedBatch};
 use crate::ledger::Committed;
 
@@ -36,13 +36,13 @@ pub async fn refuse<S: PostgresSubject>(
     let Some(row) = row else { return Ok(None) };
     let PreparedBatch { batch, aside } = prepared;
     let (subject, newest) = S::of_row(&row, aside)?;
-    let now = Moment(row.try_get("ledger_now")?).max(newest);
+    let read = no_older_than(newest, Moment(row.try_get("ledger_now")?));
     subject.learn(ledger);
     subject.refresh(aside);
     if !subject.wholly_read(&found) {
         return Ok(None);
     }
     let known = S::understand(&found, &[(&subject, aside)])?.remove(&batch.subject).unwrap_or_default();
-    let decision = decided(&subject, known, &batch.commands, &batch.terms, now)?;
+    let decision = decided(&subject, known, &batch.commands, &batch.terms, read)?;
     Ok(decision.writes.is_empty().then(|| decision.into()))
 }

@@ -225,6 +225,11 @@ impl Ledger for PostgresLedger {
         self.0.clock.now()
     }
 
+    /// PostgreSQL reads no other clock than the wall clock of its machine.
+    fn wall(&self) -> Moment {
+        self.0.clock.now()
+    }
+
     fn ready(&self) -> Answered<()> {
         self.run(|inner| async move { inner.takes_writes().await })
     }

@@ -30,11 +30,11 @@ impl Ledger for SqliteLedger {
     }
 
     fn create_event(&self, new: NewEvent) -> Answered<Event> {
-        self.write(move |tx| create_event(tx.conn, tx.halls, &new, None, tx.now))
+        self.write(move |tx| create_event(tx.conn, tx.halls, &new, None, tx.read.now))
     }
 
     fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>> {
-        self.write(move |tx| create_event(tx.conn, tx.halls, &new, Some(id), tx.now).map(Some))
+        self.write(move |tx| create_event(tx.conn, tx.halls, &new, Some(id), tx.read.now).map(Some))
     }
 
     fn generation(&self, event: EventId) -> Answered<Option<u64>> {
@@ -129,7 +129,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn begin_line(&self, event: EventId) -> Answered<LineBegun> {
-        self.write(move |tx| entries::begin_line(tx.conn, event, tx.now))
+        self.write(move |tx| entries::begin_line(tx.conn, event, tx.read.now))
     }
 
     fn inside(&self, event: EventId) -> Answered<InsideDigest> {
@@ -150,7 +150,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey> {
-        self.write(move |tx| entries::make_ticket_key(tx.conn, &secret, tx.now).map(Some))
+        self.write(move |tx| entries::make_ticket_key(tx.conn, &secret, tx.read.now).map(Some))
     }
 
     fn close(&self) -> Answered<()> {
@@ -159,6 +159,14 @@ impl Ledger for SqliteLedger {
 
     fn now(&self) -> Moment {
         self.clock.now()
+    }
+
+    fn wall(&self) -> Moment {
+        self.clock.wall()
+    }
+
+    fn shift_ms(&self) -> i64 {
+        self.clock.shift_ms()
     }
 
     fn ready(&self) -> Answered<()> {

@@ -13,7 +13,7 @@ use crate::ledger::rooms::{Availability, Rooms};
 
 impl Rooms for SqliteLedger {
     fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType> {
-        self.write(move |transaction| create(transaction.conn, &new, transaction.now))
+        self.write(move |transaction| create(transaction.conn, &new, transaction.read.now))
     }
 
     fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>> {

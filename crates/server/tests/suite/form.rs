@@ -1,0 +1,55 @@
+//! The server itself, without a gateway: one spelling per path, one way to read a request.
+
+use std::time::Duration;
+
+use testing::raw_tcp::{self, statuses};
+use testing::server::TestServer;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_spellings_of_a_path_are_not_found() {
+    let stand = TestServer::embedded(&[]).await;
+    let admin = format!("Bearer {}", stand.app.admin_token);
+    let headers = [("Authorization", admin.as_str()), ("X-User-Id", "u")];
+    for path in ["/api/v1/seats", "/api/v1/admin/events", "/", "/docs", "/api/v1/seats?a=%20//"] {
+        assert_eq!(raw_tcp::request(stand.server, "GET", path, &headers, "").await.status, 200, "{path}");
+    }
+    for path in [
+        "//api//v1//seats",
+        "/api/v1//seats",
+        "/api/v1/seats/",
+        "/api/v1/seats/?a=b",
+        "/docs/",
+        "//",
+        "/%61pi/v1/seats",
+        "/api/v1/%61dmin/events",
+        "/api/v1/admin%2Fevents",
+        "/api/v1/seats/%31",
+        "/api/v1/./seats",
+        "/api/v1/admin/../seats",
+        "/api/v1/seats;a=b",
+    ] {
+        let told = raw_tcp::request(stand.server, "GET", path, &headers, "").await;
+        assert_eq!((told.status, told.reason().as_str()), (404, "not_found"), "{path}: {}", told.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ambiguous_requests_are_refused_and_end_the_connection() {
+    let stand = TestServer::embedded(&[]).await;
+    let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    for (name, head) in [
+        ("no host", "GET /livez HTTP/1.1\r\n\r\n".to_owned()),
+        ("an empty host", "GET /livez HTTP/1.1\r\nHost:\r\n\r\n".to_owned()),
+        ("two hosts", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".to_owned()),
+        ("the same host twice", "GET /livez HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".to_owned()),
+        ("chunks twice", format!("POST /fcfs/join HTTP/1.1\r\nHost: localhost\r\n{chunked}{chunked}\r\n0\r\n\r\n")),
+    ] {
+        let bytes = format!("{head}{next}");
+        let answer = raw_tcp::exchange(stand.server, bytes.as_bytes(), Duration::from_millis(800)).await;
+        assert_eq!(statuses(&answer), [400], "{name}: {answer}");
+        assert!(!name.contains("host") || answer.contains("\"reason\":\"validation\""), "{name}: {answer}");
+    }
+    let old = raw_tcp::exchange(stand.server, b"GET /livez HTTP/1.0\r\n\r\n", Duration::from_millis(800)).await;
+    assert!(old.starts_with("HTTP/1.0 200"), "HTTP/1.0 knows no Host: {old}");
+}

@@ -1,6 +1,5 @@
 //! PostgreSQL with Redis, single and as a Cluster of three nodes.
 
-
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
 use rules::ids::{ClientAddress, EventId, RequestName, User};

@@ -3,8 +3,8 @@
 
 mod halls;
 pub mod holds;
-mod open_commands;
 mod name;
+mod open_commands;
 pub mod postgres;
 pub mod records;
 pub mod rooms;
@@ -26,9 +26,9 @@ use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
 use self::holds::Holds;
+pub use self::name::LedgerName;
 pub use self::open_commands::OpenCommands;
 use self::records::Records;
-pub use self::name::LedgerName;
 use self::rooms::Rooms;
 use crate::Working;
 

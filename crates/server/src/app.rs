@@ -12,6 +12,7 @@ use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
 use crate::logins::FailedLogins;
 use crate::names::Names;
+use crate::restored;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 use crate::tickets::Tickets;
@@ -39,7 +40,7 @@ impl App {
     pub fn new(settings: Settings, admin_token: String, ledger: Arc<dyn Ledger>, door: Arc<dyn Door>) -> Arc<App> {
         let metrics = Arc::new(Metrics::default());
         let inside = InsideCheck::new(ledger.clone(), door.clone());
-        Arc::new(App {
+        let app = Arc::new(App {
             lanes: Lanes::new(ledger.clone(), door.clone(), inside.clone(), metrics.clone(), &settings),
             boards: Boards::new(ledger.clone()),
             lines: Lines::default(),
@@ -55,7 +56,9 @@ impl App {
             failed_logins: FailedLogins::default(),
             begun: AtomicBool::new(false),
             draining: AtomicBool::new(false),
-        })
+        });
+        tokio::spawn(restored::watch(Arc::downgrade(&app)));
+        app
     }
 
     /// Event 1 exists: `/readyz` may answer 200 from now on.

@@ -77,6 +77,11 @@ impl Boards {
         self.lock().remove(&event);
     }
 
+    /// The ledger was restored: its history may have gone back.
+    pub fn forget_all(&self) {
+        self.lock().clear();
+    }
+
     fn board(&self, event: EventId, hall: Arc<Hall>) -> Arc<Board> {
         let mut boards = self.lock();
         let now = Instant::now();

@@ -85,6 +85,13 @@ impl Lanes {
         self.events.forget(event);
     }
 
+    /// The ledger was restored: every subject may be another one, or not there. Requests in flight are
+    /// finished by the lanes that have them.
+    pub fn forget_all(&self) {
+        self.events.forget_all();
+        self.rooms.forget_all();
+    }
+
     /// Requests that were accepted and are not finished, over all subjects.
     pub fn depth(&self) -> usize {
         self.events.sum(Lane::depth) + self.rooms.sum(Lane::depth)
@@ -125,6 +132,10 @@ impl<S: Served> LanesOf<S> {
 
     fn forget(&self, id: S::Id) {
         self.lanes.write().unwrap_or_else(|p| p.into_inner()).remove(&id);
+    }
+
+    fn forget_all(&self) {
+        self.lanes.write().unwrap_or_else(|p| p.into_inner()).clear();
     }
 
     fn sum(&self, count: impl Fn(&Lane<S>) -> usize) -> usize {

@@ -16,6 +16,7 @@ pub mod names;
 pub mod path;
 pub mod refusals;
 pub mod reopen;
+mod restored;
 pub mod rush;
 pub mod settings;
 pub mod telemetry;

@@ -35,7 +35,7 @@ pub struct Ticket {
 
 pub struct Tickets {
     ledger: Arc<dyn Ledger>,
-    /// Oldest first. None is ever removed.
+    /// Oldest first. The ledger removes none.
     keys: RwLock<Arc<Vec<TicketKey>>>,
     /// When the last lookup began. Held during a lookup: of two at once, the slower one must not replace a
     /// newer list by an older one, and only one may make the first key.
@@ -86,6 +86,11 @@ impl Tickets {
 
     async fn make_key(&self) -> Result<TicketKey, Failure> {
         Ok(self.ledger.rotate_ticket_key(secret()?).await?)
+    }
+
+    /// The ledger was restored: its keys may be other ones.
+    pub fn forget_all(&self) {
+        *self.keys.write().unwrap_or_else(|p| p.into_inner()) = Arc::default();
     }
 
     fn keys(&self) -> Arc<Vec<TicketKey>> {

@@ -5,6 +5,7 @@ pub mod local;
 pub mod redis;
 
 use std::fmt;
+use std::sync::Arc;
 
 use rules::arrive::{Arrival, Arrived};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
@@ -160,10 +161,13 @@ pub trait Door: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// The id of the door's ledger, if a gateway may use the door too. None until the ledger was reached.
-    fn ledger(&self) -> Option<&str> {
+    /// The name of the door's ledger, if a gateway may use the door too. None until the ledger was reached.
+    fn ledger(&self) -> Option<Arc<str>> {
         None
     }
+
+    /// The ledger was restored. A door that cannot see it gives no more numbers until it is opened again.
+    fn ledger_restored(&self) {}
 
     fn ready(&self) -> Working<Result<(), DoorFault>>;
 }

@@ -3,6 +3,7 @@
 
 mod halls;
 pub mod holds;
+mod name;
 mod open_commands;
 pub mod postgres;
 pub mod records;
@@ -25,6 +26,7 @@ use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
 use self::holds::Holds;
+pub use self::name::LedgerName;
 pub use self::open_commands::OpenCommands;
 use self::records::Records;
 use self::rooms::Rooms;
@@ -209,6 +211,12 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + S
     /// The last call: everything is moved to where a copy of the files includes it.
     fn close(&self) -> Answered<()> {
         Box::pin(async { Ok(()) })
+    }
+
+    /// The name of this ledger, if it can tell that it was restored while it is in use: then the name
+    /// changes, and whatever was remembered of its content may be wrong.
+    fn name(&self) -> Option<Arc<str>> {
+        None
     }
 
     /// What this ledger calls now: ends are compared with it.

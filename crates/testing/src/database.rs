@@ -60,6 +60,32 @@ impl Database {
         crate::with_port(&self.url, port)
     }
 
+    /// A copy beside it, whoever is connected: their connections break.
+    pub async fn backup(&self) -> String {
+        let copy = format!("{}_backup", self.name);
+        self.alone(&[format!("CREATE DATABASE {copy} TEMPLATE {}", self.name)]).await;
+        copy
+    }
+
+    /// Puts a copy in its place.
+    pub async fn restore(&self, copy: &str) {
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        self.alone(&[drop, format!("ALTER DATABASE {copy} RENAME TO {}", self.name)]).await;
+    }
+
+    /// Nobody is connected meanwhile.
+    async fn alone(&self, statements: &[String]) {
+        let client = connect(&server_url().await).await;
+        let allow = |yes| format!("ALTER DATABASE {} ALLOW_CONNECTIONS {yes}", self.name);
+        client.batch_execute(&allow(false)).await.expect("nobody new");
+        let end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1";
+        client.execute(end, &[&self.name]).await.expect("nobody is left");
+        for statement in statements {
+            client.batch_execute(statement).await.unwrap_or_else(|e| panic!("{statement}: {e:?}"));
+        }
+        client.batch_execute(&allow(true)).await.expect("open again");
+    }
+
     /// A connection beside the ledger's own.
     pub async fn connect(&self) -> Client {
         connect(&self.url).await

@@ -85,6 +85,17 @@ impl OwnPostgres {
         let _ = child.wait();
     }
 
+    /// Copies the data folder of a server that was stopped: a snapshot of its disk.
+    pub fn snapshot(&self) {
+        run(Command::new("cp").arg("-a").arg(&self.data).arg(self.data.with_extension("snapshot")));
+    }
+
+    /// Puts the snapshot back.
+    pub fn restore(&self) {
+        run(Command::new("rm").arg("-rf").arg(&self.data));
+        run(Command::new("cp").arg("-a").arg(self.data.with_extension("snapshot")).arg(&self.data));
+    }
+
     /// Orphans of a killed postmaster still hold the shared memory for a moment.
     fn wait_for_children(&self) {
         let ours = self.data.display().to_string();

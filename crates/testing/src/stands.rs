@@ -2,8 +2,8 @@
 //! the test moves for both.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rules::arrive::Budget;
@@ -11,6 +11,7 @@ use rules::time::{Clock, Moment};
 use stores::conformance::Stand;
 use stores::door::local::LocalDoor;
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
+use stores::ledger::LedgerName;
 use stores::ledger::postgres::{PlantedBug, PostgresLedger};
 use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger, database_in};
 
@@ -99,7 +100,7 @@ pub async fn redis_stand(url: &str, cluster: bool) -> Stand {
     let database = Database::fresh().await;
     let ledger = Arc::new(prepared(&database.url, PlantedBug::default()).await);
     let place =
-        RedisConfig { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.id(), step: STEP };
+        RedisConfig { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.named(), step: STEP };
     let door = Arc::new(RedisDoor::new(place).expect("a sound address"));
     let (moved_ledger, moved_door, total) = (ledger.clone(), door.clone(), AtomicI64::new(0));
     let advance = Arc::new(move |ms| {
@@ -112,7 +113,7 @@ pub async fn redis_stand(url: &str, cluster: bool) -> Stand {
 
 /// More patient than a server's: tests compare its answers, however busy the machine is.
 pub fn redis_door(url: &str, cluster: bool, ledger: &str, budget: Budget) -> RedisDoor {
-    let ledger = Arc::new(OnceLock::from(ledger.to_owned()));
+    let ledger = LedgerName::from(ledger);
     let step = Duration::from_secs(5);
     RedisDoor::new(RedisConfig { url: url.to_owned(), cluster, budget, ledger, step }).expect("a sound address")
 }

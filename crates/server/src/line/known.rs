@@ -73,6 +73,11 @@ impl Lines {
         locked(&self.0).remove(&event);
     }
 
+    /// The ledger was restored.
+    pub fn forget_all(&self) {
+        locked(&self.0).clear();
+    }
+
     /// Events with a waiting room that were asked about.
     pub fn known(&self) -> Vec<(EventId, WaitingRoom)> {
         let all: Vec<_> = locked(&self.0).values().cloned().collect();

@@ -57,7 +57,7 @@ impl Scaled {
                     url,
                     cluster,
                     budget: settings.budget,
-                    ledger: ledger.id(),
+                    ledger: ledger.named(),
                     step: redis::STEP,
                 };
                 Outside::Redis(Arc::new(RedisDoor::new(place).map_err(|why| format!("REDIS_URL: {why}"))?))

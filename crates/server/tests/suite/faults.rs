@@ -8,6 +8,7 @@ pub mod history;
 mod holds;
 mod log_lines;
 mod order;
+mod restores;
 pub mod servers;
 mod waking;
 mod wall_clock;

@@ -214,6 +214,10 @@ impl Ledger for Bent {
         self.good.rotate_ticket_key(secret)
     }
 
+    fn name(&self) -> Option<Arc<str>> {
+        self.good.name()
+    }
+
     fn now(&self) -> Moment {
         self.good.now()
     }

@@ -21,6 +21,8 @@ pub struct LocalDoor {
     events: Mutex<HashMap<EventId, Arrivals>>,
     remaining: Mutex<HashMap<EventId, (Remaining, Moment)>>,
     lines: Mutex<HashMap<EventId, LocalLine>>,
+    /// Generations of doors that were closed: their numbers were given.
+    before: Mutex<HashMap<EventId, u64>>,
 }
 
 /// A line, and the generation it was begun in. None: it does not know yet who is inside.
@@ -31,13 +33,31 @@ struct LocalLine {
 
 impl LocalDoor {
     pub fn new(clock: Arc<dyn Clock>, budget: Budget) -> LocalDoor {
-        LocalDoor { clock, budget, events: Mutex::default(), remaining: Mutex::default(), lines: Mutex::default() }
+        LocalDoor {
+            clock,
+            budget,
+            events: Mutex::default(),
+            remaining: Mutex::default(),
+            lines: Mutex::default(),
+            before: Mutex::default(),
+        }
     }
 
     /// Gives no numbers until it is opened again with a higher generation.
     pub fn close(&self) {
-        self.events().clear();
+        self.close_numbers();
         self.lines().clear();
+    }
+
+    fn close_numbers(&self) {
+        let mut before = self.before();
+        for (event, door) in self.events().drain() {
+            before.insert(event, door.generation());
+        }
+    }
+
+    fn before(&self) -> MutexGuard<'_, HashMap<EventId, u64>> {
+        self.before.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn lines(&self) -> MutexGuard<'_, HashMap<EventId, LocalLine>> {
@@ -94,8 +114,12 @@ impl Door for LocalDoor {
     }
 
     fn open(&self, event: EventId, generation: u64) -> Working<Result<Opened, DoorFault>> {
+        let before = self.before().get(&event).copied();
         let mut events = self.events();
         let opened = match events.get_mut(&event) {
+            None if before.is_some_and(|known| known >= generation) => {
+                Opened::Behind { known: before.unwrap_or_default() }
+            }
             Some(door) if door.generation() >= generation => Opened::Behind { known: door.generation() },
             Some(door) => {
                 door.raise(generation);
@@ -184,6 +208,12 @@ impl Door for LocalDoor {
 
     fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>> {
         Box::pin(ready(Ok(self.now_inside(event))))
+    }
+
+    /// Everybody keeps their place in line; what was left says nothing any more.
+    fn ledger_restored(&self) {
+        self.close_numbers();
+        self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -8,8 +8,9 @@ mod onlookers;
 pub mod scripts;
 mod trouble;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{try_join, try_join_all};
@@ -26,7 +27,7 @@ use self::connection::RedisConnections;
 use self::scripts::Scripts;
 use super::{Door, DoorFault, Heard, Opened, Release, Remaining};
 use crate::Working;
-use crate::ledger::LineBegun;
+use crate::ledger::{LedgerName, LineBegun};
 
 /// Scripts take at most this many requests per call: a script blocks Redis while it runs.
 const CALL_MOST: usize = 128;
@@ -38,7 +39,10 @@ struct Inner {
     scripts: Scripts,
     budget: Budget,
     /// Known once the ledger was reached; no numbers are given before that.
-    ledger: Arc<OnceLock<String>>,
+    ledger: LedgerName,
+    /// The highest generation of each event that this server gave numbers of. If the ledger is restored
+    /// and Redis is emptied, nobody else knows it.
+    given: Mutex<HashMap<EventId, u64>>,
     clock_offset_ms: AtomicI64,
 }
 
@@ -49,8 +53,8 @@ pub struct RedisConfig {
     pub url: String,
     pub cluster: bool,
     pub budget: Budget,
-    /// The id of the ledger that the door belongs to.
-    pub ledger: Arc<OnceLock<String>>,
+    /// The name of the ledger that the door belongs to.
+    pub ledger: LedgerName,
     /// Timeout for a connection, and for an answer on it.
     pub step: Duration,
 }
@@ -66,6 +70,7 @@ impl RedisDoor {
             scripts: Scripts::new(),
             budget: place.budget,
             ledger: place.ledger,
+            given: Mutex::default(),
             clock_offset_ms: AtomicI64::new(0),
         })))
     }
@@ -88,8 +93,8 @@ impl Inner {
         self.clock_offset_ms.load(Ordering::Acquire)
     }
 
-    fn ledger(&self) -> Option<&str> {
-        self.ledger.get().map(String::as_str)
+    fn ledger(&self) -> Option<Arc<str>> {
+        self.ledger.get()
     }
 
     async fn arrive(&self, event: EventId, arrivals: &[Arrival]) -> Result<Vec<Arrived>, DoorFault> {
@@ -98,7 +103,7 @@ impl Inner {
         let door = keys::door(event);
         let mut script = self.scripts.arrive.prepare_invoke();
         script.key(&door).key(keys::sequence(event));
-        script.arg(ledger).arg(&*connected.run_id).arg(self.offset_ms());
+        script.arg(&*ledger).arg(&*connected.run_id).arg(self.offset_ms());
         script.arg(MARK_MS).arg(self.budget.limit).arg(self.budget.window_ms);
         for arrival in arrivals {
             let marked = arrival.user.as_ref().filter(|_| !arrival.keyed);
@@ -108,7 +113,20 @@ impl Inner {
         }
         let said: Vec<u64> = self.connections.run(&mut connected, &script).await?;
         let arrived: Vec<Arrived> = said.chunks(2).map(understand).collect();
+        if let Some(generation) = arrived.iter().find_map(Arrived::generation) {
+            self.gave(event, generation);
+        }
         if arrived.len() == arrivals.len() { Ok(arrived) } else { Err(odd("arrive", &said)) }
+    }
+
+    fn given(&self, event: EventId) -> Option<u64> {
+        self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&event).copied()
+    }
+
+    fn gave(&self, event: EventId, generation: u64) {
+        let mut given = self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let known = given.entry(event).or_default();
+        *known = generation.max(*known);
     }
 
     async fn settle(&self, event: EventId, remaining: Option<&Remaining>, ended: &[Release]) -> Result<(), DoorFault> {
@@ -178,14 +196,19 @@ impl Door for RedisDoor {
             let Some(ledger) = inner.ledger() else {
                 return Err(DoorFault::Failed("the ledger is not known yet".into()));
             };
+            if let Some(known) = inner.given(event).filter(|given| *given >= generation) {
+                return Ok(Opened::Behind { known });
+            }
             let mut connected = inner.connections.get().await?;
             let mut script = inner.scripts.open.prepare_invoke();
             script.key(keys::door(event)).key(keys::sequence(event)).key(keys::left(event));
             let [.., token, inside] = keys::line(event);
             script.key(token).key(inside);
-            script.arg(ledger).arg(&*connected.run_id).arg(generation);
+            script.arg(&*ledger).arg(&*connected.run_id).arg(generation);
             let known: i64 = inner.connections.run(&mut connected, &script).await?;
-            Ok(u64::try_from(known).map_or(Opened::Yes, |known| Opened::Behind { known }))
+            let behind = u64::try_from(known);
+            inner.gave(event, behind.unwrap_or(generation));
+            Ok(behind.map_or(Opened::Yes, |known| Opened::Behind { known }))
         })
     }
 
@@ -239,7 +262,7 @@ impl Door for RedisDoor {
         self.run(move |inner| async move { inner.show_holds(subject, &holds).await })
     }
 
-    fn ledger(&self) -> Option<&str> {
+    fn ledger(&self) -> Option<Arc<str>> {
         self.0.ledger()
     }
 

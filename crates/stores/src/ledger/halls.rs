@@ -20,6 +20,11 @@ impl HallCache {
         Ok(self.lock().entry(id).or_insert_with(|| Arc::new(hall)).clone())
     }
 
+    /// The ledger was restored: another event may have this id.
+    pub fn forget_all(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<EventId, Arc<Hall>>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -11,6 +11,7 @@ mod clock;
 mod engine;
 mod event;
 mod holds;
+mod identity;
 mod planted;
 mod prepare;
 mod queries;
@@ -20,7 +21,8 @@ mod session;
 mod trouble;
 mod verify;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use rules::room_type::RoomType;
 use rules::time::Clock;
@@ -31,13 +33,14 @@ use self::address::PostgresAddress;
 use self::clock::DatabaseClock;
 use self::engine::gather::Gathering;
 use self::event::EventHints;
+use self::identity::Identity;
 pub use self::planted::PlantedBug;
 pub use self::prepare::{NotPrepared, format};
 use self::session::{Sessions, within};
 use self::trouble::Trouble;
 pub use self::verify::verify;
 use super::halls::HallCache;
-use super::{Answered, LedgerFault};
+use super::{Answered, LedgerFault, LedgerName};
 
 /// A parameter of a statement, on its way into another task.
 type Value = Box<dyn ToSql + Sync + Send>;
@@ -48,16 +51,19 @@ macro_rules! values {
 }
 use values;
 
+/// How often the ledger's identity is looked up.
+const LOOK: Duration = Duration::from_secs(1);
+
 pub struct PostgresLedger(Arc<Inner>);
 
 struct Inner {
     address: PostgresAddress,
     sessions: Sessions,
-    halls: HallCache,
+    halls: Arc<HallCache>,
     clock: DatabaseClock,
     /// Known once the database was reached and its tables have this version.
-    id: Arc<OnceLock<String>>,
-    event_hints: EventHints,
+    identity: Arc<Identity>,
+    event_hints: Arc<EventHints>,
     /// Batches of room types on their way into one transaction.
     room_types: Gathering<RoomType>,
     key_ttl_ms: i64,
@@ -82,13 +88,19 @@ impl PostgresLedger {
     /// Does not connect yet: the database may start later than this process.
     pub fn new(place: &PostgresConfig) -> Result<PostgresLedger, String> {
         let address = PostgresAddress::read(&place.url)?;
+        let (halls, event_hints) = (Arc::<HallCache>::default(), Arc::<EventHints>::default());
+        let remembered = (halls.clone(), event_hints.clone());
+        let identity = Arc::new(Identity::new(move || {
+            remembered.0.forget_all();
+            remembered.1.forget_all();
+        }));
         Ok(PostgresLedger(Arc::new(Inner {
-            sessions: Sessions::new(&address, place.pool)?,
+            sessions: Sessions::new(&address, place.pool, identity.clone())?,
             address,
-            halls: HallCache::default(),
+            halls,
             clock: DatabaseClock::new(place.clock.clone()),
-            id: Arc::default(),
-            event_hints: EventHints::default(),
+            identity,
+            event_hints,
             room_types: Gathering::new(queries::LOCK_ROOM_TYPES),
             key_ttl_ms: place.key_ttl_ms,
             planted: place.planted,
@@ -98,8 +110,11 @@ impl PostgresLedger {
 
     /// Makes the tables, or brings them up to this version. To be called until it succeeds.
     pub async fn prepare(&self) -> Result<(), NotPrepared> {
-        let id = prepare::prepare(&self.0.address).await?;
-        let _ = self.0.id.set(id);
+        let known = self.0.identity.name.get().is_some();
+        prepare::prepare(&self.0.address, &self.0.identity).await?;
+        if !known {
+            tokio::spawn(watch(Arc::downgrade(&self.0)));
+        }
         Ok(())
     }
 
@@ -111,8 +126,8 @@ impl PostgresLedger {
     }
 
     /// Known once `prepare` succeeded.
-    pub fn id(&self) -> Arc<OnceLock<String>> {
-        self.0.id.clone()
+    pub fn named(&self) -> LedgerName {
+        self.0.identity.name.clone()
     }
 
     /// Moves this ledger's clock, for tests.
@@ -157,7 +172,7 @@ impl PostgresLedger {
 
 impl Inner {
     fn prepared(&self) -> Result<(), LedgerFault> {
-        if self.id.get().is_none() {
+        if self.identity.name.get().is_none() {
             return Err(LedgerFault::Unreachable("PostgreSQL has not been reached yet".into()));
         }
         if self.claim.lost() {
@@ -185,10 +200,30 @@ impl Inner {
         Ok(rows)
     }
 
+    /// Looks who the ledger is.
+    async fn look(&self) -> Result<(), Trouble> {
+        let mut session = self.sessions.get().await?;
+        session.dirty();
+        within(self.identity.look(&session)).await??;
+        session.clean();
+        Ok(())
+    }
+
     async fn takes_writes(&self) -> Result<(), LedgerFault> {
         let rows = self.rows(queries::READY, &[]).await.map_err(Trouble::fault)?;
         let read_only: bool = rows.first().is_none_or(|row| row.try_get(0).unwrap_or(true));
         if read_only { Err(LedgerFault::Unreachable("PostgreSQL does not take writes here".into())) } else { Ok(()) }
+    }
+}
+
+/// Notices a restore that breaks no connection, and ends with the ledger.
+async fn watch(ledger: Weak<Inner>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(ledger) = ledger.upgrade() else { return };
+        if let Err(trouble) = ledger.look().await {
+            tracing::debug!(fault = %trouble.fault(), "the ledger's identity could not be looked up");
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod data_dir;
 mod engine;
 mod event;
 mod flusher;
+mod generations;
 mod health;
 mod holds;
 mod job;
@@ -37,6 +38,7 @@ use tokio::sync::oneshot;
 pub use self::data_dir::database_in;
 use self::data_dir::{DataDir, NotClaimed};
 use self::flusher::{Fatal, Flusher};
+use self::generations::GenerationsFile;
 use self::health::WriteHealth;
 use self::job::{Job, JobReply, Task, Transaction};
 use self::readers::Readers;
@@ -57,6 +59,7 @@ pub struct SqliteLedger {
     clock: Arc<dyn Clock>,
     fatal: Arc<Fatal>,
     health: Arc<WriteHealth>,
+    generations: Arc<GenerationsFile>,
     /// Last, so that the directory is released after everything else.
     _data_dir: Arc<DataDir>,
 }
@@ -110,6 +113,7 @@ impl SqliteLedger {
         conn.busy_timeout(writer::LOCK_TRY)?;
         // A log that grew beyond what it may is cut when it starts over.
         conn.pragma_update(None, "journal_size_limit", 2 * PAGE * surroundings.log_pages as i64)?;
+        let generations = Arc::new(GenerationsFile::open(folder, &conn)?);
         let newest: Option<i64> = conn.query_row(
             "SELECT max(changed_at) FROM (SELECT changed_at FROM event UNION ALL SELECT changed_at FROM room_type)",
             [],
@@ -155,7 +159,7 @@ impl SqliteLedger {
             checkpointer.run();
             drop(held.2);
         })?;
-        Ok(SqliteLedger { jobs, readers, halls, clock, fatal, health, _data_dir: claimed })
+        Ok(SqliteLedger { jobs, readers, halls, clock, fatal, health, generations, _data_dir: claimed })
     }
 
     /// Runs a job in the writer's next transaction. None: its subject does not exist.

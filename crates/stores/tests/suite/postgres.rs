@@ -130,7 +130,7 @@ async fn eight_servers_prepare_an_empty_database_at_once() {
     for ledger in ledgers {
         running.push(tokio::spawn(async move {
             ledger.prepare().await.unwrap();
-            ledger.id().get().cloned().unwrap()
+            ledger.named().get().unwrap()
         }));
     }
     let mut ids = Vec::new();

@@ -1,7 +1,5 @@
 //! PostgreSQL with Redis, single and as a Cluster of three nodes.
 
-use std::sync::Arc;
-
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::event::State;
 use rules::ids::{ClientAddress, EventId, RequestName, User};
@@ -199,8 +197,13 @@ async fn password_is_used() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_ledger_gets_no_number() {
     let redis = OwnRedis::start();
-    let place =
-        RedisConfig { url: redis.url(), cluster: false, budget: Budget::default(), ledger: Arc::default(), step: STEP };
+    let place = RedisConfig {
+        url: redis.url(),
+        cluster: false,
+        budget: Budget::default(),
+        ledger: Default::default(),
+        step: STEP,
+    };
     let door = RedisDoor::new(place).unwrap();
     assert_eq!(number(&door, "a").await, None);
     assert!(door.open(EVENT, 0).await.is_err());
@@ -222,7 +225,7 @@ async fn concurrent_opens_keep_the_higher_generation() {
         hold_ttl_ms: None,
     };
     let event = one.create_event(new).await.unwrap().id;
-    let id = one.id().get().cloned().unwrap();
+    let id = one.named().get().unwrap();
     let (first, second) = (
         redis_door(&redis.url(), false, &id, Budget::default()),
         redis_door(&redis.url(), false, &id, Budget::default()),

@@ -12,8 +12,8 @@ use rules::time::Clock;
 use stores::conformance::broken::{LedgerBug, broken};
 use stores::conformance::{CHAPTERS, Stand, expect_sale, refusal, sale};
 use stores::door::local::LocalDoor;
-use stores::ledger::Batch;
 use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger, database_in};
+use stores::ledger::{Batch, Ledger};
 use testing::clock::FixtureClock;
 use testing::stands::{SqliteStand, open_sqlite};
 
@@ -254,4 +254,38 @@ fn newer_format_is_refused() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(why.contains("a format that this version does not know"), "{why}");
+}
+
+/// I5: the database file goes back to an older copy in its folder. Generations, and so numbers, go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn older_database_file_raises_the_generations() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(FixtureClock::default());
+    let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
+    let stand = Stand::new(Arc::new(open_sqlite(folder.path(), &clock)), door, Arc::new(|_| {}));
+    let [first, second] = [stand.event(9, 1).await.unwrap().id, stand.event(9, 1).await.unwrap().id];
+    let Stand { ledger, .. } = stand;
+    assert_eq!(ledger.raise_generation(first, Some(4)).await, Ok(5));
+    ledger.close().await.unwrap();
+    drop(ledger);
+    let ledger = reopen(folder.path(), &clock);
+    assert_eq!(ledger.generation(second).await, Ok(None), "nothing was put back");
+    let (file, copy) = (database_in(folder.path()), folder.path().join("copy"));
+    ledger.close().await.unwrap();
+    std::fs::copy(&file, &copy).unwrap();
+    // The higher one stays below the first event's.
+    let given = [ledger.raise_generation(second, None).await, ledger.raise_generation(second, None).await];
+    assert_eq!(given, [Ok(0), Ok(1)]);
+    ledger.close().await.unwrap();
+    drop(ledger);
+    drop(reopen(folder.path(), &clock));
+    for log in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{log}", file.display()));
+    }
+    std::fs::rename(&copy, &file).unwrap();
+    let ledger = reopen(folder.path(), &clock);
+    for event in [first, second] {
+        let raised = ledger.raise_generation(event, None).await.unwrap();
+        assert!(raised > 5, "event {event}: generation {raised} was given before");
+    }
 }

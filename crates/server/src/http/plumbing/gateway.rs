@@ -69,7 +69,7 @@ impl Aside {
         }
         if let Some(outcome) = self.outcome.get() {
             reply = reply.with(OUTCOME, HeaderValue::from_static(outcome));
-            let ledger = app.door.ledger().and_then(|ledger| HeaderValue::from_str(ledger).ok());
+            let ledger = app.door.ledger().and_then(|ledger| HeaderValue::from_str(&ledger).ok());
             if let Some(ledger) = ledger {
                 reply = reply.with(LEDGER, ledger);
             }

@@ -26,7 +26,7 @@ impl Inner {
         for key in keys::line(event) {
             call.key(key);
         }
-        call.arg(self.ledger().unwrap_or_default()).arg(&*connected.run_id).arg(self.offset_ms());
+        call.arg(self.ledger().as_deref().unwrap_or_default()).arg(&*connected.run_id).arg(self.offset_ms());
         call.arg(room.max_concurrent).arg(room.idle_ms);
         call
     }

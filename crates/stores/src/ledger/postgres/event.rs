@@ -50,6 +50,10 @@ impl EventHints {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).get(&event).copied().unwrap_or_default()
     }
 
+    pub(super) fn forget_all(&self) {
+        self.0.lock().unwrap_or_else(|p| p.into_inner()).clear();
+    }
+
     fn learn(&self, event: EventId, hint: EventHint) {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).insert(event, hint);
     }

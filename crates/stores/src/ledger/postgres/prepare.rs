@@ -6,6 +6,7 @@ use futures_util::TryFutureExt;
 use tokio_postgres::Client;
 
 use super::address::PostgresAddress;
+use super::identity::Identity;
 use super::trouble::{Trouble, words};
 
 mod migrations {
@@ -67,9 +68,9 @@ pub async fn connect(address: &PostgresAddress) -> Result<Client, tokio_postgres
     Ok(client)
 }
 
-/// Migrates under a lock, because several servers may start at once on an empty database. Returns
-/// the ledger's id.
-pub async fn prepare(address: &PostgresAddress) -> Result<String, NotPrepared> {
+/// Migrates under a lock, because several servers may start at once on an empty database. Then the ledger
+/// has a name.
+pub async fn prepare(address: &PostgresAddress, identity: &Identity) -> Result<(), NotPrepared> {
     let mut client = connect(address).await?;
     let version: i32 = client.query_one("SELECT current_setting('server_version_num')::integer", &[]).await?.get(0);
     if version < OLDEST_SERVER {
@@ -84,7 +85,7 @@ pub async fn prepare(address: &PostgresAddress) -> Result<String, NotPrepared> {
     })?;
     let id = uuid::Uuid::new_v4().to_string();
     client.execute("INSERT INTO ledger (only_row, id) VALUES (1, $1) ON CONFLICT DO NOTHING", &[&id]).await?;
-    let id = client.query_one("SELECT id FROM ledger", &[]).await?.get(0);
+    identity.look(&client).await?;
     client.execute("SELECT pg_advisory_unlock($1, $2)", &[&LOCK_FAMILY, &LOCK_MIGRATION]).await?;
-    Ok(id)
+    Ok(())
 }

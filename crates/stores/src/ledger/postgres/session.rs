@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::address::PostgresAddress;
+use super::identity::Identity;
 use super::trouble::Trouble;
 
 /// The first statements of every session. A batch is decided under one row lock, so READ COMMITTED is what
@@ -51,7 +53,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub fn new(address: &PostgresAddress, most: usize) -> Result<Sessions, String> {
+    pub fn new(address: &PostgresAddress, most: usize, identity: Arc<Identity>) -> Result<Sessions, String> {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);
         let pool = Pool::builder(manager)
@@ -62,8 +64,17 @@ impl Sessions {
             .wait_timeout(Some(CONNECT_TIME))
             .create_timeout(Some(CONNECT_TIME))
             .recycle_timeout(Some(CONNECT_TIME))
-            .post_create(Hook::async_fn(|client, _| {
-                Box::pin(async move { client.batch_execute(SETTINGS).await.map_err(HookError::Backend) })
+            .post_create(Hook::async_fn(move |client, _| {
+                let identity = identity.clone();
+                Box::pin(async move {
+                    client.batch_execute(SETTINGS).await.map_err(HookError::Backend)?;
+                    // A new connection may lead to a database that was restored. If it cannot say so, the
+                    // statement that the connection is for will fail, too.
+                    if let Err(error) = identity.look(client).await {
+                        tracing::debug!(%error, "a new connection did not say which ledger it leads to");
+                    }
+                    Ok(())
+                })
             }))
             .build()
             .map_err(|e| e.to_string())?;

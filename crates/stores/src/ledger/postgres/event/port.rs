@@ -124,10 +124,14 @@ impl Ledger for PostgresLedger {
 
     fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64> {
         let known = known.map_or(-1, |generation| generation as i64);
-        let raised = self.read(queries::RAISE_GENERATION, values![event.0, known], |_, rows| {
-            first(&rows, |row| Ok(row.try_get::<_, i64>(0)? as u64))
-        });
-        Box::pin(async move { raised.await?.ok_or(LedgerFault::NoSuchSubject) })
+        self.run(move |inner| async move {
+            // The door is about to be opened under the ledger's name.
+            inner.look().await.map_err(Trouble::fault)?;
+            let row = values![event.0, known];
+            let rows = inner.rows(queries::RAISE_GENERATION, &row).await.map_err(Trouble::fault)?;
+            let raised = first(&rows, |row| Ok(row.try_get::<_, i64>(0)? as u64)).map_err(Trouble::fault)?;
+            raised.ok_or(LedgerFault::NoSuchSubject)
+        })
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
@@ -219,6 +223,10 @@ impl Ledger for PostgresLedger {
             first(&rows, |row| Ok(TicketKey { id: row.try_get::<_, i32>(0)? as u32, secret }))
         });
         Box::pin(async move { made.await?.ok_or_else(|| LedgerFault::Broken("no key was made".into())) })
+    }
+
+    fn name(&self) -> Option<Arc<str>> {
+        self.0.identity.name.get()
     }
 
     fn now(&self) -> Moment {

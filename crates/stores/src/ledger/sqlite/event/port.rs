@@ -9,6 +9,7 @@ use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::super::flusher::Fatal;
+use super::super::generations::Generations;
 use super::super::job::Close;
 use super::super::{SqliteLedger, queries};
 use super::{create_event, entries, rows, seat_holds};
@@ -46,7 +47,17 @@ impl Ledger for SqliteLedger {
     }
 
     fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64> {
-        self.write(move |tx| raise_generation(tx.conn, event, known))
+        let raised = self.write(move |tx| {
+            let raised = raise_generation(tx.conn, event, known)?;
+            let all = Generations::read(tx.conn)?;
+            Ok(raised.map(|raised| (raised, all)))
+        });
+        let file = self.generations.clone();
+        Box::pin(async move {
+            let (raised, all) = raised.await?;
+            let _ = tokio::task::spawn_blocking(move || file.keep(all)).await;
+            Ok(raised)
+        })
     }
 
     fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {

@@ -1,0 +1,76 @@
+//! Which generations of arrival numbers were raised, kept in a file beside the database. A database file that
+//! was put back from a backup knows fewer of them than this file: then every event continues above all of them.
+//!
+//! What cannot be told: a backup of the whole folder, which brings its own file along.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use rusqlite::{Connection, Result};
+
+#[derive(Debug)]
+pub struct GenerationsFile {
+    path: PathBuf,
+    known: Mutex<Generations>,
+}
+
+/// Summed over all events. Every raise changes the sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Generations {
+    raised: i64,
+    highest: i64,
+}
+
+impl Generations {
+    /// What the database knows.
+    pub fn read(conn: &Connection) -> Result<Generations> {
+        let query = "SELECT coalesce(sum(generation + 1), 0), coalesce(max(generation), -1) FROM event";
+        conn.query_row(query, [], |row| Ok(Generations { raised: row.get(0)?, highest: row.get(1)? }))
+    }
+
+    fn parse(text: &str) -> Option<Generations> {
+        let (raised, highest) = text.trim().split_once(' ')?;
+        Some(Generations { raised: raised.parse().ok()?, highest: highest.parse().ok()? })
+    }
+}
+
+impl GenerationsFile {
+    /// Compares the file with the database, and raises the generations of one that was put back.
+    pub fn open(folder: &Path, conn: &Connection) -> Result<GenerationsFile> {
+        let path = folder.join("generations");
+        let kept = fs::read_to_string(&path).ok().and_then(|text| Generations::parse(&text)).unwrap_or_default();
+        let mut found = Generations::read(conn)?;
+        if found.raised < kept.raised {
+            tracing::warn!("the database is older than its folder: arrival numbers start a new generation");
+            conn.execute("UPDATE event SET generation = ?1 WHERE generation < ?1", [kept.highest])?;
+            found = Generations::read(conn)?;
+        }
+        let file = GenerationsFile { path, known: Mutex::new(kept) };
+        file.keep(found);
+        Ok(file)
+    }
+
+    /// Keeps what the database knows now. Without the file numbers are unique as long as no backup is put
+    /// back, so a failure is no reason to refuse a sale.
+    pub fn keep(&self, found: Generations) {
+        let mut known = self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let new = Generations { raised: found.raised.max(known.raised), highest: found.highest.max(known.highest) };
+        if new == *known {
+            return;
+        }
+        match write(&self.path, new) {
+            Ok(()) => *known = new,
+            Err(error) => tracing::warn!(%error, file = %self.path.display(), "the generations were not kept"),
+        }
+    }
+}
+
+fn write(path: &Path, generations: Generations) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = File::create(&new)?;
+    writeln!(file, "{} {}", generations.raised, generations.highest)?;
+    file.sync_all()?;
+    fs::rename(new, path)
+}

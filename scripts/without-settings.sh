@@ -6,7 +6,8 @@ set -euo pipefail
 
 for name in $(compgen -e); do
     case "$name" in
-    APP_HOST | APP_PORT | DATA_DIR | DATABASE_URL | DB_POOL | REDIS_* | FCFS_* | QUEUE_DEPTH | \
+    APP_HOST | APP_PORT | DATA_DIR | DATABASE_URL | DB_POOL | REDIS_* | FCFS_* | QUEUE_* | \
+        KEY_KEEP | DELETED_KEEP | CACHE_KEEP | \
         HOLD_* | HOLDS_* | CONFIRM_BY | MAX_DAYS_AHEAD | DEFAULT_REGION | \
         AUTH_MODE | JWT_* | ADMIN_TOKEN | ALLOW_TRUSTED_HEADER | CORS_ORIGINS | \
         GATEWAY_* | TRUSTED_PROXIES | RUST_LOG | LOG_FORMAT | OTEL_*)

@@ -1,5 +1,7 @@
 //! Logs and metrics. Neither carries a token, a telephone number or a user's name.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -37,6 +39,12 @@ struct EventLabels {
     event: i64,
 }
 
+/// What is tidied or remembered: few kinds, known beforehand.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct KindLabels {
+    kind: &'static str,
+}
+
 pub struct Metrics {
     registry: Registry,
     outcomes: Family<OutcomeLabels, Counter>,
@@ -48,6 +56,10 @@ pub struct Metrics {
     in_line: Family<EventLabels, Gauge>,
     inside: Family<EventLabels, Gauge>,
     admitted: Counter,
+    tidied: Family<KindLabels, Counter>,
+    remembered: Family<KindLabels, Gauge>,
+    /// Events with series, and whether one was set since the last `forget_unused`.
+    events: Mutex<HashMap<i64, bool>>,
 }
 
 impl Default for Metrics {
@@ -71,7 +83,25 @@ impl Default for Metrics {
         registry.register("queue_inside", "People inside a waiting room", inside.clone());
         let admitted = Counter::default();
         registry.register("queue_admitted", "Entries given by this server", admitted.clone());
-        Metrics { registry, outcomes, requests, batches, commits, remaining, waiting, in_line, inside, admitted }
+        let tidied = Family::default();
+        registry.register("tidied", "What has ended and was removed, by kind", tidied.clone());
+        let remembered = Family::default();
+        registry.register("remembered", "What this process remembers, by kind", remembered.clone());
+        Metrics {
+            registry,
+            outcomes,
+            requests,
+            batches,
+            commits,
+            remaining,
+            waiting,
+            in_line,
+            inside,
+            admitted,
+            tidied,
+            remembered,
+            events: Mutex::default(),
+        }
     }
 }
 
@@ -94,7 +124,37 @@ impl Metrics {
     }
 
     pub fn remaining(&self, event: &Event) {
+        self.used(event.id);
         self.remaining.get_or_create(&EventLabels { event: event.id.0 }).set(i64::from(event.remaining()));
+    }
+
+    fn used(&self, event: EventId) {
+        self.events.lock().unwrap_or_else(|p| p.into_inner()).insert(event.0, true);
+    }
+
+    /// Removes the series of events that had no news since the last call. Returns how many events are left.
+    pub fn forget_unused(&self) -> usize {
+        let mut events = self.events.lock().unwrap_or_else(|p| p.into_inner());
+        events.retain(|event, used| {
+            let labels = EventLabels { event: *event };
+            if !*used {
+                self.remaining.remove(&labels);
+                self.in_line.remove(&labels);
+                self.inside.remove(&labels);
+            }
+            std::mem::take(used)
+        });
+        events.len()
+    }
+
+    pub fn tidied(&self, kind: &'static str, count: usize) {
+        if count > 0 {
+            self.tidied.get_or_create(&KindLabels { kind }).inc_by(count as u64);
+        }
+    }
+
+    pub fn remembered(&self, kind: &'static str, count: usize) {
+        self.remembered.get_or_create(&KindLabels { kind }).set(count as i64);
     }
 
     pub fn admitted(&self) {
@@ -102,6 +162,7 @@ impl Metrics {
     }
 
     pub fn line(&self, event: EventId, serving: &Serving) {
+        self.used(event);
         let labels = EventLabels { event: event.0 };
         self.in_line.get_or_create(&labels).set(serving.waiting as i64);
         self.inside.get_or_create(&labels).set(serving.inside as i64);

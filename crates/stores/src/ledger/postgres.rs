@@ -17,6 +17,7 @@ mod queries;
 mod records;
 mod room_type;
 mod session;
+mod tidy;
 mod trouble;
 mod verify;
 

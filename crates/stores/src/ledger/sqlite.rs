@@ -18,6 +18,7 @@ mod queries;
 mod readers;
 mod records;
 mod room_type;
+mod tidy;
 mod trouble;
 mod verify;
 mod writer;
@@ -55,6 +56,8 @@ pub struct SqliteLedger {
     readers: Readers,
     halls: Arc<HallCache>,
     clock: Arc<dyn Clock>,
+    /// How long the rules repeat a kept answer.
+    key_ttl_ms: i64,
     fatal: Arc<Fatal>,
     health: Arc<WriteHealth>,
     /// Last, so that the directory is released after everything else.
@@ -131,7 +134,6 @@ impl SqliteLedger {
             conn,
             halls: halls.clone(),
             clock: clock.clone(),
-            key_ttl_ms: surroundings.key_ttl_ms,
             fatal: fatal.clone(),
             health: health.clone(),
             durable,
@@ -155,7 +157,16 @@ impl SqliteLedger {
             checkpointer.run();
             drop(held.2);
         })?;
-        Ok(SqliteLedger { jobs, readers, halls, clock, fatal, health, _data_dir: claimed })
+        Ok(SqliteLedger {
+            jobs,
+            readers,
+            halls,
+            clock,
+            key_ttl_ms: surroundings.key_ttl_ms,
+            fatal,
+            health,
+            _data_dir: claimed,
+        })
     }
 
     /// Runs a job in the writer's next transaction. None: its subject does not exist.
@@ -167,14 +178,18 @@ impl SqliteLedger {
     }
 
     fn ask<T: Send + 'static>(&self, job: impl FnOnce(JobReply<T>) -> Box<dyn Job>) -> Answered<T> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.jobs.send(job(reply));
-        Box::pin(async move {
-            let gone = || LedgerFault::Unreachable("the ledger's thread has ended".into());
-            sent.map_err(|_| gone())?;
-            answer.await.unwrap_or_else(|_| Err(gone()))
-        })
+        ask(&self.jobs, job)
     }
+}
+
+fn ask<T: Send + 'static>(jobs: &Sender<Box<dyn Job>>, job: impl FnOnce(JobReply<T>) -> Box<dyn Job>) -> Answered<T> {
+    let (reply, answer) = oneshot::channel();
+    let sent = jobs.send(job(reply));
+    Box::pin(async move {
+        let gone = || LedgerFault::Unreachable("the ledger's thread has ended".into());
+        sent.map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    })
 }
 
 /// The size of a page of the database, as SQLite makes them.

@@ -32,8 +32,6 @@ pub struct SqliteWriter {
     pub conn: Connection,
     pub halls: Arc<HallCache>,
     pub clock: Arc<dyn Clock>,
-    /// How old a kept answer may be before it is tidied away.
-    pub key_ttl_ms: i64,
     pub fatal: Arc<Fatal>,
     pub health: Arc<WriteHealth>,
     pub durable: Durable,
@@ -155,7 +153,7 @@ impl SqliteWriter {
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>], care: Care) -> Result<()> {
         let now = self.clock.now();
         let before = self.conn.total_changes();
-        let result = self.inside(jobs, care, now, before);
+        let result = self.inside(jobs, care, now);
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
@@ -163,18 +161,10 @@ impl SqliteWriter {
         result
     }
 
-    fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, now: Moment, before: u64) -> Result<()> {
+    fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, now: Moment) -> Result<()> {
         let transaction = Transaction { conn: &self.conn, halls: &self.halls, now, care };
         jobs.iter_mut().try_for_each(|job| job.perform(&transaction))?;
-        if before != self.conn.total_changes() {
-            self.tidy(now)?;
-        }
         self.conn.prepare_cached("COMMIT")?.execute([])?;
-        Ok(())
-    }
-
-    fn tidy(&self, now: Moment) -> Result<()> {
-        self.conn.prepare_cached(queries::FORGET_ANSWERS)?.execute([now.0 - self.key_ttl_ms])?;
         Ok(())
     }
 

@@ -22,6 +22,8 @@ use crate::settings::{LogFormat, Settings};
 pub fn begin_logging(settings: &Settings) {
     let filter = EnvFilter::try_new(&settings.log_filter).unwrap_or_else(|_| EnvFilter::new("info"));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // It would tell of a log that cannot be written by a macro that panics if that cannot be written either.
+    let logs = logs.log_internal_errors(false);
     match settings.log_format {
         LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
         LogFormat::Json => logs.json().init(),

@@ -6,6 +6,7 @@ mod chosen;
 mod crowd;
 mod dialects;
 mod documents;
+mod ends;
 mod faults;
 mod gateway;
 mod holds;

@@ -161,7 +161,7 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + S
     fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>>;
 
     /// A generation of arrival numbers that nobody has used, durable before it is returned: above
-    /// the ledger's own and above `known`, which a door knew. The first one is 0.
+    /// the ledger's own and above `known`, which a door knew. The first one is 0. A deleted event gets none.
     fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64>;
 
     /// The newest generation that was raised; none: not one.

@@ -47,7 +47,7 @@ impl Inner {
         tidied.seats = self.removed(queries::TIDY_SEATS, event.0, rest(&tidied)).await?;
         tidied.halls = self.removed(queries::TIDY_HALL, event.0, rest(&tidied)).await?;
         if rest(&tidied) > 0 {
-            let rows = self.rows(queries::EVENT_TIDIED, &values![event.0]).await?;
+            let rows = self.rows(queries::EVENT_TIDIED, &[Box::new(event.0)]).await?;
             tidied.events = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))? as usize;
         }
         Ok(tidied)
@@ -57,7 +57,7 @@ impl Inner {
         if most == 0 {
             return Ok(0);
         }
-        let rows = self.rows(query, &values![which, most as i64]).await?;
+        let rows = self.rows(query, &[Box::new(which), Box::new(most as i64)]).await?;
         Ok(rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))? as usize)
     }
 }

@@ -4,12 +4,13 @@
 //! A place is a number, and numbers are never given twice. A user who is silent for `idleTimeout` is passed
 //! over, and gets the place back on return. A user who got `ready` and does not enter within `idleTimeout`
 //! is passed over until they ask to enter. The ledger decides who is inside; the line gets these entries
-//! and counts each until its end. There is no background sweep: each call passes over at most a thousand.
+//! and counts each until its end. Each call passes over at most a thousand. Who has long been silent is forgotten
+//! in the background; a ticket still proves their place.
 
 mod ranks;
 mod replies;
 
-pub use self::replies::{Asking, Place, QueueReply, Serving, Status, Supply, What};
+pub use self::replies::{Asking, Forgotten, Place, QueueReply, Serving, Status, Supply, What};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -43,6 +44,7 @@ enum Standing {
 #[derive(Clone, Copy, Debug)]
 struct Person {
     number: Number,
+    /// The last request; or, for a user who was passed over, when that was, or the last request since.
     seen: Moment,
     /// For a user who got `ready`, when the turn lapses; otherwise `NEVER`.
     ready_until: Moment,
@@ -74,6 +76,8 @@ pub struct Line {
     present: Ranks,
     /// Those who are present, by when they were last seen.
     seen: BTreeMap<(Moment, Number), User>,
+    /// Those who are silent or passed over, in the same order.
+    away: BTreeMap<(Moment, Number), User>,
     /// Users who got `ready`, by when their turn lapses.
     ready: BTreeMap<(Moment, Number), User>,
     inside: HashMap<User, Insider>,
@@ -91,6 +95,7 @@ impl Line {
             people: HashMap::new(),
             present: Ranks::default(),
             seen: BTreeMap::new(),
+            away: BTreeMap::new(),
             ready: BTreeMap::new(),
             inside: HashMap::new(),
             ends: BTreeSet::new(),
@@ -272,9 +277,10 @@ impl Line {
 
     /// Records that the user was seen.
     fn touch(&mut self, user: &User, now: Moment) {
-        if let Some(person) = self.people.get_mut(user).filter(|person| person.standing == Standing::Present) {
-            if let Some(name) = self.seen.remove(&(person.seen, person.number)) {
-                self.seen.insert((now, person.number), name);
+        if let Some(person) = self.people.get_mut(user) {
+            let by_time = if person.standing == Standing::Present { &mut self.seen } else { &mut self.away };
+            if let Some(name) = by_time.remove(&(person.seen, person.number)) {
+                by_time.insert((now, person.number), name);
             }
             person.seen = now;
         }
@@ -306,9 +312,10 @@ impl Line {
             Standing::Passed => enters,
         };
         if back {
+            let number = person.number;
+            self.away.remove(&(person.seen, number));
             person.standing = Standing::Present;
             person.seen = now;
-            let number = person.number;
             self.present.insert(number);
             self.seen.insert((now, number), user.clone());
         }
@@ -349,7 +356,28 @@ impl Line {
         if person.standing == Standing::Present {
             self.present.remove(person.number);
             self.seen.remove(&(person.seen, person.number));
+        } else {
+            self.away.remove(&(person.seen, person.number));
         }
+    }
+
+    /// Forgets at most `most` users who were passed over and have been silent for `silent_ms` since.
+    pub fn forget_silent(&mut self, room: &WaitingRoom, silent_ms: i64, most: usize, now: Moment) -> Forgotten {
+        self.pass_over(room, now);
+        let before = now.plus_ms(-silent_ms);
+        let mut forgotten = 0;
+        while forgotten < most
+            && let Some(((seen, _), user)) = self.away.first_key_value()
+            && *seen <= before
+        {
+            let user = user.clone();
+            self.forget(&user);
+            forgotten += 1;
+        }
+        if self.people.capacity() > 4 * self.people.len() + 64 {
+            self.people.shrink_to(2 * self.people.len());
+        }
+        Forgotten { forgotten, left: self.people.len() }
     }
 
     /// Removes ended entries, and passes over silent users and those who let their turn lapse.
@@ -365,7 +393,7 @@ impl Line {
             && *seen <= silent
         {
             let user = user.clone();
-            self.set_aside(&user, Standing::Silent);
+            self.set_aside(&user, Standing::Silent, now);
             most -= 1;
         }
         while most > 0
@@ -374,19 +402,21 @@ impl Line {
         {
             let (key, user) = ((*until, *number), user.clone());
             self.ready.remove(&key);
-            self.set_aside(&user, Standing::Passed);
+            self.set_aside(&user, Standing::Passed, now);
             most -= 1;
         }
     }
 
-    fn set_aside(&mut self, user: &User, standing: Standing) {
+    fn set_aside(&mut self, user: &User, standing: Standing, now: Moment) {
         let Some(person) = self.people.get_mut(user) else { return };
         let before = *person;
         person.standing = standing;
+        person.seen = now;
         if standing == Standing::Passed {
             person.ready_until = NEVER;
         }
         self.step_aside(before);
+        self.away.insert((now, before.number), user.clone());
     }
 }
 

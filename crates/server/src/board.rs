@@ -82,6 +82,14 @@ impl Boards {
         self.lock().clear();
     }
 
+    /// Drops lists that nobody has read for a while. Returns how many are left.
+    pub fn forget_unused(&self) -> usize {
+        let mut boards = self.lock();
+        let now = Instant::now();
+        boards.retain(|_, board| now.duration_since(*lock(&board.read_at)) < FORGOTTEN);
+        boards.len()
+    }
+
     fn board(&self, event: EventId, hall: Arc<Hall>) -> Arc<Board> {
         let mut boards = self.lock();
         let now = Instant::now();

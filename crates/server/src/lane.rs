@@ -25,7 +25,7 @@ pub use self::served::Served;
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use futures_util::FutureExt;
@@ -92,6 +92,11 @@ impl Lanes {
         self.rooms.forget_all();
     }
 
+    /// Forgets lanes that nobody used since the last call. Returns how many are left.
+    pub fn forget_unused(&self) -> usize {
+        self.events.forget_unused() + self.rooms.forget_unused()
+    }
+
     /// Requests that were accepted and are not finished, over all subjects.
     pub fn depth(&self) -> usize {
         self.events.sum(Lane::depth) + self.rooms.sum(Lane::depth)
@@ -118,7 +123,10 @@ impl<S: Served> LanesOf<S> {
     pub async fn find(&self, id: S::Id) -> Result<Arc<Lane<S>>, Refusal> {
         let known = self.lanes.read().unwrap_or_else(|p| p.into_inner()).get(&id).cloned();
         match known {
-            Some(lane) => Ok(lane),
+            Some(lane) => {
+                lane.used.store(true, Ordering::Relaxed);
+                Ok(lane)
+            }
             None => Ok(self.look_up(id).await?),
         }
     }
@@ -136,6 +144,14 @@ impl<S: Served> LanesOf<S> {
 
     fn forget_all(&self) {
         self.lanes.write().unwrap_or_else(|p| p.into_inner()).clear();
+    }
+
+    /// Only a lane that nobody has in hand: two lanes of one subject would serve it in no order.
+    fn forget_unused(&self) -> usize {
+        let mut lanes = self.lanes.write().unwrap_or_else(|p| p.into_inner());
+        lanes.retain(|_, lane| lane.used.swap(false, Ordering::Relaxed) || Arc::strong_count(lane) > 1);
+        lanes.shrink_to_fit();
+        lanes.len()
     }
 
     fn sum(&self, count: impl Fn(&Lane<S>) -> usize) -> usize {
@@ -173,6 +189,8 @@ pub struct Lane<S: Served> {
     lock_timed_out: AtomicBool,
     /// A generation of arrival numbers that the ledger is known to have reached.
     generation: AtomicU64,
+    /// Since the lanes nobody used were last forgotten.
+    used: AtomicBool,
 }
 
 struct Queue<S: Served> {
@@ -200,6 +218,7 @@ impl<S: Served> Lane<S> {
             turn: Mutex::default(),
             lock_timed_out: AtomicBool::default(),
             generation: AtomicU64::new(u64::MAX),
+            used: AtomicBool::new(true),
         }
     }
 

@@ -22,5 +22,6 @@ pub mod settings;
 pub mod telemetry;
 pub mod terminal;
 pub mod tickets;
+pub mod tidier;
 pub mod wiring;
 pub mod zones;

@@ -38,6 +38,12 @@ struct OutcomeLabels {
     operation: &'static str,
 }
 
+/// What is tidied or remembered: few kinds, known beforehand.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct KindLabels {
+    kind: &'static str,
+}
+
 pub struct Metrics {
     registry: Registry,
     outcomes: Family<OutcomeLabels, Counter>,
@@ -48,6 +54,8 @@ pub struct Metrics {
     pub events: EventSeries,
     admitted: Counter,
     failed_logins: Counter,
+    tidied: Family<KindLabels, Counter>,
+    remembered: Family<KindLabels, Gauge>,
 }
 
 impl Default for Metrics {
@@ -69,7 +77,23 @@ impl Default for Metrics {
         registry.register("queue_admitted", "Entries given by this server", admitted.clone());
         let failed_logins = Counter::default();
         registry.register("failed_admin_logins", "Requests with a wrong admin token", failed_logins.clone());
-        Metrics { registry, outcomes, requests, batches, commits, waiting, events, admitted, failed_logins }
+        let tidied = Family::default();
+        registry.register("tidied", "What has ended and was removed, by kind", tidied.clone());
+        let remembered = Family::default();
+        registry.register("remembered", "What this process remembers, by kind", remembered.clone());
+        Metrics {
+            registry,
+            outcomes,
+            requests,
+            batches,
+            commits,
+            waiting,
+            events,
+            admitted,
+            failed_logins,
+            tidied,
+            remembered,
+        }
     }
 }
 
@@ -89,6 +113,16 @@ impl Metrics {
 
     pub fn commit_took(&self, time: Duration) {
         self.commits.observe(time.as_secs_f64());
+    }
+
+    pub fn tidied(&self, kind: &'static str, count: usize) {
+        if count > 0 {
+            self.tidied.get_or_create(&KindLabels { kind }).inc_by(count as u64);
+        }
+    }
+
+    pub fn remembered(&self, kind: &'static str, count: usize) {
+        self.remembered.get_or_create(&KindLabels { kind }).set(count as i64);
     }
 
     pub fn admitted(&self) {

@@ -14,6 +14,7 @@ pub mod chosen;
 pub mod commit;
 pub mod contention;
 pub mod decide;
+pub mod ends;
 pub mod expiry;
 pub mod hotel;
 mod inside;
@@ -67,6 +68,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("stays", |s| Box::pin(stays::chapter(s))),
     ("expiry", |s| Box::pin(expiry::chapter(s))),
     ("calendar", |s| Box::pin(calendar::chapter(s))),
+    ("ends", |s| Box::pin(ends::chapter(s))),
 ];
 
 /// `Err` with this message unless the condition holds.

@@ -12,7 +12,7 @@ use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
 use rules::ids::{EventId, RequestName, User};
-use rules::queue::{Asking, QueueReply, Serving, Supply};
+use rules::queue::{Asking, Forgotten, QueueReply, Serving, Supply};
 use rules::subject::SubjectId;
 use rules::time::Moment;
 
@@ -154,6 +154,24 @@ pub trait Door: Send + Sync + 'static {
 
     /// Who is inside by this door.
     fn insiders(&self, event: EventId) -> Working<Result<Vec<DoorEntry>, DoorFault>>;
+
+    /// Forgets everything of a deleted event. Were it asked for again, its numbers would begin a new
+    /// generation.
+    fn forget(&self, _event: EventId) -> Working<Result<(), DoorFault>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Forgets at most `most` users of a line who were passed over and silent for `silent_ms` since. A ticket
+    /// still proves their place.
+    fn forget_silent(
+        &self,
+        _event: EventId,
+        _room: WaitingRoom,
+        _silent_ms: i64,
+        _most: usize,
+    ) -> Working<Result<Forgotten, DoorFault>> {
+        Box::pin(std::future::ready(Ok(Forgotten::default())))
+    }
 
     /// Shows holds that began or changed, as they are now, to people who inspect the door's keys. Our code
     /// does not read them.

@@ -9,6 +9,7 @@ pub mod postgres;
 pub mod records;
 pub mod rooms;
 pub mod sqlite;
+pub mod tidy;
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use self::name::LedgerName;
 pub use self::open_commands::OpenCommands;
 use self::records::Records;
 use self::rooms::Rooms;
+use self::tidy::{Aged, Tidied};
 use crate::Working;
 
 /// The most commands in one batch.
@@ -161,7 +163,7 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + S
     fn create_event_as(&self, id: EventId, new: NewEvent) -> Answered<Option<Event>>;
 
     /// A generation of arrival numbers that nobody has used, durable before it is returned: above
-    /// the ledger's own and above `known`, which a door knew. The first one is 0.
+    /// the ledger's own and above `known`, which a door knew. The first one is 0. A deleted event gets none.
     fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64>;
 
     /// The newest generation that was raised; none: not one.
@@ -207,6 +209,26 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + S
 
     /// This key signs from now on. Older keys stay valid in the events that are open now.
     fn rotate_ticket_key(&self, secret: [u8; 32]) -> Answered<TicketKey>;
+
+    /// Removes at most `most` rows that ended more than `keep_ms` ago. Nothing else waits for it.
+    fn tidy(&self, _what: Aged, _keep_ms: i64, _most: usize) -> Answered<Tidied> {
+        Box::pin(async { Ok(Tidied::default()) })
+    }
+
+    /// Events that were deleted more than `keep_ms` ago and still have rows.
+    fn deleted_events(&self, _keep_ms: i64, _most: usize) -> Answered<Vec<EventId>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Removes at most `most` rows of a deleted event. Its row and its history stay.
+    fn tidy_event(&self, _event: EventId, _most: usize) -> Answered<Tidied> {
+        Box::pin(async { Ok(Tidied::default()) })
+    }
+
+    /// Forgets what was read and not used since the last call. Returns how many halls are still remembered.
+    fn forget_unused(&self) -> usize {
+        0
+    }
 
     /// The last call: everything is moved to where a copy of the files includes it.
     fn close(&self) -> Answered<()> {

@@ -96,3 +96,11 @@ pub struct Serving {
     pub sold_out: bool,
     pub inside: u64,
 }
+
+/// What forgetting silent users did to a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    pub forgotten: usize,
+    /// Users whom the line still knows.
+    pub left: usize,
+}

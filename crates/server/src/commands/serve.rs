@@ -6,6 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::line;
 use crate::settings::Settings;
 use crate::terminal::say;
+use crate::tidier::Tidier;
 use crate::{telemetry, wiring};
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
@@ -21,7 +22,9 @@ async fn serve(settings: Settings) -> Result<(), String> {
     }
     let token_file = settings.admin_token.is_none().then(|| wiring::admin_token_file(&settings.data_dir));
     let app = wiring::start(settings).await?;
-    let listening = wiring::listen(app).await?;
+    let listening = wiring::listen(app.clone()).await?;
+    tokio::spawn(Tidier::new(&app).run());
+    drop(app);
     say!("Tickettock listens on http://{}", listening.address);
     if let Some(file) = token_file {
         say!("Admin token: {}", file.display());

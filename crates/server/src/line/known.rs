@@ -18,6 +18,9 @@ use crate::refusals::Failure;
 /// A remembered event is read again after this.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// An event that was not read for this long is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
 #[derive(Default)]
 pub struct Lines(Mutex<HashMap<EventId, Arc<Remembered>>>);
 
@@ -76,6 +79,17 @@ impl Lines {
     /// The ledger was restored.
     pub fn forget_all(&self) {
         locked(&self.0).clear();
+    }
+
+    /// Forgets events that nobody asked about for a while. Returns how many are left.
+    pub fn forget_unused(&self) -> usize {
+        let mut all = locked(&self.0);
+        all.retain(|_, remembered| {
+            let read = locked(&remembered.event).as_ref().is_some_and(|(_, at)| at.elapsed() < FORGOTTEN);
+            read || Arc::strong_count(remembered) > 1
+        });
+        all.shrink_to_fit();
+        all.len()
     }
 
     /// Events with a waiting room that were asked about.

@@ -186,6 +186,29 @@ pub const SETTINGS: &[Setting] = &[
         "Gateway: 1 enables ?wrap=1, which wraps status, number and body into one JSON body, for debugging.",
     ),
     setting("GATEWAY_WORKERS", "auto", "Gateway: number of nginx worker processes; auto: one per core."),
+    setting("KEY_KEEP", "86400", "Seconds for which the response to an Idempotency-Key is kept and repeated."),
+    setting(
+        "HOLD_KEEP",
+        "604800",
+        "Seconds for which a hold that ended without a sale can be looked up. Confirmed holds stay.",
+    ),
+    setting(
+        "QUEUE_KEEP",
+        "86400",
+        "Seconds after which a user who was passed over in a waiting room is forgotten. The ticket still proves the place.",
+    ),
+    setting(
+        "DELETED_KEEP",
+        "3600",
+        "Seconds after which the seats, holds, entries, responses and Redis keys of a deleted event are removed. Its \
+         history stays.",
+    ),
+    setting(
+        "CACHE_KEEP",
+        "600",
+        "Seconds after which a server forgets events, room types and metric series that nobody used; they are read again \
+         when asked for.",
+    ),
     setting("RUST_LOG", "info", "Log level: error, warn, info, debug, trace, or filters per module."),
     setting("LOG_FORMAT", "text", "Log format: text or json."),
 ];

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use rules::arrive::Budget;
 use rules::command::Terms;
@@ -12,6 +13,7 @@ use salvo::http::HeaderName;
 
 use super::stores::Stores;
 use super::{BadSetting, Values};
+use crate::tidier::Keep;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
@@ -41,10 +43,13 @@ pub struct Settings {
     pub gateway_key: Option<String>,
     pub allow_trusted_header: bool,
     pub queue_depth: usize,
+    pub keep: Keep,
     pub log_filter: String,
     pub log_format: LogFormat,
 }
 
+/// Ten years.
+const KEEP_MOST_S: i64 = 315_360_000;
 const ADMIN_TOKEN_CHARS: usize = 16;
 /// Where strangers can guess.
 const ADMIN_TOKEN_CHARS_EXPOSED: usize = 32;
@@ -65,8 +70,8 @@ impl Settings {
             budget: budget(&read)?,
             terms: Terms {
                 user_ttl_ms: read.within("FCFS_USER_TTL", 0, 315_360_000)? * 1_000,
+                key_ttl_ms: read.within("KEY_KEEP", 1, KEEP_MOST_S)? * 1_000,
                 holds: read.holds()?,
-                ..Terms::default()
             },
             confirm_by_service: match read.text("CONFIRM_BY") {
                 "owner" => false,
@@ -81,6 +86,7 @@ impl Settings {
             gateway_key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?,
             allow_trusted_header: read.switch("ALLOW_TRUSTED_HEADER")?,
             queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
+            keep: read.keep()?,
             log_filter: read.log_filter("RUST_LOG")?,
             log_format: match read.text("LOG_FORMAT") {
                 "text" => LogFormat::Text,
@@ -186,6 +192,15 @@ impl Reading<'_> {
         })
     }
 
+    fn keep(&self) -> Result<Keep, BadSetting> {
+        Ok(Keep {
+            holds_ms: self.within("HOLD_KEEP", 1, KEEP_MOST_S)? * 1_000,
+            silent_ms: self.within("QUEUE_KEEP", 1, KEEP_MOST_S)? * 1_000,
+            deleted_ms: self.within("DELETED_KEEP", 1, KEEP_MOST_S)? * 1_000,
+            unused: Duration::from_secs(self.within("CACHE_KEEP", 1, 86_400)? as u64),
+        })
+    }
+
     pub(super) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
         self.text(name).trim().parse().map_err(|_| self.bad(name, expected))
     }
@@ -276,6 +291,11 @@ mod tests {
             ("HOLDS_PER_USER", "-1"),
             ("CONFIRM_BY", "anybody"),
             ("MAX_DAYS_AHEAD", "0"),
+            ("KEY_KEEP", "0"),
+            ("HOLD_KEEP", "-1"),
+            ("QUEUE_KEEP", "never"),
+            ("DELETED_KEEP", "0"),
+            ("CACHE_KEEP", "0"),
             ("LOG_FORMAT", "xml"),
             ("RUST_LOG", "no such=level=x"),
         ] {

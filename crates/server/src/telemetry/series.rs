@@ -28,6 +28,8 @@ struct Figures {
     line: Option<(i64, i64)>,
     /// Batches and line readings since the last scrape, plus half of what it was before.
     activity: u64,
+    /// There was news since the last `forget_unused`.
+    used: bool,
 }
 
 #[derive(Default)]
@@ -58,6 +60,14 @@ impl EventSeries {
         self.events().remove(&event);
     }
 
+    /// Forgets events that had no news since the last call. Returns how many are left.
+    pub fn forget_unused(&self) -> usize {
+        let mut events = self.events();
+        events.retain(|_, figures| std::mem::take(&mut figures.used));
+        events.shrink_to_fit();
+        events.len()
+    }
+
     /// Events by activity, the busiest first.
     pub fn busiest(&self) -> Vec<EventId> {
         let mut all: Vec<(u64, EventId)> = self.events().iter().map(|(id, figures)| (figures.activity, *id)).collect();
@@ -81,7 +91,7 @@ impl EventSeries {
         let rest = others.iter().filter_map(|event| events.get(event)).copied().reduce(|sum, one| Figures {
             remaining: added(sum.remaining, one.remaining, |a, b| a + b),
             line: added(sum.line, one.line, |a, b| (a.0 + b.0, a.1 + b.1)),
-            activity: 0,
+            ..Figures::default()
         });
         if let Some(rest) = rest {
             self.set(OTHERS.to_owned(), &rest);
@@ -104,6 +114,7 @@ impl EventSeries {
         let mut events = self.events();
         let figures = events.entry(event).or_default();
         figures.activity += 1;
+        figures.used = true;
         change(figures);
     }
 

@@ -9,6 +9,7 @@ mod clock;
 mod crowd;
 mod dialects;
 mod documents;
+mod ends;
 mod faults;
 mod form;
 mod gateway;

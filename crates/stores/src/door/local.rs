@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rules::arrive::{Arrival, Arrivals, Arrived, Budget};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::ids::EventId;
-use rules::queue::{Asking, Line, QueueReply, Serving, Supply};
+use rules::queue::{Asking, Forgotten, Line, QueueReply, Serving, Supply};
 use rules::time::{Clock, Moment};
 
 use super::{Door, DoorFault, Heard, Opened, REMAINING_FRESH_MS, REMAINING_STALE_MS, Release, Remaining};
@@ -214,6 +214,28 @@ impl Door for LocalDoor {
     fn ledger_restored(&self) {
         self.close_numbers();
         self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+    }
+
+    fn forget(&self, event: EventId) -> Working<Result<(), DoorFault>> {
+        self.events().remove(&event);
+        self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&event);
+        self.lines().remove(&event);
+        Box::pin(ready(Ok(())))
+    }
+
+    fn forget_silent(
+        &self,
+        event: EventId,
+        room: WaitingRoom,
+        silent_ms: i64,
+        most: usize,
+    ) -> Working<Result<Forgotten, DoorFault>> {
+        let now = self.clock.now();
+        let forgotten = match self.lines().get_mut(&event) {
+            Some(local) => local.line.forget_silent(&room, silent_ms, most, now),
+            None => Forgotten::default(),
+        };
+        Box::pin(ready(Ok(forgotten)))
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -19,7 +19,7 @@ use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
 use rules::ids::{EventId, Number};
-use rules::queue::{Asking, QueueReply, Serving};
+use rules::queue::{Asking, Forgotten, QueueReply, Serving};
 use rules::subject::SubjectId;
 use rules::time::Moment;
 
@@ -202,7 +202,7 @@ impl Door for RedisDoor {
             let mut connected = inner.connections.get().await?;
             let mut script = inner.scripts.open.prepare_invoke();
             script.key(keys::door(event)).key(keys::sequence(event)).key(keys::left(event));
-            let [.., token, inside] = keys::line(event);
+            let [.., token, inside, _] = keys::line(event);
             script.key(token).key(inside);
             script.arg(&*ledger).arg(&*connected.run_id).arg(generation);
             let known: i64 = inner.connections.run(&mut connected, &script).await?;
@@ -264,6 +264,29 @@ impl Door for RedisDoor {
 
     fn ledger(&self) -> Option<Arc<str>> {
         self.0.ledger()
+    }
+
+    fn forget(&self, event: EventId) -> Working<Result<(), DoorFault>> {
+        self.run(move |inner| async move {
+            let mut connected = inner.connections.get().await?;
+            let mut script = inner.scripts.forget.prepare_invoke();
+            script.key(keys::sequence(event));
+            for key in keys::line(event) {
+                script.key(key);
+            }
+            let _: u64 = inner.connections.run(&mut connected, &script).await?;
+            Ok(())
+        })
+    }
+
+    fn forget_silent(
+        &self,
+        event: EventId,
+        room: WaitingRoom,
+        silent_ms: i64,
+        most: usize,
+    ) -> Working<Result<Forgotten, DoorFault>> {
+        self.run(move |inner| async move { inner.forget_silent(event, &room, silent_ms, most).await })
     }
 
     fn ready(&self) -> Working<Result<(), DoorFault>> {

@@ -1,4 +1,5 @@
-//! Halls that were read already. They never change, and a large one is not parsed twice.
+//! Halls that were read already. They never change, and a large one is not parsed twice. Those that nobody
+//! used for a while are forgotten.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,17 +8,27 @@ use rules::ids::EventId;
 use rules::seats::Hall;
 
 #[derive(Debug, Default)]
-pub struct HallCache(Mutex<HashMap<EventId, Arc<Hall>>>);
+pub struct HallCache(Mutex<HashMap<EventId, KnownHall>>);
+
+#[derive(Debug)]
+struct KnownHall {
+    hall: Arc<Hall>,
+    /// Since the last `forget_unused`.
+    used: bool,
+}
 
 impl HallCache {
     pub fn known(&self, id: EventId) -> Option<Arc<Hall>> {
-        self.lock().get(&id).cloned()
+        self.lock().get_mut(&id).map(|known| {
+            known.used = true;
+            known.hall.clone()
+        })
     }
 
     /// Reads a hall as its row says it.
     pub fn learn(&self, id: EventId, plan: &str) -> Result<Arc<Hall>, serde_json::Error> {
         let hall: Hall = serde_json::from_str(plan)?;
-        Ok(self.lock().entry(id).or_insert_with(|| Arc::new(hall)).clone())
+        Ok(self.lock().entry(id).or_insert_with(|| KnownHall { hall: Arc::new(hall), used: true }).hall.clone())
     }
 
     /// The ledger was restored: another event may have this id.
@@ -25,7 +36,15 @@ impl HallCache {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<EventId, Arc<Hall>>> {
+    /// Forgets the halls that were not used since the last call. Returns how many are left.
+    pub fn forget_unused(&self) -> usize {
+        let mut halls = self.lock();
+        halls.retain(|_, known| std::mem::take(&mut known.used));
+        halls.shrink_to_fit();
+        halls.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<EventId, KnownHall>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -18,6 +18,7 @@ mod queries;
 mod records;
 mod room_type;
 mod session;
+mod tidy;
 mod trouble;
 mod verify;
 

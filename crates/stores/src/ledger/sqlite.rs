@@ -19,6 +19,7 @@ mod queries;
 mod readers;
 mod records;
 mod room_type;
+mod tidy;
 mod trouble;
 mod verify;
 mod writer;
@@ -57,6 +58,8 @@ pub struct SqliteLedger {
     readers: Readers,
     halls: Arc<HallCache>,
     clock: Arc<dyn Clock>,
+    /// How long the rules repeat a kept answer.
+    key_ttl_ms: i64,
     fatal: Arc<Fatal>,
     health: Arc<WriteHealth>,
     generations: Arc<GenerationsFile>,
@@ -135,7 +138,6 @@ impl SqliteLedger {
             conn,
             halls: halls.clone(),
             clock: clock.clone(),
-            key_ttl_ms: surroundings.key_ttl_ms,
             fatal: fatal.clone(),
             health: health.clone(),
             durable,
@@ -159,7 +161,17 @@ impl SqliteLedger {
             checkpointer.run();
             drop(held.2);
         })?;
-        Ok(SqliteLedger { jobs, readers, halls, clock, fatal, health, generations, _data_dir: claimed })
+        Ok(SqliteLedger {
+            jobs,
+            readers,
+            halls,
+            clock,
+            key_ttl_ms: surroundings.key_ttl_ms,
+            fatal,
+            health,
+            generations,
+            _data_dir: claimed,
+        })
     }
 
     /// Runs a job in the writer's next transaction. None: its subject does not exist.
@@ -171,14 +183,18 @@ impl SqliteLedger {
     }
 
     fn ask<T: Send + 'static>(&self, job: impl FnOnce(JobReply<T>) -> Box<dyn Job>) -> Answered<T> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.jobs.send(job(reply));
-        Box::pin(async move {
-            let gone = || LedgerFault::Unreachable("the ledger's thread has ended".into());
-            sent.map_err(|_| gone())?;
-            answer.await.unwrap_or_else(|_| Err(gone()))
-        })
+        ask(&self.jobs, job)
     }
+}
+
+fn ask<T: Send + 'static>(jobs: &Sender<Box<dyn Job>>, job: impl FnOnce(JobReply<T>) -> Box<dyn Job>) -> Answered<T> {
+    let (reply, answer) = oneshot::channel();
+    let sent = jobs.send(job(reply));
+    Box::pin(async move {
+        let gone = || LedgerFault::Unreachable("the ledger's thread has ended".into());
+        sent.map_err(|_| gone())?;
+        answer.await.unwrap_or_else(|_| Err(gone()))
+    })
 }
 
 /// The size of a page of the database, as SQLite makes them.

@@ -76,3 +76,13 @@ async fn conflicting_store_settings_stop_the_start() {
     let words = refused(&[("DATABASE_URL", &database.url)]);
     assert!(words.contains("ADMIN_TOKEN"), "{words}");
 }
+
+/// The log may be a file on a disk that is full.
+#[tokio::test(flavor = "multi_thread")]
+async fn log_that_cannot_be_written_stops_nobody() {
+    let folder = TestFolder::new("server");
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let process =
+        ServerProcess::spawn(folder.path(), &[], |command| command.env("RUST_LOG", "debug").stderr(full)).await;
+    assert_eq!(process.client().reserve(1, "a").await.seat(), Some(1));
+}

@@ -20,8 +20,9 @@
 //! | `queue:state:{e:1}`       | hash            | `generation run_id from compared r0..r5`             |
 //! | `token:{e:1}`             | ZSET by end     | who is inside                                        |
 //! | `queue:inside:{e:1}`      | hash            | of those, `<history number> <end at most>`           |
+//! | `queue:away:{e:1}`        | ZSET by moment  | since when those in `queue:gone` are silent          |
 //!
-//! TTLs are longer than the data's own lifetime and only collect garbage: expiry times are in the values.
+//! The keys of a deleted event are removed. TTLs are longer than the data's own lifetime and only collect garbage: expiry times are in the values.
 
 use rules::ids::{ClientAddress, EventId, RequestName, User};
 use rules::nights::Night;
@@ -75,7 +76,7 @@ pub fn live(event: EventId) -> String {
 }
 
 /// The keys of the line, in the order in which its scripts take them.
-pub fn line(event: EventId) -> [String; 11] {
+pub fn line(event: EventId) -> [String; 12] {
     let of = |name: &str| format!("{name}:{{e:{event}}}");
     [
         door(event),
@@ -89,6 +90,7 @@ pub fn line(event: EventId) -> [String; 11] {
         of("queue:state"),
         of("token"),
         of("queue:inside"),
+        of("queue:away"),
     ]
 }
 

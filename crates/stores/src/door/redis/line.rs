@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use redis::{Script, ScriptInvocation};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::ids::{EventId, Number, User};
-use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
+use rules::queue::{Asking, Forgotten, Place, QueueReply, Serving, Status, What};
 use rules::time::Moment;
 
 use super::connection::RedisConnection;
@@ -86,6 +86,23 @@ impl Inner {
             }),
             _ => return Err(odd("queue_serving", &said)),
         })
+    }
+
+    pub async fn forget_silent(
+        &self,
+        event: EventId,
+        room: &WaitingRoom,
+        silent_ms: i64,
+        most: usize,
+    ) -> Result<Forgotten, DoorFault> {
+        let mut connected = self.connections.get().await?;
+        let mut call = self.of_the_line(&self.scripts.queue_forget, &connected, event, room);
+        call.arg(silent_ms).arg(most);
+        let said: Vec<u64> = self.connections.run(&mut connected, &call).await?;
+        match said[..] {
+            [forgotten, left] => Ok(Forgotten { forgotten: forgotten as usize, left: left as usize }),
+            _ => Err(odd("queue_forget", &said)),
+        }
     }
 
     /// Sent in chunks; the line is open after the last one.

@@ -18,6 +18,8 @@ pub(super) struct Scripts {
     pub queue_begin: Script,
     pub queue_moved: Script,
     pub queue_inside: Script,
+    pub queue_forget: Script,
+    pub forget: Script,
 }
 
 /// The code that the scripts of the line share is put in front of each of them.
@@ -40,6 +42,8 @@ impl Scripts {
             queue_begin: of_the_line!("scripts/queue_begin.lua"),
             queue_moved: of_the_line!("scripts/queue_moved.lua"),
             queue_inside: of_the_line!("scripts/queue_inside.lua"),
+            queue_forget: of_the_line!("scripts/queue_forget.lua"),
+            forget: Script::new(include_str!("scripts/forget.lua")),
         }
     }
 }

@@ -155,8 +155,6 @@ pub struct DecidedBatch<'a, S: Subject> {
 pub struct Mark<'a> {
     /// The transaction's own id, written into the first history row of each subject.
     pub batch: &'a str,
-    /// Kept answers older than this are forgotten.
-    pub key_ttl_ms: i64,
 }
 
 /// For each batch of a transaction what was committed. None: its row could not be locked.

@@ -54,6 +54,11 @@ impl EventHints {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).clear();
     }
 
+    /// A batch without a hint takes the lock, and reads what it misses in a second round trip.
+    fn forget(&self) {
+        *self.0.lock().unwrap_or_else(|p| p.into_inner()) = HashMap::new();
+    }
+
     fn learn(&self, event: EventId, hint: EventHint) {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).insert(event, hint);
     }

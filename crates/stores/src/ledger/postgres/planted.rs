@@ -128,12 +128,12 @@ mod on_purpose {
     ) {
         let owned = |one: &DecidedBatch<'_, S>| (one.before.clone(), one.after.clone(), one.writes.clone(), one.now);
         let decided: Vec<(S, S, S::Writes, Moment)> = decided.iter().map(owned).collect();
-        let (id, key_ttl_ms) = (mark.batch.to_owned(), mark.key_ttl_ms);
+        let id = mark.batch.to_owned();
         tokio::spawn(async move {
             let decided = decided.iter().map(|(before, after, writes, now)| (before, after, writes, *now));
             let decided: Vec<DecidedBatch<'_, S>> =
                 decided.map(|(before, after, writes, now)| DecidedBatch { before, after, writes, now }).collect();
-            let written = S::write(&writer, &session, &decided, Mark { batch: &id, key_ttl_ms }).await;
+            let written = S::write(&writer, &session, &decided, Mark { batch: &id }).await;
             if written.is_ok() && session.batch_execute("COMMIT").await.is_ok() {
                 session.clean();
             }

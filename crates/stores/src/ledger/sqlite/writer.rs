@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use rules::time::{Clock, Moment, Reading};
+use rules::time::{Clock, Reading};
 use rusqlite::{Connection, Result};
 
 use super::checkpoint::{self, CheckpointRequests, LogStep};
@@ -32,8 +32,6 @@ pub struct SqliteWriter {
     pub conn: Connection,
     pub halls: Arc<HallCache>,
     pub clock: Arc<dyn Clock>,
-    /// How old a kept answer may be before it is tidied away.
-    pub key_ttl_ms: i64,
     pub fatal: Arc<Fatal>,
     pub health: Arc<WriteHealth>,
     pub durable: Durable,
@@ -155,7 +153,7 @@ impl SqliteWriter {
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>], care: Care) -> Result<()> {
         let read = self.clock.read();
         let before = self.conn.total_changes();
-        let result = self.inside(jobs, care, read, before);
+        let result = self.inside(jobs, care, read);
         if result.is_err() && !self.conn.is_autocommit() {
             self.conn.execute_batch("ROLLBACK")?;
         }
@@ -163,18 +161,10 @@ impl SqliteWriter {
         result
     }
 
-    fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, read: Reading, before: u64) -> Result<()> {
+    fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, read: Reading) -> Result<()> {
         let transaction = Transaction { conn: &self.conn, halls: &self.halls, read, care };
         jobs.iter_mut().try_for_each(|job| job.perform(&transaction))?;
-        if before != self.conn.total_changes() {
-            self.tidy(read.now)?;
-        }
         self.conn.prepare_cached("COMMIT")?.execute([])?;
-        Ok(())
-    }
-
-    fn tidy(&self, now: Moment) -> Result<()> {
-        self.conn.prepare_cached(queries::FORGET_ANSWERS)?.execute([now.0 - self.key_ttl_ms])?;
         Ok(())
     }
 

@@ -10,7 +10,7 @@
 --        7 <number>: the user may enter         8 <seconds>: not yet; retry after this time
 --        9 <number> <rank> <ahead> <0 waiting, 1 ready, 2 sold out> <seconds until the next poll>
 --
--- example  EVALSHA <sha> 11 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice ''
+-- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice ''
 --            ->  9 1234 733 500 0 3
 
 local what, user, proven = ARGV[6], ARGV[7], tonumber(ARGV[8])
@@ -23,6 +23,7 @@ local free, held, state = supply()
 if not free then return { 2 } end
 
 redis.call('ZADD', SEEN, 'XX', now, user)
+redis.call('ZADD', AWAY, 'XX', now, user)
 pass_over()
 keep()
 
@@ -55,6 +56,7 @@ if not number then
 end
 if away and (what == 'enter' or redis.call('SISMEMBER', PASSED, user) == 0) then
     redis.call('ZREM', GONE, user)
+    redis.call('ZREM', AWAY, user)
     redis.call('SREM', PASSED, user)
     stand(user, number)
     away = false

@@ -9,7 +9,7 @@
 --       10.. for each entry: user, history number of its start, ms left, ms left at most
 -- reply  0: no number can be assigned here, or not in this generation    1: done
 --
--- example  EVALSHA <sha> 11 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 1 1 17 30000 alice 12 300000 1800000
+-- example  EVALSHA <sha> 12 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 1 1 17 30000 alice 12 300000 1800000
 
 local run_id = this_run()
 local generation = opened(run_id)

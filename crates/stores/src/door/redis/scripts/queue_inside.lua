@@ -6,7 +6,7 @@
 --          history numbers; -1: too many to add up>
 --        list: <next cursor; 0: this was the last page>, then for each entry: user, history number, ms left
 --
--- example  EVALSHA <sha> 11 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 digest 500  ->  2 31
+-- example  EVALSHA <sha> 12 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 digest 500  ->  2 31
 
 local SUM_MOST = 2000
 local PAGE = 1000

@@ -12,6 +12,7 @@
 --                               r0 to r5: admissions per 10-second slot, `<slot> <count>`
 --       10  token:{e:1}         users inside, by the end of their entry
 --       11  queue:inside:{e:1}  of those, `<history number> <end at most>`
+--       12  queue:away:{e:1}    idle or passed-over users, by when that was or their last request since
 -- args   1  ledger id           2  run_id as the caller read it when it connected; empty: looked up here
 --        3  clock offset in ms (0 outside tests)
 --        4  maxConcurrent       5  idleTimeout in ms
@@ -20,7 +21,7 @@
 -- drift. Each call passes over at most 1,000 users.
 
 local DOOR, LEFT, QUEUE, SEEN, GONE, PASSED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local READY, SEQ, STATE, TOKEN, INSIDE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local READY, SEQ, STATE, TOKEN, INSIDE, AWAY = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NUMBERS = 1000000000
 local AT_MOST = 1000
 local FRESH_MS = 1000
@@ -64,13 +65,15 @@ local function forget(user)
     redis.call('ZREM', QUEUE, user)
     redis.call('ZREM', SEEN, user)
     redis.call('ZREM', GONE, user)
+    redis.call('ZREM', AWAY, user)
     redis.call('ZREM', READY, user)
     redis.call('SREM', PASSED, user)
 end
 
 local function set_aside(users)
-    local numbers, aside = redis.call('ZMSCORE', QUEUE, unpack(users)), {}
+    local numbers, aside, away = redis.call('ZMSCORE', QUEUE, unpack(users)), {}, {}
     for i, user in ipairs(users) do
+        away[2 * i - 1], away[2 * i] = now, user
         if numbers[i] then
             aside[#aside + 1] = numbers[i]
             aside[#aside + 1] = user
@@ -79,6 +82,7 @@ local function set_aside(users)
     redis.call('ZREM', QUEUE, unpack(users))
     redis.call('ZREM', SEEN, unpack(users))
     if #aside > 0 then redis.call('ZADD', GONE, unpack(aside)) end
+    redis.call('ZADD', AWAY, unpack(away))
 end
 
 local function pass_over()
@@ -119,7 +123,7 @@ end
 
 -- Ends are in the values; these TTLs only collect keys that were unused for a week. Every call renews them.
 local function keep_for_a_week()
-    for i = 3, 11 do redis.call('PEXPIRE', KEYS[i], WEEK_MS) end
+    for i = 3, 12 do redis.call('PEXPIRE', KEYS[i], WEEK_MS) end
 end
 
 local function keep()

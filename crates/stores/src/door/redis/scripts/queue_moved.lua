@@ -5,7 +5,7 @@
 --        change); ms left; ms left at most
 -- reply  how many users entered
 --
--- example  EVALSHA <sha> 11 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 out alice 19 0 0  ->  0
+-- example  EVALSHA <sha> 12 door:{e:1} ... 4b1c... 9f2e... 0 800 60000 out alice 19 0 0  ->  0
 
 local entered = 0
 for i = 6, #ARGV, 5 do

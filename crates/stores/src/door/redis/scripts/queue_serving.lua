@@ -4,7 +4,7 @@
 --        3 <highest number that would be admitted now> <waiting> <admitted in the last minute>
 --          <1: sold out> <inside>
 --
--- example  EVALSHA <sha> 11 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000
+-- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000
 --            ->  3 1301 8433 240 0 800
 
 local generation = opened(this_run())

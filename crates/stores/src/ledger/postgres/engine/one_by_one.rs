@@ -34,7 +34,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     let Some(row) = rows.first() else { return ended(session, Tried::NoSuchSubject).await };
     let (mut subject, read) = locked::<S>(ledger, row, &now, &aside)?;
     let id = uuid::Uuid::new_v4().to_string();
-    let mark = Mark { batch: &id, key_ttl_ms: ledger.key_ttl_ms };
+    let mark = Mark { batch: &id };
     let (mut first, mut effects, mut holds) = (None, S::Effects::default(), Vec::new());
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     for i in order(&batch.commands) {

@@ -80,7 +80,7 @@ pub async fn together<S: PostgresSubject>(
         .collect();
     S::complete(&mut writer, &session, &to_write).await?;
     let id = uuid::Uuid::new_v4().to_string();
-    let mark = Mark { batch: &id, key_ttl_ms: ledger.key_ttl_ms };
+    let mark = Mark { batch: &id };
     let first = to_write.iter().find_map(|decided| Some((decided.before.id(), decided.writes.first_n()?)));
     let Some((subject, first)) = first else {
         if !to_write.is_empty() {

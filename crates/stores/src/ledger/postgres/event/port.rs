@@ -14,6 +14,7 @@ use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::super::{Inner, PostgresLedger, Values, all, first, prepare, queries, values};
 use super::{entries, rows};
+use crate::ledger::tidy::{Aged, Tidied};
 use crate::ledger::{Answered, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
 
 impl Inner {
@@ -31,7 +32,12 @@ impl Inner {
         let mut events = Vec::new();
         for row in self.rows(query, &row).await? {
             self.clock.saw(Moment(row.try_get("ledger_now")?));
-            if let Some(hall) = self.hall(EventId(row.try_get(0)?)).await? {
+            // Of a deleted event the hall may be gone, and nobody asks for the names of its seats.
+            let hall = match row.try_get("deleted")? {
+                true => Some(Arc::new(Hall::Count(row.try_get::<_, i32>("seat_count")? as u32))),
+                false => self.hall(EventId(row.try_get(0)?)).await?,
+            };
+            if let Some(hall) = hall {
                 let mut event = rows::event(&row, hall)?.0;
                 event.counts.lapsed = row.try_get::<_, i32>("lapsed")? as u32;
                 events.push(event);
@@ -227,6 +233,23 @@ impl Ledger for PostgresLedger {
 
     fn name(&self) -> Option<Arc<str>> {
         self.0.identity.name.get()
+    }
+
+    fn tidy(&self, what: Aged, keep_ms: i64, most: usize) -> Answered<Tidied> {
+        self.tidy_aged(what, keep_ms, most)
+    }
+
+    fn deleted_events(&self, keep_ms: i64, most: usize) -> Answered<Vec<EventId>> {
+        self.to_tidy(keep_ms, most)
+    }
+
+    fn tidy_event(&self, event: EventId, most: usize) -> Answered<Tidied> {
+        self.tidy_deleted(event, most)
+    }
+
+    fn forget_unused(&self) -> usize {
+        self.0.event_hints.forget();
+        self.0.halls.forget_unused()
     }
 
     fn now(&self) -> Moment {

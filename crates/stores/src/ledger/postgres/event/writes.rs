@@ -25,7 +25,6 @@ pub struct EventWriter {
     sell: Statement,
     append_history: Statement,
     keep_answers: Statement,
-    forget_answers: Statement,
     amend_event: Statement,
     move_counts: Statement,
     entries: EntryWriter,
@@ -41,7 +40,6 @@ impl EventWriter {
             sell: session.prepared(queries::SELL).await?,
             append_history: session.prepared(queries::APPEND_HISTORY).await?,
             keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
-            forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
             amend_event: session.prepared(queries::AMEND_EVENT).await?,
             move_counts: session.prepared(queries::MOVE_COUNTS).await?,
             entries: EntryWriter::prepare(session).await?,
@@ -93,8 +91,6 @@ impl EventWriter {
         if !writes.answers.is_empty() {
             let new = writes.answers.iter().map(|new| (id, new)).collect();
             sent.push(Box::pin(answers::keep(session, &self.keep_answers, new)));
-            let old = now.0 - mark.key_ttl_ms;
-            sent.push(Box::pin(async move { execute(session, &self.forget_answers, &[&[id].as_slice(), &old]).await }));
         }
         if writes.event_changed {
             sent.push(Box::pin(self.amend(session, after)));

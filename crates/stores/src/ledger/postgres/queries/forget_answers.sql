@@ -1,7 +1,7 @@
--- Garbage collection, a few rows at a time. Whether an answer is still valid depends on its age, not on this.
-DELETE FROM answer WHERE ctid = ANY (ARRAY(
-    SELECT old.ctid FROM unnest($1::bigint[]) AS asked (event)
-    CROSS JOIN LATERAL (
-        SELECT ctid FROM answer WHERE answer.event = asked.event AND at <= $2 ORDER BY at LIMIT 64
-    ) AS old
-))
+-- Whether an answer is still valid depends on its age, not on this. Rows that another server is removing are
+-- left to it.
+WITH gone AS (
+    DELETE FROM answer WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM answer WHERE at <= ledger_now() - $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
+    )) RETURNING 1
+) SELECT count(*) FROM gone

@@ -27,7 +27,6 @@ pub struct RoomTypeWriter {
     end_stays: Statement,
     append_history: Statement,
     keep_answers: Statement,
-    forget_answers: Statement,
     move_room_types: Statement,
 }
 
@@ -52,7 +51,6 @@ impl RoomTypeWriter {
             end_stays: session.prepared(queries::END_STAYS).await?,
             append_history: session.prepared(queries::APPEND_ROOM_HISTORY).await?,
             keep_answers: session.prepared(queries::KEEP_ANSWERS).await?,
-            forget_answers: session.prepared(queries::FORGET_ANSWERS).await?,
             move_room_types: session.prepared(queries::MOVE_ROOM_TYPES).await?,
         })
     }
@@ -82,7 +80,6 @@ impl RoomTypeWriter {
         let new: Vec<(i64, &NewAnswer)> = new.collect();
         if !new.is_empty() {
             sent.push(Box::pin(answers::keep(session, &self.keep_answers, new)));
-            sent.push(Box::pin(self.forget(session, all, mark.key_ttl_ms)));
         }
         sent.push(Box::pin(self.move_room_types(session, all)));
         try_join_all(sent).await.map(|_| ())
@@ -154,12 +151,6 @@ impl RoomTypeWriter {
             at.resize(n.len(), one.now.0);
         }
         execute(session, &self.end_stays, &[&id, &n, &at]).await
-    }
-
-    async fn forget(&self, session: &Session, all: &[Decided<'_>], key_ttl_ms: i64) -> Result<(), Error> {
-        let subject: Vec<i64> = all.iter().map(subject).collect();
-        let now = all.iter().map(|one| one.now.0).min().unwrap_or_default();
-        execute(session, &self.forget_answers, &[&subject, &(now - key_ttl_ms)]).await
     }
 
     async fn move_room_types(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {

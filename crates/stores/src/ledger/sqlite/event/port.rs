@@ -13,6 +13,7 @@ use super::super::generations::Generations;
 use super::super::job::Close;
 use super::super::{SqliteLedger, queries};
 use super::{create_event, entries, rows, seat_holds};
+use crate::ledger::tidy::{Aged, Tidied};
 use crate::ledger::{Answered, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
 
 fn raise_generation(conn: &Connection, event: EventId, known: Option<u64>) -> rusqlite::Result<Option<u64>> {
@@ -166,6 +167,22 @@ impl Ledger for SqliteLedger {
 
     fn close(&self) -> Answered<()> {
         self.ask(|reply| Box::new(Close(reply)))
+    }
+
+    fn tidy(&self, what: Aged, keep_ms: i64, most: usize) -> Answered<Tidied> {
+        self.tidy_aged(what, keep_ms, most)
+    }
+
+    fn deleted_events(&self, keep_ms: i64, most: usize) -> Answered<Vec<EventId>> {
+        self.to_tidy(keep_ms, most)
+    }
+
+    fn tidy_event(&self, event: EventId, most: usize) -> Answered<Tidied> {
+        self.tidy_deleted(event, most)
+    }
+
+    fn forget_unused(&self) -> usize {
+        self.halls.forget_unused()
     }
 
     fn now(&self) -> Moment {

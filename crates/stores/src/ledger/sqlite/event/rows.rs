@@ -29,7 +29,15 @@ fn hall(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Arc<Hall>> 
 /// The event with this id, also a deleted one.
 pub fn event(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option<Event>> {
     let bare = conn.prepare_cached(queries::EVENT)?.query_row([id.0], bare_event).optional()?;
-    bare.map(|bare| bare.with(hall(conn, halls, id)?)).transpose()
+    match bare {
+        // Its hall may be gone, and nobody asks for the names of its seats.
+        Some(bare) if bare.0.deleted => {
+            let seats = conn.prepare_cached(queries::SEAT_COUNT)?.query_row([id.0], |row| row.get(0))?;
+            bare.with(Arc::new(Hall::Count(seats))).map(Some)
+        }
+        Some(bare) => bare.with(hall(conn, halls, id)?).map(Some),
+        None => Ok(None),
+    }
 }
 
 pub fn events(conn: &Connection, halls: &HallCache, after: Option<EventId>, limit: usize) -> Result<Vec<Event>> {

@@ -1,0 +1,156 @@
+//! The tidier: removes in the background what has ended, in bounded steps, so that nothing grows without end.
+//! Sales go on between two steps, and nothing depends on it: whether something counts follows from its time.
+//!
+//! What stays for ever is the record: history, the row of every event, stays, and the holds they came from.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use rules::entries::WaitingRoom;
+use rules::ids::EventId;
+use stores::ledger::LedgerFault;
+use stores::ledger::tidy::{Aged, Tidied};
+
+use crate::app::App;
+
+/// Rows per step.
+const STEP: usize = 500;
+/// Deleted events per round.
+const EVENTS: usize = 100;
+/// Between two rounds, and between two steps of one.
+const ROUND: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How long what has ended is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    pub holds_ms: i64,
+    /// Users who were passed over in line.
+    pub silent_ms: i64,
+    /// What a deleted event leaves behind.
+    pub deleted_ms: i64,
+    /// What this process remembers and nobody asked for.
+    pub unused: Duration,
+}
+
+pub struct Tidier {
+    app: Weak<App>,
+    /// Lines that may have users to forget.
+    lines: Mutex<HashMap<EventId, WaitingRoom>>,
+    swept: Mutex<Instant>,
+}
+
+impl Tidier {
+    pub fn new(app: &Arc<App>) -> Tidier {
+        Tidier { app: Arc::downgrade(app), lines: Mutex::default(), swept: Mutex::new(Instant::now()) }
+    }
+
+    /// Tidies until the server is gone.
+    pub async fn run(self) {
+        loop {
+            tokio::time::sleep(ROUND).await;
+            let Some(app) = self.app.upgrade() else { return };
+            if let Err(fault) = self.round(&app).await {
+                // The stores say the same to every request; the next round tries again.
+                tracing::debug!(%fault, "nothing was tidied");
+            }
+        }
+    }
+
+    /// Everything that has ended by now.
+    pub async fn round(&self, app: &App) -> Result<(), LedgerFault> {
+        self.lines(app).await;
+        self.memory(app);
+        let keep = app.settings.keep;
+        aged(app, Aged::Answers, app.settings.terms.key_ttl_ms).await?;
+        aged(app, Aged::Holds, keep.holds_ms).await?;
+        for event in app.ledger.deleted_events(keep.deleted_ms, EVENTS).await? {
+            self.deleted(app, event).await?;
+        }
+        Ok(())
+    }
+
+    /// The door first: the event counts as tidied only when its keys are gone too.
+    async fn deleted(&self, app: &App, event: EventId) -> Result<(), LedgerFault> {
+        if let Err(fault) = app.door.forget(event).await {
+            tracing::debug!(%event, %fault, "the door still knows a deleted event");
+            return Ok(());
+        }
+        app.lanes.forget(event);
+        app.boards.forget(event);
+        app.lines.forget(event);
+        self.known_lines().remove(&event);
+        loop {
+            let tidied = app.ledger.tidy_event(event, STEP).await?;
+            count(app, &tidied);
+            if tidied.events > 0 || tidied.rows() == 0 {
+                return Ok(());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Forgets users who left a line long ago.
+    async fn lines(&self, app: &App) {
+        let known: HashMap<EventId, WaitingRoom> = app.lines.known().into_iter().collect();
+        self.known_lines().extend(&known);
+        let all: Vec<(EventId, WaitingRoom)> = self.known_lines().iter().map(|(event, room)| (*event, *room)).collect();
+        for (event, room) in all {
+            loop {
+                let Ok(done) = app.door.forget_silent(event, room, app.settings.keep.silent_ms, STEP).await else {
+                    break;
+                };
+                app.metrics.tidied("silent", done.forgotten);
+                if done.left == 0 && !known.contains_key(&event) {
+                    self.known_lines().remove(&event);
+                }
+                if done.forgotten < STEP {
+                    break;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// Forgets what this process remembers and nobody asked for lately. Each server does so for itself, so it
+    /// also forgets events that another server deleted.
+    fn memory(&self, app: &App) {
+        let mut swept = self.swept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if swept.elapsed() >= app.settings.keep.unused {
+            *swept = Instant::now();
+            forget_unused(app);
+        }
+    }
+
+    fn known_lines(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, WaitingRoom>> {
+        self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Forgets what was not used since the last call. It is read again when somebody asks.
+pub fn forget_unused(app: &App) {
+    app.metrics.remembered("lanes", app.lanes.forget_unused());
+    app.metrics.remembered("boards", app.boards.forget_unused());
+    app.metrics.remembered("lines", app.lines.forget_unused());
+    app.metrics.remembered("halls", app.ledger.forget_unused());
+    app.metrics.remembered("series", app.metrics.events.forget_unused());
+}
+
+/// Step by step until no step is full.
+async fn aged(app: &App, what: Aged, keep_ms: i64) -> Result<(), LedgerFault> {
+    loop {
+        let tidied = app.ledger.tidy(what, keep_ms, STEP).await?;
+        count(app, &tidied);
+        if tidied.rows() < STEP {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn count(app: &App, tidied: &Tidied) {
+    for (kind, rows) in tidied.kinds() {
+        app.metrics.tidied(kind, rows);
+    }
+}

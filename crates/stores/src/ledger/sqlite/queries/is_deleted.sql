@@ -1,0 +1,1 @@
+SELECT deleted FROM event WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT seat_count FROM event WHERE id = ?1

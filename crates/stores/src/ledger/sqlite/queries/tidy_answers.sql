@@ -1,0 +1,1 @@
+DELETE FROM answer WHERE event = ?1 AND (user, key) IN (SELECT user, key FROM answer WHERE event = ?1 LIMIT ?2)

@@ -1,0 +1,1 @@
+DELETE FROM hall WHERE event = ?1 AND ?2 > 0

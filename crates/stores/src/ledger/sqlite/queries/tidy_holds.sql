@@ -1,0 +1,1 @@
+DELETE FROM hold WHERE subject = ?1 AND n IN (SELECT n FROM hold WHERE subject = ?1 LIMIT ?2)

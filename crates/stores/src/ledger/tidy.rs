@@ -1,0 +1,43 @@
+//! Ends: what is kept for a while is removed later, in steps of a bounded number of rows. Nothing depends on
+//! it: whether an answer or a hold still counts follows from its time, and a deleted event sells nothing.
+
+/// What ends by its age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Aged {
+    /// Answers kept for idempotency keys.
+    Answers,
+    /// Holds that ended without a sale. A confirmed hold stays with its sale: it answers a second
+    /// confirmation.
+    Holds,
+}
+
+/// Rows that one step removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tidied {
+    pub answers: usize,
+    pub holds: usize,
+    pub entries: usize,
+    pub seats: usize,
+    pub halls: usize,
+    /// Deleted events of which nothing is left but their own row and their history. Their ids are never used
+    /// again, and the row keeps the generation of their arrival numbers.
+    pub events: usize,
+}
+
+impl Tidied {
+    pub fn rows(&self) -> usize {
+        self.answers + self.holds + self.entries + self.seats + self.halls
+    }
+
+    /// By kind, for metrics.
+    pub fn kinds(&self) -> [(&'static str, usize); 6] {
+        [
+            ("answers", self.answers),
+            ("holds", self.holds),
+            ("entries", self.entries),
+            ("seats", self.seats),
+            ("halls", self.halls),
+            ("events", self.events),
+        ]
+    }
+}

@@ -396,6 +396,8 @@ def verify(binary, env, folder):
 
 
 def main(binary):
+    # So that nothing is left behind by a kill either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     shutil.rmtree(DIR, ignore_errors=True)
     DIR.mkdir(parents=True)
     services = Services()

@@ -80,4 +80,5 @@ queries! {
     STAYS = "stays",
     STAYS_OF = "stays_of",
     TICKET_KEYS = "ticket_keys",
+    WRITE_PROBE = "write_probe",
 }

@@ -10,6 +10,7 @@ mod claim;
 mod clock;
 mod engine;
 mod event;
+mod failed_write;
 mod holds;
 mod identity;
 mod planted;
@@ -34,6 +35,7 @@ use self::address::PostgresAddress;
 use self::clock::DatabaseClock;
 use self::engine::gather::Gathering;
 use self::event::EventHints;
+use self::failed_write::FailedWrite;
 use self::identity::Identity;
 pub use self::planted::PlantedBug;
 pub use self::prepare::{NotPrepared, format};
@@ -71,6 +73,7 @@ struct Inner {
     planted: PlantedBug,
     /// Lost: another server may be selling with a door of its own.
     claim: claim::Claim,
+    failed_write: FailedWrite,
 }
 
 /// The configuration of the ledger.
@@ -106,6 +109,7 @@ impl PostgresLedger {
             key_ttl_ms: place.key_ttl_ms,
             planted: place.planted,
             claim: claim::Claim::default(),
+            failed_write: FailedWrite::default(),
         })))
     }
 
@@ -213,7 +217,10 @@ impl Inner {
     async fn takes_writes(&self) -> Result<(), LedgerFault> {
         let rows = self.rows(queries::READY, &[]).await.map_err(Trouble::fault)?;
         let read_only: bool = rows.first().is_none_or(|row| row.try_get(0).unwrap_or(true));
-        if read_only { Err(LedgerFault::Unreachable("PostgreSQL does not take writes here".into())) } else { Ok(()) }
+        if read_only {
+            return Err(LedgerFault::Unreachable("PostgreSQL does not take writes here".into()));
+        }
+        self.writes_again().await.map_err(Trouble::fault)
     }
 }
 

@@ -114,6 +114,30 @@ async fn transient_sql_states_are_retried() {
     }
 }
 
+/// PostgreSQL has no room for a write, and still answers reads: `/readyz` says so, until a write succeeds.
+#[tokio::test(flavor = "multi_thread")]
+async fn full_postgres_is_not_ready() {
+    let (database, redis) = (Database::fresh().await, OwnRedis::start());
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
+    let (event, side) = (stand.event(9, 1).await, database.connect().await);
+    failing(&database, event, "53100", 1_000_000).await;
+    let no_room = "CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS
+                   $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;
+                   CREATE EVENT TRIGGER no_room ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS')
+                   EXECUTE FUNCTION no_room()";
+    side.batch_execute(no_room).await.unwrap();
+    let mut client = stand.client();
+    assert_eq!(client.get("/readyz").await.status, 200, "nobody has written yet");
+    let refused = client.reserve(event, "alice").await;
+    assert_eq!((refused.status, refused.reason().as_str()), (503, "service_unavailable"), "{}", refused.text());
+    let ready = client.get("/readyz").await;
+    assert!(ready.status == 503 && ready.text().contains("no space left"), "{}", ready.text());
+    assert_eq!(client.get(&format!("/api/v1/events/{event}")).await.status, 200, "reads go on");
+    side.batch_execute("DROP EVENT TRIGGER no_room; DROP TRIGGER failing ON history").await.unwrap();
+    assert_eq!(client.get("/readyz").await.status, 200);
+    assert_eq!(client.reserve(event, "alice").await.seat(), Some(1));
+}
+
 /// C7: a real deadlock, and backends that are terminated under load.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_deadlocks_and_terminated_backends_are_retried() {

@@ -172,7 +172,11 @@ enum Tried<S: PostgresSubject> {
 
 impl<S: PostgresSubject> Commit<S> for PostgresLedger {
     fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>> {
-        self.run(|inner| commit(inner, batch))
+        self.run(|inner| async move {
+            let committed = commit(inner.clone(), batch).await;
+            inner.failed_write.note(&committed);
+            committed
+        })
     }
 }
 

@@ -90,4 +90,5 @@ queries! {
     TIDY_HALL = "tidy_hall",
     TIDY_HOLDS = "tidy_holds",
     TIDY_SEATS = "tidy_seats",
+    WRITE_PROBE = "write_probe",
 }

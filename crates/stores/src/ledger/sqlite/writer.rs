@@ -174,7 +174,10 @@ impl SqliteWriter {
             self.fatal.die(error);
         } else {
             limited!(error, %error, "the transaction failed; nothing of it was done");
-            self.health.failed(error);
+            // A request that cannot be stored says nothing about the disk.
+            if !trouble::lasting(error) {
+                self.health.failed(error);
+            }
         }
         jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
     }

@@ -11,6 +11,7 @@ use crate::http::resources::admin::audit::Audits;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
 use crate::names::Names;
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 use crate::tickets::Tickets;
@@ -25,6 +26,7 @@ pub struct App {
     pub lines: Lines,
     pub inside: Arc<InsideCheck>,
     pub tickets: Tickets,
+    pub secrets: Secrets,
     pub metrics: Arc<Metrics>,
     pub names: Names,
     pub audits: Audits,
@@ -43,12 +45,13 @@ impl App {
             lines: Lines::default(),
             inside,
             tickets: Tickets::new(ledger.clone()),
+            secrets: Secrets::new(ledger.clone()),
             settings,
             admin_token,
             ledger,
             door,
             metrics,
-            names: Names::random(),
+            names: Names::default(),
             audits: Audits::default(),
             begun: AtomicBool::new(false),
             draining: AtomicBool::new(false),

@@ -73,6 +73,7 @@ queries! {
     SALE_OF_SEAT = "sale_of_seat",
     SALES = "sales",
     SEAT_IS_HELD = "seat_is_held",
+    SECRET = "secret",
     SELL = "sell",
     SET_HOLD_TTL = "set_hold_ttl",
     SHIFT_NIGHTS = "shift_nights",

@@ -1,25 +1,28 @@
--- Request ids of 32 hexadecimal digits: a random prefix per worker, then a counter. They are unique
--- without a random number per request.
+-- Request ids of 32 hexadecimal digits. They are random, so that they tell nobody how many requests there
+-- were.
 
-local find, format = string.find, string.format
-local type = type
+local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
+local byte, type = string.byte, type
 
 local M = {}
 
-local beginning, count
+-- Random bytes are read in blocks of 256 ids, and written as digits once.
+local BLOCK = 4096
+local ID = 32
+local digits, used
 
-local function begin()
+local function read_block()
     local random = assert(io.open("/dev/urandom", "rb"))
-    beginning, count = "", 0
-    for _, b in ipairs { random:read(8):byte(1, 8) } do beginning = beginning .. format("%02x", b) end
+    local bytes = random:read(BLOCK)
     random:close()
+    digits, used = gsub(bytes, ".", function(c) return format("%02x", byte(c)) end), 0
 end
 
 function M.new()
-    -- Only in the worker: drawn before the fork, the prefix would be the same in all of them.
-    if not beginning then begin() end
-    count = count + 1
-    return beginning .. format("%016x", count)
+    -- Only in the worker: read before the fork, the block would be the same in all of them.
+    if not digits or used + ID > #digits then read_block() end
+    used = used + ID
+    return sub(digits, used - ID + 1, used)
 end
 
 -- The client's id if it is safe in a header and a log line, else a new one.

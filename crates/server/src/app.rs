@@ -13,6 +13,7 @@ use crate::line::{InsideCheck, Lines};
 use crate::logins::FailedLogins;
 use crate::names::Names;
 use crate::restored;
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 use crate::tickets::Tickets;
@@ -27,6 +28,7 @@ pub struct App {
     pub lines: Lines,
     pub inside: Arc<InsideCheck>,
     pub tickets: Tickets,
+    pub secrets: Secrets,
     pub metrics: Arc<Metrics>,
     pub names: Names,
     pub audits: Audits,
@@ -46,12 +48,13 @@ impl App {
             lines: Lines::default(),
             inside,
             tickets: Tickets::new(ledger.clone()),
+            secrets: Secrets::new(ledger.clone()),
             settings,
             admin_token,
             ledger,
             door,
             metrics,
-            names: Names::random(),
+            names: Names::default(),
             audits: Audits::default(),
             failed_logins: FailedLogins::default(),
             begun: AtomicBool::new(false),

@@ -94,6 +94,7 @@ pub async fn assemble(settings: Settings, parts: Parts) -> Result<Arc<App>, Stri
 
 /// Makes event 1 on the first start.
 pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
+    app.secrets.load().await?;
     if app.ledger.event(FIRST_EVENT).await?.is_some() {
         app.begin();
         return Ok(());

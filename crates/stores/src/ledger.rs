@@ -230,6 +230,9 @@ pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + S
         0
     }
 
+    /// The ledger's own secret, the same for every server. `fresh` becomes it if there is none yet.
+    fn secret(&self, fresh: [u8; 32]) -> Answered<[u8; 32]>;
+
     /// The last call: everything is moved to where a copy of the files includes it.
     fn close(&self) -> Answered<()> {
         Box::pin(async { Ok(()) })

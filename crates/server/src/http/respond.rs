@@ -30,6 +30,7 @@ pub use self::reply::Reply;
 pub use self::success::Success;
 use crate::lane::Served;
 use crate::path::Ended;
+use crate::public_ids::PublicIds;
 
 /// Who a reservation is asked for, in the words of the oldest dialect; nobody is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,18 +44,20 @@ pub struct Refused {
     pub number: Option<Number>,
     /// Present: a reservation was asked for. The old dialects answer some refusals of these with 200.
     pub caller: Option<Caller>,
+    /// How the buyer knows the reservations that the refusal is about; none: it is about none.
+    pub ids: Option<Arc<PublicIds>>,
 }
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Refused { refusal, hall: None, number: None, caller: None }
+        Refused { refusal, hall: None, number: None, caller: None, ids: None }
     }
 }
 
 impl Refused {
     /// A refusal at the end of the path of a request.
     pub fn at_the_end<S: Served>(refusal: Refusal, ended: &Ended<S>) -> Refused {
-        Refused { refusal, hall: S::hall(&ended.lane), number: ended.number, caller: None }
+        Refused { hall: S::hall(&ended.lane), number: ended.number, ..refusal.into() }
     }
 
     pub fn to(self, caller: Caller) -> Refused {
@@ -81,9 +84,9 @@ pub fn number(refusal: &Refusal) -> u16 {
 }
 
 /// A seat was given.
-pub fn reserved(reserved: &Reserved, hall: &Hall, caller: &Caller, dialect: Dialect) -> Reply {
+pub fn reserved(reserved: &Reserved, hall: &Hall, caller: &Caller, dialect: Dialect, ids: &PublicIds) -> Reply {
     match dialect {
-        Dialect::V1_1 => Reply::ok(&v1_1::reserved(reserved, hall)),
+        Dialect::V1_1 => Reply::ok(&v1_1::reserved(reserved, hall, ids)),
         Dialect::V1_0 => Reply::ok(&v1_0::reserved(reserved)),
         Dialect::V2025_08_17 => Reply::ok(&v2025_08_17::reserved(reserved, caller)),
     }

@@ -47,7 +47,8 @@ pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
         let page = shop.admin(HttpRequest::get(&path)).await?;
         for one in page["reservations"].as_array().ok_or("the server listed no reservations")? {
             all.push(Listed {
-                id: one["reservationId"].as_str().unwrap_or_default().to_owned(),
+                // The id that buyers are given.
+                id: one["publicId"].as_str().unwrap_or_default().to_owned(),
                 user: one["userId"].as_str().unwrap_or_default().to_owned(),
                 seat: one["seat"]["id"].as_u64().unwrap_or_default(),
             });

@@ -50,7 +50,7 @@ async fn all_reservations(process: &ServerProcess) -> HashMap<String, (String, u
         let path = format!("/api/v1/admin/events/1/reservations?limit=1000{after}");
         let page = client.send("GET", &path, &[("Authorization", &token)], "").await.json();
         for one in page["reservations"].as_array().unwrap() {
-            let id = one["reservationId"].as_str().unwrap().to_owned();
+            let id = one["publicId"].as_str().unwrap().to_owned();
             found.insert(id, (one["userId"].as_str().unwrap().to_owned(), one["seat"]["id"].as_u64().unwrap()));
         }
         match page["next"].as_str() {

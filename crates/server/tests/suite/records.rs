@@ -7,7 +7,7 @@ use testing::server::TestServer;
 
 use crate::holds::{give_back, hold, hold_id, nights, seats};
 
-on_every_backing!(history_is_filtered_and_paged, audit_checks_the_invariants);
+on_every_backing!(history_is_filtered_and_paged, audit_checks_the_invariants, csv_of_reservations_is_whole);
 
 async fn history(stand: &TestServer, query: &str) -> Value {
     let answer = stand.admin("GET", &format!("history{query}"), &Value::Null).await;
@@ -105,4 +105,31 @@ async fn audit_checks_the_invariants(backing: Backing) {
         tokio::join!(stand.admin("GET", "audit", &Value::Null), stand.admin("GET", "audit", &Value::Null));
     assert_eq!((first.status, second.status), (200, 200), "one after the other");
     assert_eq!(client.get("/api/v1/admin/audit").await.status, 401);
+}
+
+/// Several pages of the ledger, and no row twice or missing.
+async fn csv_of_reservations_is_whole(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "2500")]).await;
+    let mut client = stand.client();
+    let made = json!({ "name": "Many", "seats": 2_500, "maxPerUser": 1_000 });
+    let event = stand.admin("POST", "events", &made).await.json()["event"]["id"].as_u64().unwrap();
+    let mut buyers = tokio::task::JoinSet::new();
+    for buyer in 0..21 {
+        let mut client = stand.client();
+        buyers.spawn(async move {
+            for _ in 0..100 {
+                assert_eq!(client.reserve(event, &format!("buyer-{buyer}")).await.status, 200);
+            }
+        });
+    }
+    buyers.join_all().await;
+    let token = format!("Bearer {}", stand.app.admin_token);
+    let headers = [("Authorization", token.as_str()), ("Accept", "text/csv")];
+    let csv = client.send("GET", &format!("/api/v1/admin/events/{event}/reservations"), &headers, "").await;
+    assert_eq!((csv.status, csv.header("x-next")), (200, None));
+    let text = csv.text();
+    let mut lines = text.lines();
+    assert!(lines.next().is_some_and(|heading| heading.starts_with("reservationId,eventId,seatId,")));
+    let seats: Vec<u32> = lines.map(|line| line.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    assert!(seats.iter().copied().eq(1..=2_100), "{} rows", seats.len());
 }

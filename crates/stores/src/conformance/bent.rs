@@ -218,6 +218,10 @@ impl Ledger for Bent {
         self.good.name()
     }
 
+    fn secret(&self, fresh: [u8; 32]) -> Answered<[u8; 32]> {
+        self.good.secret(fresh)
+    }
+
     fn now(&self) -> Moment {
         self.good.now()
     }

@@ -102,7 +102,7 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
             let reply = if *fresh { Reply::created(&body) } else { Reply::ok(&body) };
             Ok(reply.replayed(told.answer.replayed))
         }
-        other => Err(refused(other, told.hall)),
+        other => Err(refused(&app, other, told.hall).await),
     }
 }
 
@@ -138,11 +138,12 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
     };
     match &told.answer.outcome {
         Outcome::Done(Done::Confirmed { hold }) => {
-            let reservations = HoldReservations::of(hold, told.hall.as_deref());
+            let ids = &app.secrets.get().await?.ids;
+            let reservations = HoldReservations::of(hold, told.hall.as_deref(), Some(ids));
             let body = ConfirmedAnswer::of(reservations).ok_or(Refusal::Internal)?;
             Ok(Reply::ok(&body).replayed(told.answer.replayed))
         }
-        other => Err(refused(other, told.hall)),
+        other => Err(refused(&app, other, told.hall).await),
     }
 }
 
@@ -151,7 +152,7 @@ pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Cancel).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Released) => Ok(Reply::done().replayed(told.answer.replayed)),
-        other => Err(refused(other, told.hall)),
+        other => Err(refused(&app, other, told.hall).await),
     }
 }
 
@@ -163,7 +164,7 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
             let body = HoldAnswer::of(hold, *now);
             Ok(Reply::ok(&body).replayed(told.answer.replayed))
         }
-        other => Err(refused(other, told.hall)),
+        other => Err(refused(&app, other, told.hall).await),
     }
 }
 
@@ -224,12 +225,13 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
     Ok(Reply::ok(&HoldAnswer::of(&hold, at.now)))
 }
 
-fn refused(outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {
+async fn refused(app: &App, outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {
     let refusal = match outcome {
         Outcome::Refused(refusal) => refusal.clone(),
         Outcome::Done(_) => Refusal::Internal,
     };
-    Refused { hall, ..refusal.into() }
+    let ids = app.secrets.get().await.ok().map(|secret| secret.ids.clone());
+    Refused { hall, ids, ..refusal.into() }
 }
 
 #[cfg(test)]

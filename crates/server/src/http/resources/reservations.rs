@@ -26,10 +26,12 @@ use crate::http::wire::answers::{ReservationAnswer, ReservationsAnswer};
 use crate::http::wire::stays::{AnyReservationBody, StayBody};
 use crate::http::wire::{ReservationBody, Succeeded};
 use crate::path::{ChangeRequest, serve};
+use crate::public_ids::PublicIds;
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let paging = Paging::of(&request)?;
-    let after = paging.after(read_place)?;
+    let ids = &app.secrets.get().await?.ids;
+    let after = paging.after(|text| read_place(text, ids))?;
     let mut found = Vec::new();
     if !matches!(after, Some(Place::Stay(_))) {
         let seat = after.and_then(Place::seat);
@@ -42,12 +44,12 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
         let stays = app.ledger.stays_of(user, stay, most).await?.shown(&app);
         found.extend(stays.into_iter().map(Mine::Stay));
     }
-    let (found, next) = paging.cut(found, Mine::place);
+    let (found, next) = paging.cut(found, |one| one.place(ids));
     let mut reservations = Vec::with_capacity(found.len());
     for one in &found {
         reservations.push(match one {
             Mine::Seat(reservation) => AnyReservationBody::Seat(describe(&app, reservation).await?),
-            Mine::Stay(stay) => AnyReservationBody::Stay(StayBody::of(stay)),
+            Mine::Stay(stay) => AnyReservationBody::Stay(describe_stay(&app, stay).await?),
         });
     }
     Ok(Reply::ok(&ReservationsAnswer { success: Succeeded, reservations, next }))
@@ -60,10 +62,10 @@ enum Mine {
 }
 
 impl Mine {
-    fn place(&self) -> String {
+    fn place(&self, ids: &PublicIds) -> String {
         match self {
             Mine::Seat(r) => format!("{}.{}", r.event, r.sale.seat.0),
-            Mine::Stay(stay) => stay.id.to_string(),
+            Mine::Stay(stay) => ids.of_stay(stay.id),
         }
     }
 }
@@ -85,8 +87,8 @@ impl Place {
     }
 }
 
-fn read_place(text: &str) -> Option<Place> {
-    if let Ok(AnyReservation::Stay(id)) = text.parse() {
+fn read_place(text: &str, ids: &PublicIds) -> Option<Place> {
+    if let Some(AnyReservation::Stay(id)) = ids.read(text) {
         return Some(Place::Stay(id));
     }
     let (event, seat) = text.split_once('.')?;
@@ -95,12 +97,24 @@ fn read_place(text: &str) -> Option<Place> {
 
 async fn describe(app: &App, reservation: &Reservation) -> Result<ReservationBody, Refusal> {
     let hall = app.lanes.find(reservation.event).await?.hall();
-    Ok(ReservationBody::of(reservation, &hall))
+    let reservation_id = app.secrets.get().await?.ids.of_seat(reservation.id());
+    Ok(ReservationBody { reservation_id, ..ReservationBody::of(reservation, &hall) })
+}
+
+async fn describe_stay(app: &App, stay: &Stay) -> Result<StayBody, Refusal> {
+    let reservation_id = app.secrets.get().await?.ids.of_stay(stay.id);
+    Ok(StayBody { reservation_id, ..StayBody::of(stay) })
+}
+
+/// The reservation in the path, by either of its ids.
+async fn id_in_path(app: &App, request: &Incoming) -> Result<AnyReservation, Refusal> {
+    let text: String = request.id("reservationId")?;
+    app.secrets.get().await?.ids.read(&text).ok_or(Refusal::NotFound)
 }
 
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let anothers = || Refusal::Forbidden(Forbidden::Anothers);
-    let body = match request.id("reservationId")? {
+    let body = match id_in_path(&app, &request).await? {
         AnyReservation::Seat(id) => {
             let found = app.ledger.reservation(id).await?.shown(&app);
             let reservation = found.ok_or(Refusal::NotFound)?;
@@ -114,7 +128,7 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
             if stay.owner != user {
                 return Err(anothers().into());
             }
-            AnyReservationBody::Stay(StayBody::of(&stay))
+            AnyReservationBody::Stay(describe_stay(&app, &stay).await?)
         }
     };
     Ok(Reply::ok(&ReservationAnswer { success: Succeeded, reservation: body }))
@@ -127,7 +141,7 @@ pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
 
 /// Cancels the seat or the stay in the path.
 pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<Key>) -> Handled {
-    let answer = match request.id("reservationId")? {
+    let answer = match id_in_path(app, request).await? {
         AnyReservation::Seat(id) => {
             let asks = ChangeRequest { key, ..ChangeRequest::new(id.event, actor, EventAction::Cancel { n: id.n }) };
             let ended = serve::<Event>(app, asks).await?;

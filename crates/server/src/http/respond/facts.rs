@@ -28,7 +28,7 @@ pub fn facts(refused: &Refused, retry: Retry) -> Facts {
             Facts { seat_ids: ids(seats), requested, current, limit, ..known }
         }
         Refusal::HoldProcessed { confirmed: Some(hold) } => {
-            let all = HoldReservations::of(hold, refused.hall.as_deref());
+            let all = HoldReservations::of(hold, refused.hall.as_deref(), refused.ids.as_deref());
             let first = all.first().cloned();
             Facts { reservation: first, reservations: (all.len() > 1).then_some(all), ..known }
         }

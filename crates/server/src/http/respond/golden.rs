@@ -9,6 +9,7 @@ use rules::seats::Hall;
 
 use super::{Caller, Card, Dialect, Language, Refused, Reply, Retry, card, refused, reserved};
 use crate::golden::same_as_file;
+use crate::secrets::LedgerSecret;
 
 fn told(refusal: Refusal, asking: bool) -> Refused {
     let caller = asking.then(|| Caller(Some("alice".into())));
@@ -16,7 +17,7 @@ fn told(refusal: Refusal, asking: bool) -> Refused {
     let samples = Refusal::samples();
     let at = |wanted: &Refusal| samples.iter().position(|sample| sample == wanted);
     let number = (asking && at(&refusal) >= at(&Refusal::KeyMismatch)).then_some(Number(42));
-    Refused { refusal, hall: Some(Arc::new(Hall::Count(9))), number, caller }
+    Refused { hall: Some(Arc::new(Hall::Count(9))), number, caller, ..refusal.into() }
 }
 
 /// One sample per code and reason: what differs in facts alone needs no row of its own.
@@ -34,7 +35,8 @@ fn given(dialect: Dialect) -> Reply {
         user_ttl_s: Some(900),
         number: Some(Number(42)),
     };
-    reserved(&success, &Hall::Count(9), &Caller(Some("alice".into())), dialect)
+    let ids = LedgerSecret::of(&[7; 32]).ids;
+    reserved(&success, &Hall::Count(9), &Caller(Some("alice".into())), dialect, &ids)
 }
 
 fn everything(dialect: Dialect, language: Language) -> String {

@@ -7,9 +7,10 @@ use super::facts::facts;
 use super::{Card, Language, Refused};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::{Failed, ReservedBody};
+use crate::public_ids::PublicIds;
 
-pub fn reserved(reserved: &Reserved, hall: &Hall) -> ReservedBody {
-    ReservedBody::of(reserved, hall)
+pub fn reserved(reserved: &Reserved, hall: &Hall, ids: &PublicIds) -> ReservedBody {
+    ReservedBody::of(reserved, hall, ids)
 }
 
 pub fn refused<'a>(refused: &Refused, card: Card, language: Language, trace: &'a str) -> RefusalBody<'a> {

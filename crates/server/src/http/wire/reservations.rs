@@ -7,6 +7,7 @@ use serde::Serialize;
 use stores::ledger::Reservation;
 
 use super::{SoldSeatBody, Succeeded, moment};
+use crate::public_ids::PublicIds;
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Reservation")]
@@ -49,6 +50,8 @@ impl ReservationBody {
 pub struct AdminReservationBody {
     #[serde(flatten)]
     pub reservation: ReservationBody,
+    /// The id that the buyer was given. Both ids are accepted everywhere.
+    pub public_id: String,
     pub user_id: Option<String>,
     pub user_name: Option<String>,
     pub phone: Option<String>,
@@ -56,10 +59,11 @@ pub struct AdminReservationBody {
 }
 
 impl AdminReservationBody {
-    pub fn of(reservation: &Reservation, hall: &Hall) -> AdminReservationBody {
+    pub fn of(reservation: &Reservation, hall: &Hall, ids: &PublicIds) -> AdminReservationBody {
         let sale = &reservation.sale;
         AdminReservationBody {
             reservation: ReservationBody::of(reservation, hall),
+            public_id: ids.of_seat(reservation.id()),
             user_id: sale.owner.as_ref().map(|o| o.user.as_str().to_owned()),
             user_name: sale.buyer_name.as_deref().map(str::to_owned),
             phone: sale.phone.as_deref().map(str::to_owned),
@@ -86,14 +90,14 @@ pub struct ReservedBody {
 }
 
 impl ReservedBody {
-    pub fn of(reserved: &Reserved, hall: &Hall) -> ReservedBody {
+    pub fn of(reserved: &Reserved, hall: &Hall, ids: &PublicIds) -> ReservedBody {
         ReservedBody {
             success: Succeeded,
             seat: SoldSeatBody::of(hall, reserved.seat),
             remaining_seats: reserved.remaining,
             user_ttl_remaining: reserved.user_ttl_s,
             sequence: reserved.number.map(|n| n.0),
-            reservation_id: reserved.reservation.to_string(),
+            reservation_id: ids.of_seat(reserved.reservation),
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use stores::ledger::rooms::Availability;
 
 use super::{ReservationBody, SeatName, Succeeded, moment};
+use crate::public_ids::PublicIds;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RoomType")]
@@ -197,20 +198,24 @@ pub enum AnyReservationBody {
 pub struct HoldReservations;
 
 impl HoldReservations {
-    pub fn of(hold: &Hold, hall: Option<&Hall>) -> Vec<AnyReservationBody> {
+    /// With the ids that the buyer knows them by; none: the readable ones.
+    pub fn of(hold: &Hold, hall: Option<&Hall>, ids: Option<&PublicIds>) -> Vec<AnyReservationBody> {
         let at = hold.ended_at.unwrap_or(hold.at);
         match (&hold.on, hold.id.subject) {
             (On::Nights(dates), SubjectId::RoomType(room_type)) => {
                 let stays = hold.reserved.iter().map(|n| {
                     let (id, owner) = (StayId { room_type, n: *n }, hold.owner.clone());
-                    AnyReservationBody::Stay(StayBody::of(&Stay { id, owner, dates: *dates, hold: hold.id.n, at }))
+                    let body = StayBody::of(&Stay { id, owner, dates: *dates, hold: hold.id.n, at });
+                    let reservation_id = ids.map_or_else(|| id.to_string(), |ids| ids.of_stay(id));
+                    AnyReservationBody::Stay(StayBody { reservation_id, ..body })
                 });
                 stays.collect()
             }
             (On::Seats(seats), SubjectId::Event(event)) => {
                 let seats = seats.iter().zip(&hold.reserved).map(|(seat, n)| {
+                    let id = ReservationId { event, n: *n };
                     AnyReservationBody::Seat(ReservationBody {
-                        reservation_id: ReservationId { event, n: *n }.to_string(),
+                        reservation_id: ids.map_or_else(|| id.to_string(), |ids| ids.of_seat(id)),
                         event_id: event.0,
                         seat: SeatName { id: seat.0, name: hall.map(|hall| hall.seat_name(*seat)).unwrap_or_default() },
                         created_at: moment(at),

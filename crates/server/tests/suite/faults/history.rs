@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use client::ClientError;
 use rules::history::Happened;
 use rules::ids::EventId;
+use server::secrets::Secrets;
 use stores::ensure;
 use stores::ledger::Ledger;
 use testing::database;
@@ -166,8 +167,10 @@ pub async fn core_ok(database_url: &str, event: u64, all: &[Bought]) -> Result<u
 
 /// The same where so many were sold and cancelled before.
 pub async fn core_ok_after(database_url: &str, event: u64, all: &[Bought], cancelled: usize) -> Result<usize, String> {
-    let ledger = database::ledger(database_url, Default::default());
+    let ledger = Arc::new(database::ledger(database_url, Default::default()));
     ledger.prepare().await.map_err(|e| e.to_string())?;
+    let secrets = Secrets::new(ledger.clone());
+    let ids = &secrets.load().await.map_err(|f| f.to_string())?.ids;
     let id = EventId(event as i64);
     let fault = |f: stores::ledger::LedgerFault| f.to_string();
     let row = ledger.event(id).await.map_err(fault)?.ok_or("the event is gone")?;
@@ -175,7 +178,7 @@ pub async fn core_ok_after(database_url: &str, event: u64, all: &[Bought], cance
     let mut by_user = HashMap::new();
     for reservation in &standing {
         let user = reservation.sale.owner.as_ref().map(|o| o.user.as_str().to_owned()).unwrap_or_default();
-        let seat = (u64::from(reservation.sale.seat.0), reservation.id().to_string());
+        let seat = (u64::from(reservation.sale.seat.0), ids.of_seat(reservation.id()));
         ensure!(by_user.insert(user.clone(), seat).is_none(), "{user} has two seats");
     }
     let (mut numbers, mut asked) = (HashSet::new(), HashSet::new());

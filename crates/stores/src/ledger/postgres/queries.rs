@@ -78,6 +78,7 @@ queries! {
     SALES = "sales",
     SALE_OF_SEAT = "sale_of_seat",
     SEAT_IS_HELD = "seat_is_held",
+    SECRET = "secret",
     SELL = "sell",
     SET_HOLD_TTL = "set_hold_ttl",
     SHIFT_NIGHTS = "shift_nights",

@@ -78,6 +78,7 @@ queries! {
     SALE_OF_SEAT = "sale_of_seat",
     SEAT_COUNT = "seat_count",
     SEAT_IS_HELD = "seat_is_held",
+    SECRET = "secret",
     SELL_SEAT = "sell_seat",
     SET_HOLD_TTL = "set_hold_ttl",
     SHIFT_NIGHT = "shift_night",

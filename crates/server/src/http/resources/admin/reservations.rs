@@ -46,7 +46,8 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
             None => reply,
         });
     }
-    let reservations: Vec<_> = found.iter().map(|r| AdminReservationBody::of(r, &hall)).collect();
+    let ids = &app.secrets.get().await?.ids;
+    let reservations: Vec<_> = found.iter().map(|r| AdminReservationBody::of(r, &hall, ids)).collect();
     Ok(Reply::ok(&AdminReservationsAnswer { success: Succeeded, reservations, next }))
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rules::command::EventAction;
 use rules::event::Event;
 use rules::history::Actor;
-use rules::ids::User;
 use rules::outcome::{Done, Outcome, Refusal};
 
 use super::buyer;
@@ -22,7 +21,7 @@ pub async fn create(app: Arc<App>, call: Call<SeatSeeker, SentBody<JsonByDialect
     let Call { request, caller: seeker, sent } = call;
     let mut caller = Caller(None);
     match ask(&app, &request, seeker, &sent, &mut caller).await {
-        Ok(ended) => tell(&ended, caller, request.dialect),
+        Ok(ended) => tell(&app, &ended, caller, request.dialect).await,
         Err(refusal) => {
             request.release_mark(&app).await;
             Err(Refused::from(refusal).to(caller))
@@ -39,8 +38,18 @@ async fn ask(
     caller: &mut Caller,
 ) -> Result<Ended<Event>, Refusal> {
     let buyer = buyer::read(sent, request.dialect, &app.settings.default_region)?;
-    let user = seeker.user.or_else(|| buyer.phone.as_deref().and_then(User::new));
-    *caller = Caller(user.as_ref().map(|user| user.as_str().into()));
+    // The answer names the telephone number; the ledger's history must not.
+    let user = match (seeker.user, buyer.phone.as_deref()) {
+        (Some(user), _) => {
+            *caller = Caller(Some(user.as_str().into()));
+            Some(user)
+        }
+        (None, Some(phone)) => {
+            *caller = Caller(Some(phone.into()));
+            Some(app.secrets.get().await?.phone_user(phone))
+        }
+        (None, None) => None,
+    };
     let key = request.key(sent)?;
     let actor = user.map_or(Actor::Nobody, Actor::User);
     let subject = request.event()?;
@@ -51,10 +60,11 @@ async fn ask(
     serve(app, ChangeRequest { subject, actor, key, entry: request.entry(), action, came: Some(seeker.came) }).await
 }
 
-fn tell(ended: &Ended<Event>, caller: Caller, dialect: Dialect) -> Handled {
+async fn tell(app: &App, ended: &Ended<Event>, caller: Caller, dialect: Dialect) -> Handled {
     match &ended.answer.outcome {
         Outcome::Done(Done::Reserved(reserved)) => {
-            let reply = respond::reserved(reserved, &ended.lane.hall(), &caller, dialect);
+            let reply =
+                respond::reserved(reserved, &ended.lane.hall(), &caller, dialect, &app.secrets.get().await?.ids);
             Ok(reply.replayed(ended.answer.replayed))
         }
         Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), ended).to(caller)),

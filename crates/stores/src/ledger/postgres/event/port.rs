@@ -252,6 +252,16 @@ impl Ledger for PostgresLedger {
         self.0.halls.forget_unused()
     }
 
+    fn secret(&self, fresh: [u8; 32]) -> Answered<[u8; 32]> {
+        let found = self.read(queries::SECRET, values![fresh.to_vec()], |_, rows| {
+            first(&rows, |row| Ok(row.try_get::<_, Vec<u8>>(0)?))
+        });
+        Box::pin(async move {
+            let found = found.await?.and_then(|secret| secret.try_into().ok());
+            found.ok_or_else(|| LedgerFault::Broken("the ledger's secret is not 32 bytes".into()))
+        })
+    }
+
     fn now(&self) -> Moment {
         self.0.clock.now()
     }

@@ -165,6 +165,13 @@ impl Ledger for SqliteLedger {
         self.write(move |tx| entries::make_ticket_key(tx.conn, &secret, tx.read.now).map(Some))
     }
 
+    fn secret(&self, fresh: [u8; 32]) -> Answered<[u8; 32]> {
+        self.write(move |tx| {
+            let mut statement = tx.conn.prepare_cached(queries::SECRET)?;
+            statement.query_row([&fresh[..]], |row| row.get(0)).map(Some)
+        })
+    }
+
     fn close(&self) -> Answered<()> {
         self.ask(|reply| Box::new(Close(reply)))
     }

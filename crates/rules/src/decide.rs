@@ -9,6 +9,7 @@ mod holds;
 use std::collections::HashMap;
 
 use crate::command::{Command, Terms};
+use crate::holds::Backlog;
 use crate::holds::book::HoldBook;
 use crate::once::Once;
 use crate::outcome::{Outcome, Refusal};
@@ -23,6 +24,7 @@ pub struct Decision<S: Subject> {
     /// The subject as the batch leaves it.
     pub after: S,
     pub effects: S::Effects,
+    pub backlog: Backlog,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,19 +89,21 @@ pub struct Deciding<S: Subject> {
     pub(crate) draft: S::Draft,
     pub(crate) writes: S::Writes,
     once: Once,
+    pub(crate) backlog: Backlog,
     pub(crate) terms: Terms,
     pub(crate) now: Moment,
 }
 
 impl<S: Subject> Deciding<S> {
     fn new(subject: &S, known: S::Known, terms: &Terms, now: Moment) -> Deciding<S> {
-        let Opening { holds, answers, draft } = subject.open(known);
+        let Opening { holds, answers, draft, backlog } = subject.open(known);
         Deciding {
             subject: subject.clone(),
             holds: HoldBook::new(holds, now),
             draft,
             writes: S::Writes::default(),
             once: Once::new(answers, terms.key_ttl_ms, now),
+            backlog,
             terms: *terms,
             now,
         }
@@ -119,10 +123,10 @@ impl<S: Subject> Deciding<S> {
     }
 
     fn finish(self, before: &S, answers: Vec<Answer>) -> Decision<S> {
-        let Deciding { subject: mut after, holds, draft, mut writes, once, .. } = self;
+        let Deciding { subject: mut after, holds, draft, mut writes, once, backlog, .. } = self;
         let effects = S::close(before, &mut after, draft, &mut writes);
         writes.keep(holds.finish(), once.finish());
-        Decision { answers, writes, after, effects }
+        Decision { answers, writes, after, effects, backlog }
     }
 }
 
@@ -133,6 +137,7 @@ pub struct Opening<D> {
     pub holds: HashMap<u64, crate::holds::Hold>,
     pub answers: crate::once::KeptAnswers,
     pub draft: D,
+    pub backlog: Backlog,
 }
 
 #[cfg(test)]

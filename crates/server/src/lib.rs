@@ -19,5 +19,6 @@ pub mod rush;
 pub mod settings;
 pub mod telemetry;
 pub mod tickets;
+pub mod turner;
 pub mod wiring;
 pub mod zones;

@@ -98,5 +98,5 @@ pub fn remaining(event: &Event, first_end: Option<Moment>, now: Moment) -> Remai
     // A scheduled event opens by the clock alone: what is stored before that says nothing after it.
     let opens = event.opens_at.filter(|_| state == State::Scheduled);
     let first_end = first_end.into_iter().chain(opens).min();
-    Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
+    Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.live(), first_end, state }
 }

@@ -10,7 +10,7 @@ use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::nights::Dates;
 use rules::room_type::{NewRoomType, RoomRecord, RoomType, Stay};
 use rules::seats::Sale;
-use rules::subject::{HoldId, RoomTypeId, StayId};
+use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 
 use crate::ledger::holds::{At, Holds};
@@ -69,6 +69,10 @@ impl Commit<RoomType> for Bent {
 }
 
 impl Holds for Bent {
+    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
+        self.good.with_lapsed(limit)
+    }
+
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
         self.good.held_seats(event)
     }

@@ -19,6 +19,8 @@ queries! {
     BOOK_STAYS = "book_stays",
     CHANGE_HOLDS = "change_holds",
     CONFIRM_SEATS = "confirm_seats",
+    COUNT_LAPSED = "count_lapsed",
+    COUNT_LAPSED_SEATS = "count_lapsed_seats",
     CREATE_EVENT = "create_event",
     CREATE_HALL = "create_hall",
     CREATE_ROOM_TYPE = "create_room_type",
@@ -45,6 +47,7 @@ queries! {
     HOLDS_NEEDED = "holds_needed",
     KEEP_ANSWERS = "keep_answers",
     LAPSED_ENTRIES = "lapsed_entries",
+    LAPSED_ON = "lapsed_on",
     LIVE_ENTRIES = "live_entries",
     LIVE_HOLDS_OF = "live_holds_of",
     LOCK_EVENT = "lock_event",
@@ -78,4 +81,5 @@ queries! {
     STAYS = "stays",
     STAYS_OF = "stays_of",
     TICKET_KEYS = "ticket_keys",
+    WITH_LAPSED = "with_lapsed",
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rules::command::Command;
 use rules::decide::{self, Answer};
+use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::{Subject, Writes};
 use rules::time::Moment;
@@ -49,7 +50,7 @@ fn with_savepoint<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch
 
 fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
-    let (mut holds, mut effects) = (Vec::new(), S::Effects::default());
+    let (mut holds, mut effects, mut backlog) = (Vec::new(), S::Effects::default(), Backlog::None);
     for i in decide::order(&batch.commands) {
         let commands = Arc::new(vec![batch.commands[i].clone()]);
         let alone = Batch { subject: batch.subject, commands, terms: batch.terms };
@@ -58,6 +59,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
                 answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
                 holds.append(&mut committed.holds);
                 S::then(&mut effects, committed.effects);
+                backlog = committed.backlog;
             }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
@@ -71,6 +73,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
         after,
         holds,
         effects,
+        backlog,
     }))
 }
 

@@ -32,9 +32,7 @@ impl Inner {
         for row in self.rows(query, &row).await? {
             self.clock.saw(Moment(row.try_get("ledger_now")?));
             if let Some(hall) = self.hall(EventId(row.try_get(0)?)).await? {
-                let mut event = rows::event(&row, hall)?.0;
-                event.counts.lapsed = row.try_get::<_, i32>("lapsed")? as u32;
-                events.push(event);
+                events.push(rows::event(&row, hall)?.0);
             }
         }
         Ok(events)

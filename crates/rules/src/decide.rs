@@ -9,6 +9,7 @@ mod holds;
 use std::collections::HashMap;
 
 use crate::command::{Command, Terms};
+use crate::holds::Backlog;
 use crate::holds::book::HoldBook;
 use crate::once::Once;
 use crate::outcome::{Outcome, Refusal};
@@ -23,6 +24,7 @@ pub struct Decision<S: Subject> {
     /// The subject as the batch leaves it.
     pub after: S,
     pub effects: S::Effects,
+    pub backlog: Backlog,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +89,7 @@ pub struct Deciding<S: Subject> {
     pub(crate) draft: S::Draft,
     pub(crate) writes: S::Writes,
     once: Once,
+    pub(crate) backlog: Backlog,
     pub(crate) terms: Terms,
     pub(crate) now: Moment,
     /// What opening times are compared with.
@@ -95,13 +98,14 @@ pub struct Deciding<S: Subject> {
 
 impl<S: Subject> Deciding<S> {
     fn new(subject: &S, known: S::Known, terms: &Terms, Reading { now, wall }: Reading) -> Deciding<S> {
-        let Opening { holds, answers, draft } = subject.open(known);
+        let Opening { holds, answers, draft, backlog } = subject.open(known);
         Deciding {
             subject: subject.clone(),
             holds: HoldBook::new(holds, now),
             draft,
             writes: S::Writes::default(),
             once: Once::new(answers, terms.key_ttl_ms, now),
+            backlog,
             terms: *terms,
             now,
             wall,
@@ -122,10 +126,10 @@ impl<S: Subject> Deciding<S> {
     }
 
     fn finish(self, before: &S, answers: Vec<Answer>) -> Decision<S> {
-        let Deciding { subject: mut after, holds, draft, mut writes, once, .. } = self;
+        let Deciding { subject: mut after, holds, draft, mut writes, once, backlog, .. } = self;
         let effects = S::close(before, &mut after, draft, &mut writes);
         writes.keep(holds.finish(), once.finish());
-        Decision { answers, writes, after, effects }
+        Decision { answers, writes, after, effects, backlog }
     }
 }
 
@@ -136,6 +140,7 @@ pub struct Opening<D> {
     pub holds: HashMap<u64, crate::holds::Hold>,
     pub answers: crate::once::KeptAnswers,
     pub draft: D,
+    pub backlog: Backlog,
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use self::stock::{Extent, Gap};
 use crate::entries::{WaitingRoom, WaitingRoomAmendment};
+use crate::holds::LapsedMark;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
 use crate::seats::Hall;
@@ -102,12 +103,18 @@ pub struct Counts {
     pub came_back: u32,
     /// Entries that are not over, including lapsed ones that no batch has ended yet.
     pub inside: u32,
-    /// How many of those on hold had lapsed when this was read for display. Always 0 inside a batch, which
-    /// ends them.
+    /// Of those on hold, the seats whose hold has lapsed and was not turned yet: up to `counted` in the row
+    /// and in a batch, all of them in what was read for display.
     pub lapsed: u32,
+    pub counted: LapsedMark,
 }
 
 impl Counts {
+    /// Seats on a hold that has not lapsed.
+    pub fn live(&self) -> u32 {
+        self.held.saturating_sub(self.lapsed)
+    }
+
     /// Seats that have a row.
     pub fn rows(&self) -> u32 {
         self.sold + self.held + self.came_back
@@ -136,8 +143,7 @@ impl Event {
     }
 
     pub fn remaining(&self) -> u32 {
-        let Counts { sold, held, lapsed, .. } = self.counts;
-        self.seat_count().saturating_sub(sold).saturating_sub(held.saturating_sub(lapsed))
+        self.seat_count().saturating_sub(self.counts.sold).saturating_sub(self.counts.live())
     }
 
     /// A scheduled event opens by comparison with the wall clock; no timer is needed. It stays written as

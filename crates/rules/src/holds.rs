@@ -36,8 +36,12 @@ impl HoldTerms {
     }
 }
 
-/// A batch ends at most this many lapsed holds on stock and users that it does not touch, oldest end first.
+/// A batch turns at most this many lapsed holds on stock and users that it does not touch, oldest end first.
 pub const LAPSED_MOST: usize = 1_000;
+
+/// A batch counts at most this many lapsed holds. Counting reads one index entry per hold and writes sums
+/// only, so it costs a small part of turning them.
+pub const COUNTED_MOST: usize = 20_000;
 
 /// What the same `clientHoldKey` for the same stock gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +107,46 @@ pub struct Hold {
     pub ended_at: Option<Moment>,
     /// History numbers of the reservations it became: one for a stay, one per seat.
     pub reserved: Vec<u64>,
+}
+
+/// Up to where lapsed holds that were not turned yet are counted, in the order of their ends. Everything up
+/// to the mark is in the sums that the subject keeps, so that neither a decision nor a read depends on how
+/// many there are. Live holds are always behind the mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LapsedMark {
+    pub ends_at: Moment,
+    /// Among equal ends: the number of the hold, or for an event the seat.
+    pub place: u64,
+}
+
+/// What a batch found when it counted further. Read only if more holds have lapsed than one batch turns.
+#[derive(Clone, Debug)]
+pub struct CountStep<C> {
+    pub found: C,
+    pub to: LapsedMark,
+    /// The step ended at its limit.
+    pub more: bool,
+}
+
+/// The lapsed holds that a batch leaves behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backlog {
+    #[default]
+    None,
+    /// Some are not turned. All of them are counted.
+    Counted,
+    /// Some are not even counted: stock that seems to be taken may be free.
+    Uncounted,
+}
+
+impl<C> CountStep<C> {
+    pub fn backlog(step: Option<&Self>) -> Backlog {
+        match step {
+            None => Backlog::None,
+            Some(step) if step.more => Backlog::Uncounted,
+            Some(_) => Backlog::Counted,
+        }
+    }
 }
 
 mod as_text {

@@ -1,6 +1,8 @@
 //! Nights of a stay. A date is the property's own: no clock, no zone, only the calendar.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::{Add, Neg};
 use std::str::FromStr;
 
 use jiff::SignedDuration;
@@ -109,6 +111,28 @@ impl Dates {
     }
 }
 
+/// Calls `on_night` once per night with the sum of everything that covers it, in order and where the sum is
+/// not zero. Costs one step per stay and one per night, however long the stays are.
+pub fn sums<T>(stays: impl Iterator<Item = (Dates, T)>, mut on_night: impl FnMut(Night, T))
+where
+    T: Copy + Default + PartialEq + Add<Output = T> + Neg<Output = T>,
+{
+    let mut turns: BTreeMap<Night, T> = BTreeMap::new();
+    for (dates, by) in stays {
+        for (night, by) in [(dates.check_in, by), (dates.check_out, -by)] {
+            let turn = turns.entry(night).or_default();
+            *turn = *turn + by;
+        }
+    }
+    let (mut sum, mut from) = (T::default(), Night(0));
+    for (night, turn) in turns {
+        if sum != T::default() {
+            (from.0..night.0).for_each(|day| on_night(Night(day), sum));
+        }
+        (sum, from) = (sum + turn, night);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,5 +202,14 @@ mod tests {
         assert!(stay(20_730, 1).sold_on(today, 730).is_ok(), "the last night is 730 days ahead");
         assert!(stay(20_730, 2).sold_on(today, 730).is_err());
         assert!(stay(20_731, 1).sold_on(today, 730).is_err());
+    }
+
+    #[test]
+    fn sums_count_what_covers_each_night() {
+        let stay = |check_in, check_out| Dates { check_in: Night(check_in), check_out: Night(check_out) };
+        let stays = [(stay(3, 6), 1), (stay(5, 7), 2), (stay(9, 10), 1), (stay(3, 4), -1)];
+        let mut found = Vec::new();
+        sums(stays.into_iter(), |night, sum| found.push((night.0, sum)));
+        assert_eq!(found, [(4, 1), (5, 3), (6, 2), (9, 1)]);
     }
 }

@@ -5,11 +5,11 @@ mod needs;
 mod writes;
 
 pub use self::decide::RoomTypeDraft;
-pub use self::needs::{RoomTypeNeeds, needs};
-pub use self::writes::{RoomTypeKnown, RoomTypeWrites, Shift};
+pub use self::needs::{RoomTypeNeeds, needs, short_nights};
+pub use self::writes::{NightShift, RoomTypeKnown, RoomTypeWrites, Shift};
 
 use crate::history::Happened;
-use crate::holds::Ask;
+use crate::holds::{Ask, LapsedMark};
 use crate::ids::User;
 use crate::nights::{Dates, Night};
 use crate::subject::{RoomTypeId, StayId};
@@ -44,6 +44,8 @@ pub struct RoomType {
     pub created_at: Moment,
     /// Number of the newest history row.
     pub n: u64,
+    /// Up to where the lapsed holds are counted in its nights.
+    pub counted: LapsedMark,
 }
 
 /// What an operator may change.
@@ -62,16 +64,28 @@ pub struct RoomTypeAmendment {
 pub struct NightRow {
     pub total: u32,
     pub reserved: u32,
-    /// On hold, including lapsed holds that no batch has ended yet.
+    /// On hold, including lapsed holds that were not turned yet.
     pub held: u32,
+    /// Lapsed holds among them, up to the room type's mark.
+    pub lapsed: u32,
 }
 
 impl NightRow {
     pub fn untouched(total: u32) -> NightRow {
-        NightRow { total, reserved: 0, held: 0 }
+        NightRow { total, reserved: 0, held: 0, lapsed: 0 }
+    }
+
+    /// Rooms that are reserved or on a hold that has not lapsed.
+    pub fn in_use(self) -> u32 {
+        self.reserved + self.held.saturating_sub(self.lapsed)
     }
 
     pub fn free(self) -> u32 {
+        self.total.saturating_sub(self.in_use())
+    }
+
+    /// Rooms that can be given without turning a lapsed hold first.
+    pub fn unheld(self) -> u32 {
         self.total.saturating_sub(self.reserved).saturating_sub(self.held)
     }
 }

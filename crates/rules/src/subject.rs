@@ -56,7 +56,10 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// A batch begins with what was read for it.
     fn open(&self, known: Self::Known) -> Opening<Self::Draft>;
 
-    /// Ends what lapsed beside holds, before the first command.
+    /// Adds what was counted of the lapsed holds to the sums, before any of them is turned.
+    fn count_lapsed(deciding: &mut Deciding<Self>);
+
+    /// Lapsed holds were turned. Ends what lapsed beside them, before the first command.
     fn turn_lapsed(_: &mut Deciding<Self>) {}
 
     /// Answers one command.

@@ -25,5 +25,6 @@ pub mod telemetry;
 pub mod terminal;
 pub mod tickets;
 pub mod tidier;
+pub mod turner;
 pub mod wiring;
 pub mod zones;

@@ -27,6 +27,7 @@ use crate::clock::EmbeddedClock;
 use crate::http::routes::routes;
 use crate::settings::{Settings, Stores};
 use crate::telemetry::watch::watch_lines;
+use crate::turner;
 
 /// How long `/readyz` answers 503 before connections are refused, so that a load balancer notices.
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
@@ -193,6 +194,7 @@ impl Listening {
             server.http1_mut().max_headers(HEADERS_BEHIND_GATEWAY);
         }
         tokio::spawn(watch_lines(Arc::downgrade(&self.app)));
+        let turning = tokio::spawn(turner::run(Arc::downgrade(&self.app)));
         let handle = server.handle();
         let app = self.app.clone();
         tokio::spawn(async move {
@@ -203,6 +205,7 @@ impl Listening {
             handle.stop_graceful(DRAIN_TIME);
         });
         server.serve(service).await;
+        turning.abort();
         // A ledger that hangs must not keep the process alive.
         if let Ok(Err(fault)) = tokio::time::timeout(CLOSING, self.app.ledger.close()).await {
             tracing::warn!(%fault, "the ledger was not closed");

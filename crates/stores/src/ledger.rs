@@ -19,7 +19,7 @@ use rules::decide::{Answer, Decision};
 use rules::entries::{Entry, InsideDigest};
 use rules::event::{Event, NewEvent};
 use rules::history::EventRecord;
-use rules::holds::Hold;
+use rules::holds::{Backlog, Hold};
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::room_type::RoomType;
 use rules::seats::Sale;
@@ -62,11 +62,13 @@ pub struct Committed<S: Subject> {
     /// Holds that began or changed, as they are now: for onlookers.
     pub holds: Vec<Hold>,
     pub effects: S::Effects,
+    /// Lapsed holds that are left to be turned.
+    pub backlog: Backlog,
 }
 
 impl<S: Subject> From<Decision<S>> for Committed<S> {
-    fn from(Decision { answers, writes, after, effects }: Decision<S>) -> Self {
-        Committed { answers, after, holds: writes.holds(), effects }
+    fn from(Decision { answers, writes, after, effects, backlog }: Decision<S>) -> Self {
+        Committed { answers, after, holds: writes.holds(), effects, backlog }
     }
 }
 

@@ -5,18 +5,26 @@ use super::Deciding;
 use crate::command::Command;
 use crate::history::{Actor, Happened};
 use crate::holds::book::NewHold;
-use crate::holds::{Ask, HoldState, HoldTerms, On};
+use crate::holds::{Ask, Backlog, HoldState, HoldTerms, On};
 use crate::ids::User;
 use crate::outcome::{Done, Refusal};
 use crate::subject::{HoldId, Subject};
 
 impl<S: Subject> Deciding<S> {
-    /// Lapsed holds end before anything else is decided, so that the rest of the rules never meets one.
+    /// Lapsed holds end before anything else is decided, so that the rest of the rules never meets one. Of
+    /// those that the ledger did not read, the rules know the sums.
     pub(super) fn turn_lapsed(&mut self) {
+        S::count_lapsed(self);
         for n in self.holds.lapsed() {
             self.end_hold(n, HoldState::Expired, Happened::Expired, None);
         }
         S::turn_lapsed(self);
+    }
+
+    /// The refusal for lack of stock. While lapsed holds are not counted, what seems to be taken may be free:
+    /// nobody is told that nothing is left, but to ask again in a moment.
+    pub(crate) fn lacking(&self, refusal: Refusal) -> Refusal {
+        if self.backlog == Backlog::Uncounted { Refusal::Overloaded } else { refusal }
     }
 
     /// The subject's own terms. An amendment earlier in the same batch counts.

@@ -10,7 +10,7 @@ use crate::command::Command;
 use crate::decide::{Deciding, Opening};
 use crate::entries::{Entry, Moved};
 use crate::history::{Actor, EventRecord, Happened};
-use crate::holds::{Ask, Hold, HoldTerms};
+use crate::holds::{Ask, CountStep, Hold, HoldTerms};
 use crate::ids::{EventId, Number, ReservationId, Seat, User};
 use crate::outcome::{Done, Forbidden, Limit, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
@@ -28,6 +28,7 @@ pub struct EventDraft {
     pub(super) lapsed_entries: Vec<Entry>,
     pub(super) moved: Vec<Moved>,
     pub(super) first_end: Option<Moment>,
+    pub(super) count: Option<CountStep<u32>>,
     /// Seats that this batch was going to put on a hold that is being replaced: its successor puts
     /// them on hold in the same way.
     pub(super) unwritten: Vec<HeldSeat>,
@@ -71,6 +72,7 @@ impl Subject for Event {
     }
 
     fn open(&self, known: EventKnown) -> Opening<EventDraft> {
+        let backlog = CountStep::backlog(known.count.as_ref());
         let draft = EventDraft {
             holdings: known.holdings,
             sales: known.sales,
@@ -80,9 +82,17 @@ impl Subject for Event {
             lapsed_entries: known.lapsed,
             moved: Vec::new(),
             first_end: known.first_end,
+            count: known.count,
             unwritten: Vec::new(),
         };
-        Opening { holds: known.holds, answers: known.answers, draft }
+        Opening { holds: known.holds, answers: known.answers, draft, backlog }
+    }
+
+    fn count_lapsed(deciding: &mut Deciding<Event>) {
+        if let Some(step) = deciding.draft.count.take() {
+            deciding.subject.counts.lapsed += step.found;
+            deciding.subject.counts.counted = step.to;
+        }
     }
 
     fn turn_lapsed(deciding: &mut Deciding<Event>) {
@@ -130,8 +140,9 @@ impl Subject for Event {
         let EventDraft { stock, first_end, moved, .. } = draft;
         after.counts.cursor = stock.cursor();
         after.counts.came_back = stock.came_back();
+        writes.counted = after.counts.counted != before.counts.counted;
         writes.cursor_moved = stock.cursor().saturating_sub(before.counts.cursor);
-        EventEffects { first_end: first_end.filter(|_| after.counts.held > 0), moved }
+        EventEffects { first_end: first_end.filter(|_| after.counts.live() > 0), moved }
     }
 }
 

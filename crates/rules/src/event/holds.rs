@@ -6,7 +6,7 @@ use super::writes::{ConfirmedSeat, FreedSeat, HeldSeat, Holding};
 use crate::command::Command;
 use crate::decide::Deciding;
 use crate::history::{Actor, EventRecord, Happened};
-use crate::holds::{Hold, HoldState, On};
+use crate::holds::{Hold, HoldState, LapsedMark, On};
 use crate::ids::{Seat, User};
 use crate::outcome::{Done, Refusal};
 use crate::seats::Unit;
@@ -93,7 +93,11 @@ impl Deciding<Event> {
         }
         let rows = self.draft.unwritten.is_empty();
         for (i, seat) in seats_of(hold).into_iter().enumerate() {
-            self.subject.counts.held -= 1;
+            let counts = &mut self.subject.counts;
+            counts.held -= 1;
+            if (LapsedMark { ends_at: hold.ends_at, place: seat.0.into() }) <= counts.counted {
+                counts.lapsed = counts.lapsed.saturating_sub(1);
+            }
             if rows {
                 self.draft.stock.give_back(seat);
                 // The seats of a hold were numbered one after another.
@@ -139,7 +143,7 @@ impl Deciding<Event> {
 
     /// Nothing is free: sold out, or only until the first hold ends.
     pub(super) fn nothing_free(&self) -> Refusal {
-        if self.subject.counts.held == 0 {
+        if self.subject.counts.live() == 0 {
             return Refusal::SoldOut;
         }
         let retry_after = self.draft.first_end.map_or(1, |end| self.now.seconds_until(end).max(1));

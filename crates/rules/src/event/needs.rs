@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::action::EventAction;
 use crate::command::Command;
-use crate::holds::Ask;
+use crate::holds::{Ask, LAPSED_MOST, On};
 use crate::ids::{Number, Seat, User};
 
 /// What must be read, after the lock was taken, to decide a batch.
@@ -28,14 +28,22 @@ pub struct EventNeeds<'a> {
     pub numbers: Vec<Number>,
     /// This many of the entries that have lapsed, oldest end first.
     pub lapsed_entries: usize,
-    /// What is held under these keys of clients: each once.
-    pub hold_keys: Vec<&'a str>,
+    /// What is held under these keys of clients on the same seats.
+    pub hold_keys: Vec<(&'a str, On)>,
     /// Holds by the number they began with.
     pub holds: Vec<u64>,
 }
 
 /// A batch ends at most this many lapsed entries.
-const LAPSED_MOST: usize = 1_000;
+const ENTRIES_MOST: usize = 1_000;
+
+impl EventNeeds<'_> {
+    /// Turn this many lapsed holds, oldest end first. More than the batch can take: whatever the requests for
+    /// chosen seats take of them, enough is left for those that take the lowest seat.
+    pub fn lapsed_holds(&self) -> usize {
+        LAPSED_MOST + self.seats.len()
+    }
+}
 
 pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
     let mut needs = EventNeeds::default();
@@ -74,13 +82,13 @@ pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
             EventAction::ReserveSeat { seat, .. } => needs.seats.extend(seats.insert(*seat).then_some(*seat)),
             EventAction::Hold { seats: wanted, key } => {
                 needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
-                needs.hold_keys.push(key);
+                needs.hold_keys.push((key, On::Seats(wanted.clone())));
             }
             EventAction::OnHold { n, .. } | EventAction::ConfirmFor { n, .. } => needs.holds.push(*n),
             EventAction::Cancel { n } => needs.sales.push(*n),
             EventAction::Enter { number, .. } => {
                 needs.numbers.extend(number);
-                needs.lapsed_entries = LAPSED_MOST;
+                needs.lapsed_entries = ENTRIES_MOST;
             }
             EventAction::Leave
             | EventAction::Renew

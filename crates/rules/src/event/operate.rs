@@ -51,8 +51,13 @@ impl Deciding<Event> {
     }
 
     pub(super) fn delete(&mut self) -> Result<Done, Refusal> {
-        if self.subject.counts.sold > 0 || self.subject.counts.held > 0 {
+        // Lapsed holds are free, turned or not.
+        if self.subject.counts.sold > 0 {
             return Err(Refusal::InUse);
+        }
+        // Without a first end no hold is live, counted or not.
+        if self.draft.first_end.is_some() && self.subject.counts.live() > 0 {
+            return Err(self.lacking(Refusal::InUse));
         }
         self.subject.deleted = true;
         Ok(self.changed(Happened::Deleted))

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::stock::{Gap, SeatRow, Was};
 use crate::entries::{Entry, Moved};
 use crate::history::EventRecord;
-use crate::holds::Hold;
 use crate::holds::book::HoldChanges;
+use crate::holds::{CountStep, Hold};
 use crate::ids::{Number, Seat, User};
 use crate::once::{KeptAnswers, NewAnswer};
 use crate::seats::{Sale, Unit};
@@ -16,6 +16,8 @@ use crate::time::Moment;
 /// What the ledger found.
 #[derive(Debug, Default)]
 pub struct EventKnown {
+    /// Lapsed seats behind the event's mark.
+    pub count: Option<CountStep<u32>>,
     /// Every seat each of those users has in this event.
     pub holdings: HashMap<User, Vec<Holding>>,
     pub answers: KeptAnswers,
@@ -81,6 +83,8 @@ pub struct EventWrites {
     pub event_changed: bool,
     /// How many rows the cursor passed.
     pub cursor_moved: u32,
+    /// Lapsed holds were counted.
+    pub counted: bool,
 }
 
 /// A refused batch still writes the cursor if the next one would have to read this many rows again.
@@ -88,7 +92,8 @@ const CURSOR_FAR: u32 = 1_000;
 
 impl Writes for EventWrites {
     fn is_empty(&self) -> bool {
-        self.history.is_empty() && self.renewed.is_empty() && self.over.is_empty() && self.cursor_moved < CURSOR_FAR
+        let entries = self.renewed.is_empty() && self.over.is_empty();
+        self.history.is_empty() && entries && !self.counted && self.cursor_moved < CURSOR_FAR
     }
 
     fn first_n(&self) -> Option<u64> {

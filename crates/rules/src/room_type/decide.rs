@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::writes::{RoomTypeKnown, RoomTypeWrites, Shift};
+use super::writes::{NightShift, RoomTypeKnown, RoomTypeWrites, Shift};
 use super::{NightRow, RoomAction, RoomCommand, RoomRecord, RoomType, RoomTypeAmendment, Stay};
 use crate::decide::{Deciding, Opening};
 use crate::history::{Actor, Happened};
-use crate::holds::{Hold, On};
+use crate::holds::{CountStep, Hold, LapsedMark, On};
 use crate::ids::User;
-use crate::nights::{Dates, Night};
+use crate::nights::{Dates, Night, sums};
 use crate::outcome::{Done, Forbidden, Refusal};
 use crate::subject::{RoomTypeId, StayId, Subject, SubjectId};
 
@@ -18,8 +18,11 @@ use crate::subject::{RoomTypeId, StayId, Subject, SubjectId};
 pub struct RoomTypeDraft {
     nights: HashMap<Night, NightRow>,
     stays: HashMap<u64, Stay>,
-    /// By how much the reserved and the held rooms of each night change.
-    shifts: BTreeMap<Night, (i32, i32)>,
+    /// By how much the counts of each night change.
+    shifts: BTreeMap<Night, NightShift>,
+    count: Option<CountStep<Vec<(Dates, u32)>>>,
+    /// Lapsed holds that were turned: their nights change together, because there may be many of both.
+    turned: Vec<(Dates, NightShift)>,
 }
 
 impl Subject for RoomType {
@@ -53,8 +56,27 @@ impl Subject for RoomType {
     fn then(_: &mut (), (): ()) {}
 
     fn open(&self, known: RoomTypeKnown) -> Opening<RoomTypeDraft> {
-        let draft = RoomTypeDraft { nights: known.nights, stays: known.stays, shifts: BTreeMap::new() };
-        Opening { holds: known.holds, answers: known.answers, draft }
+        let backlog = CountStep::backlog(known.count.as_ref());
+        let draft = RoomTypeDraft {
+            nights: known.nights,
+            stays: known.stays,
+            shifts: BTreeMap::new(),
+            count: known.count,
+            turned: Vec::new(),
+        };
+        Opening { holds: known.holds, answers: known.answers, draft, backlog }
+    }
+
+    fn count_lapsed(deciding: &mut Deciding<RoomType>) {
+        let Some(step) = deciding.draft.count.take() else { return };
+        deciding.subject.counted = step.to;
+        let counted = |lapsed: u32| NightShift { lapsed: lapsed as i32, ..NightShift::default() };
+        deciding.draft.turned.extend(step.found.into_iter().map(|(dates, lapsed)| (dates, counted(lapsed))));
+    }
+
+    fn turn_lapsed(deciding: &mut Deciding<RoomType>) {
+        let turned = std::mem::take(&mut deciding.draft.turned);
+        sums(turned.into_iter(), |night, by| deciding.shift_night(night, by));
     }
 
     fn perform(deciding: &mut Deciding<RoomType>, command: &RoomCommand) -> Result<Done, Refusal> {
@@ -76,19 +98,25 @@ impl Subject for RoomType {
                 NightRow::untouched(total)
             });
         }
-        deciding.shift(dates, 0, 1);
+        deciding.shift(dates, NightShift { held: 1, ..NightShift::default() });
         deciding.hold_happened(Happened::Held, hold, dates, Some(actor));
     }
 
     fn return_stock(deciding: &mut Deciding<RoomType>, hold: &Hold, why: Happened, actor: Option<&Actor>) {
         let Some(dates) = dates_of(hold) else { return };
-        deciding.shift(dates, 0, -1);
+        if why == Happened::Expired {
+            let mark = LapsedMark { ends_at: hold.ends_at, place: hold.id.n };
+            let lapsed = -i32::from(mark <= deciding.subject.counted);
+            deciding.draft.turned.push((dates, NightShift { held: -1, lapsed, reserved: 0 }));
+        } else {
+            deciding.shift(dates, NightShift { held: -1, ..NightShift::default() });
+        }
         deciding.hold_happened(why, hold, dates, actor);
     }
 
     fn sell_stock(deciding: &mut Deciding<RoomType>, hold: &Hold, actor: &Actor) -> Vec<u64> {
         let Some(dates) = dates_of(hold) else { return Vec::new() };
-        deciding.shift(dates, 1, -1);
+        deciding.shift(dates, NightShift { reserved: 1, held: -1, lapsed: 0 });
         deciding.hold_happened(Happened::Reserved, hold, dates, Some(actor));
         let (room_type, n) = (deciding.subject.id, deciding.subject.n);
         let (owner, at) = (hold.owner.clone(), deciding.now);
@@ -101,9 +129,10 @@ impl Subject for RoomType {
         deciding.hold_happened(Happened::Extended, hold, dates, Some(actor));
     }
 
-    fn close(_: &RoomType, _: &mut RoomType, draft: RoomTypeDraft, writes: &mut RoomTypeWrites) {
-        let shifts = draft.shifts.into_iter().filter(|(_, shift)| *shift != (0, 0));
-        writes.shifts = shifts.map(|(night, (reserved, held))| Shift { night, reserved, held }).collect();
+    fn close(before: &RoomType, after: &mut RoomType, draft: RoomTypeDraft, writes: &mut RoomTypeWrites) {
+        let shifts = draft.shifts.into_iter().filter(|(_, by)| *by != NightShift::default());
+        writes.shifts = shifts.map(|(night, by)| Shift { night, by }).collect();
+        writes.counted = after.counted != before.counted;
     }
 }
 
@@ -125,14 +154,21 @@ impl Deciding<RoomType> {
     }
 
     /// Whether every night has a free room. With `own`, the user's own hold is about to be replaced and
-    /// counts as a free room.
+    /// counts as a free room. A lapsed hold must be turned before its room is given again; where the batch
+    /// could not read enough of them, the caller asks again.
     fn room_on(&self, dates: Dates, own: bool) -> Result<(), Refusal> {
-        let full = |night: &Night| {
-            let row = self.draft.nights.get(night).copied().unwrap_or(NightRow::untouched(self.subject.total));
-            row.free() + u32::from(own) == 0
-        };
-        let nights: Vec<Night> = dates.nights().filter(full).collect();
-        if nights.is_empty() { Ok(()) } else { Err(Refusal::NotAvailable { nights, seats: Vec::new() }) }
+        let row = |night: &Night| self.draft.nights.get(night).copied();
+        let row = |night: &Night| row(night).unwrap_or(NightRow::untouched(self.subject.total));
+        let own = u32::from(own);
+        let full: Vec<Night> = dates.nights().filter(|night| row(night).unheld() + own == 0).collect();
+        if full.is_empty() {
+            return Ok(());
+        }
+        let nights: Vec<Night> = full.into_iter().filter(|night| row(night).free() + own == 0).collect();
+        if nights.is_empty() {
+            return Err(Refusal::Overloaded);
+        }
+        Err(self.lacking(Refusal::NotAvailable { nights, seats: Vec::new() }))
     }
 
     fn cancel(&mut self, command: &RoomCommand, n: u64) -> Result<Done, Refusal> {
@@ -143,7 +179,7 @@ impl Deciding<RoomType> {
         let (dates, owner, hold) = (stay.dates, stay.owner.clone(), stay.hold);
         self.draft.stays.remove(&n);
         self.writes.ended.push(n);
-        self.shift(dates, -1, 0);
+        self.shift(dates, NightShift { reserved: -1, ..NightShift::default() });
         self.happened(Happened::Cancelled, Some(hold), Some(dates), Some(owner), Some(&command.actor));
         Ok(Done::Cancelled)
     }
@@ -151,9 +187,13 @@ impl Deciding<RoomType> {
     fn amend(&mut self, amendment: &RoomTypeAmendment, today: Night) -> Result<Done, Refusal> {
         if let Some(total) = amendment.total {
             let coming = self.draft.nights.iter().filter(|(night, _)| **night >= today);
-            let least = coming.map(|(_, row)| row.reserved + row.held).max().unwrap_or(0);
+            let least = coming.map(|(_, row)| row.in_use()).max().unwrap_or(0);
             if total < least {
-                return Err(Refusal::RoomsInUse { least });
+                return Err(self.lacking(Refusal::RoomsInUse { least }));
+            }
+            // Lapsed holds that were not turned yet are in the way of the new total, for a moment.
+            if self.draft.nights.iter().any(|(night, row)| *night >= today && row.reserved + row.held > total) {
+                return Err(Refusal::Overloaded);
             }
             self.subject.total = total;
             self.draft.nights.iter_mut().filter(|(night, _)| **night >= today).for_each(|(_, row)| row.total = total);
@@ -177,15 +217,20 @@ impl Deciding<RoomType> {
         Ok(Done::RoomsChanged(Box::new(self.subject.clone())))
     }
 
-    fn shift(&mut self, dates: Dates, reserved: i32, held: i32) {
+    fn shift(&mut self, dates: Dates, by: NightShift) {
         for night in dates.nights() {
-            let shift = self.draft.shifts.entry(night).or_default();
-            *shift = (shift.0 + reserved, shift.1 + held);
-            // Nights that nobody in this batch wants were not read.
-            if let Some(row) = self.draft.nights.get_mut(&night) {
-                row.reserved = row.reserved.saturating_add_signed(reserved);
-                row.held = row.held.saturating_add_signed(held);
-            }
+            self.shift_night(night, by);
+        }
+    }
+
+    fn shift_night(&mut self, night: Night, by: NightShift) {
+        let shift = self.draft.shifts.entry(night).or_default();
+        *shift = *shift + by;
+        // Nights that nobody in this batch wants were not read.
+        if let Some(row) = self.draft.nights.get_mut(&night) {
+            row.reserved = row.reserved.saturating_add_signed(by.reserved);
+            row.held = row.held.saturating_add_signed(by.held);
+            row.lapsed = row.lapsed.saturating_add_signed(by.lapsed);
         }
     }
 

@@ -1,26 +1,30 @@
 //! What must be read before a batch of a room type can be decided.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use super::{RoomAction, RoomCommand};
+use super::{NightRow, NightShift, RoomAction, RoomCommand, RoomType, RoomTypeKnown};
+use crate::holds::{LAPSED_MOST, LapsedMark, On};
 use crate::ids::User;
-use crate::nights::{Dates, Night};
+use crate::nights::{Dates, Night, sums};
+use crate::time::Moment;
+
+/// Lapsed holds are looked for on at most this many nights per batch.
+const SHORT_NIGHTS_MOST: usize = 64;
 
 /// What must be read, after the lock was taken, to decide a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RoomTypeNeeds<'a> {
     /// Everything these users hold here: each once.
     pub users: Vec<&'a User>,
-    /// What is held under these keys of clients: each once.
-    pub hold_keys: Vec<&'a str>,
+    /// What is held under these keys of clients on the same dates: each once.
+    pub hold_keys: Vec<(&'a str, On)>,
     /// Holds by the number they began with.
     pub holds: Vec<u64>,
     /// Stays that stand, by history number.
     pub stays: Vec<u64>,
     /// Answers kept for these keys: each pair once.
     pub keys: Vec<(&'a User, &'a str)>,
-    /// The range that covers every wanted night: all lapsed holds in it are needed. None: no night is
-    /// wanted.
+    /// The range that covers every wanted night. None: no night is wanted.
     pub hull: Option<Dates>,
 }
 
@@ -40,8 +44,8 @@ pub fn needs(commands: &[RoomCommand]) -> RoomTypeNeeds<'_> {
                 {
                     needs.users.push(user);
                 }
-                if hold_keys.insert(&**key) {
-                    needs.hold_keys.push(key);
+                if hold_keys.insert((&**key, *dates)) {
+                    needs.hold_keys.push((key, On::Nights(*dates)));
                 }
                 widen(&mut needs.hull, *dates);
             }
@@ -55,6 +59,53 @@ pub fn needs(commands: &[RoomCommand]) -> RoomTypeNeeds<'_> {
         }
     }
     needs
+}
+
+/// Nights on which the batch wants more rooms than are left unheld once it has turned what it knows of, while
+/// more of their holds have lapsed: each with the number of lapsed holds to read. Asked only if more have
+/// lapsed than a batch turns.
+pub fn short_nights(
+    room_type: &RoomType,
+    known: &RoomTypeKnown,
+    commands: &[RoomCommand],
+    now: Moment,
+) -> Vec<(Night, u32)> {
+    let Some(step) = &known.count else { return Vec::new() };
+    let wanted = commands.iter().filter_map(|command| match &command.action {
+        RoomAction::Hold { dates, .. } => Some((*dates, 1)),
+        _ => None,
+    });
+    let mut demand: BTreeMap<Night, i32> = BTreeMap::new();
+    sums(wanted, |night, wanted| {
+        demand.insert(night, wanted);
+    });
+    // What is turned anyway, and what of it is among the counted.
+    let lapsed = known.holds.values().filter(|hold| hold.lapsed(now));
+    let lapsed = lapsed.filter_map(|hold| match hold.on {
+        On::Nights(dates) => {
+            let counted = LapsedMark { ends_at: hold.ends_at, place: hold.id.n } <= step.to;
+            Some((dates, NightShift { held: 1, lapsed: -i32::from(counted), reserved: 0 }))
+        }
+        On::Seats(_) => None,
+    });
+    let counted =
+        step.found.iter().map(|(dates, count)| (*dates, NightShift { lapsed: *count as i32, ..NightShift::default() }));
+    let mut turned: BTreeMap<Night, NightShift> = BTreeMap::new();
+    sums(lapsed.chain(counted), |night, by| {
+        turned.insert(night, by);
+    });
+    let mut left = LAPSED_MOST as i32;
+    let short = demand.into_iter().filter_map(|(night, wanted)| {
+        let row = known.nights.get(&night).copied().unwrap_or(NightRow::untouched(room_type.total));
+        let turned = turned.get(&night).copied().unwrap_or_default();
+        let others = row.lapsed as i32 + turned.lapsed;
+        let short = wanted - row.unheld() as i32 - turned.held;
+        let short = if step.more { short } else { short.min(others) }.min(left);
+        left -= short.max(0);
+        // The ledger finds those that are known again.
+        (short > 0).then_some((night, (short + turned.held) as u32))
+    });
+    short.take(SHORT_NIGHTS_MOST).collect()
 }
 
 fn widen(hull: &mut Option<Dates>, dates: Dates) {

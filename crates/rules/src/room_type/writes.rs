@@ -1,11 +1,12 @@
 //! What is read for a batch of a room type, and what the batch writes.
 
 use std::collections::HashMap;
+use std::ops::{Add, Neg};
 
 use super::{NightRow, RoomRecord, Stay};
-use crate::holds::Hold;
 use crate::holds::book::HoldChanges;
-use crate::nights::Night;
+use crate::holds::{CountStep, Hold};
+use crate::nights::{Dates, Night};
 use crate::once::{KeptAnswers, NewAnswer};
 use crate::subject::Writes;
 
@@ -18,6 +19,8 @@ pub struct RoomTypeKnown {
     pub holds: HashMap<u64, Hold>,
     pub stays: HashMap<u64, Stay>,
     pub answers: KeptAnswers,
+    /// Lapsed holds behind the room type's mark, by their dates.
+    pub count: Option<CountStep<Vec<(Dates, u32)>>>,
 }
 
 /// What to write, in this order.
@@ -36,11 +39,13 @@ pub struct RoomTypeWrites {
     pub answers: Vec<NewAnswer>,
     /// The room type was amended; nights from this one on get its total.
     pub amended: Option<Night>,
+    /// Lapsed holds were counted.
+    pub counted: bool,
 }
 
 impl Writes for RoomTypeWrites {
     fn is_empty(&self) -> bool {
-        self.history.is_empty()
+        self.history.is_empty() && !self.counted
     }
 
     fn first_n(&self) -> Option<u64> {
@@ -60,6 +65,32 @@ impl Writes for RoomTypeWrites {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
     pub night: Night,
+    pub by: NightShift,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NightShift {
     pub reserved: i32,
     pub held: i32,
+    pub lapsed: i32,
+}
+
+impl Add for NightShift {
+    type Output = NightShift;
+
+    fn add(self, other: NightShift) -> NightShift {
+        NightShift {
+            reserved: self.reserved + other.reserved,
+            held: self.held + other.held,
+            lapsed: self.lapsed + other.lapsed,
+        }
+    }
+}
+
+impl Neg for NightShift {
+    type Output = NightShift;
+
+    fn neg(self) -> NightShift {
+        NightShift { reserved: -self.reserved, held: -self.held, lapsed: -self.lapsed }
+    }
 }

@@ -178,7 +178,7 @@ impl Cinema {
             let held = hold.state == HoldState::Held;
             let on_seats = held && seats.iter().any(|seat| needs.seats.contains(seat));
             let of_users = held && needs.users.contains(&&hold.owner) && self.bug != Some(Bug::ForgetsHolds);
-            let under_key = held && needs.hold_keys.contains(&&*hold.key);
+            let under_key = held && needs.hold_keys.contains(&(&*hold.key, hold.on.clone()));
             let lapsed = hold.lapsed(self.now);
             let forgotten = lapsed && self.bug == Some(Bug::ForgetsLapsed);
             if !forgotten && (needs.holds.contains(n) || on_seats || of_users || under_key || lapsed) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use rules::command::{Command as Asked, Terms};
 use rules::decide::decide;
 use rules::history::Actor;
-use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
+use rules::holds::{Ask, Hold, HoldState, HoldTerms, LapsedMark, On};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
 use rules::room_type::{NightRow, RoomAction as Wish, RoomCommand, RoomType, RoomTypeKnown, RoomTypeWrites, Stay};
@@ -95,7 +95,7 @@ impl Hotel {
     fn known(&self, rows: &Rows) -> RoomTypeKnown {
         let mut known = RoomTypeKnown::default();
         for (i, (reserved, held)) in rows.nights.iter().enumerate() {
-            let row = NightRow { total: ROOMS, reserved: *reserved as u32, held: *held as u32 };
+            let row = NightRow { total: ROOMS, reserved: *reserved as u32, held: *held as u32, lapsed: 0 };
             known.nights.insert(Night(FIRST + i as i32), row);
         }
         for (i, slot) in rows.slots.iter().enumerate() {
@@ -146,6 +146,7 @@ impl Hotel {
             total: ROOMS,
             created_at: Moment(0),
             n: N,
+            counted: LapsedMark::default(),
         };
         let holds = HoldTerms { ttl_ms: TICK_MS, max_age_ms: TICK_MS, ..HoldTerms::default() };
         let terms = Terms { holds, ..Terms::default() };
@@ -158,7 +159,7 @@ impl Hotel {
         let guarded = self.0 != Bug::NoLock;
         for shift in &writes.shifts {
             let night = &mut after.nights[(shift.night.0 - FIRST) as usize];
-            *night = (night.0 + shift.reserved, night.1 + shift.held);
+            *night = (night.0 + shift.by.reserved, night.1 + shift.by.held);
             let (reserved, held) = *night;
             if guarded && self.0 == Bug::None && (reserved < 0 || held < 0 || reserved + held > ROOMS as i32) {
                 return None;

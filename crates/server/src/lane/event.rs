@@ -113,5 +113,5 @@ pub fn remaining(event: &Event, first_end: Option<Moment>, ledger: &dyn Ledger) 
     // knows the ledger's time only.
     let opens = event.opens_at.filter(|_| state == State::Scheduled).map(|opens| opens.plus_ms(-ledger.shift_ms()));
     let first_end = first_end.into_iter().chain(opens).min();
-    Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.held, first_end, state }
+    Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.live(), first_end, state }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Answers {
 
 impl<S: Served> Decided<S> {
     pub fn committed(waiters: Vec<Waiter>, committed: Committed<S>) -> Decided<S> {
-        let Committed { answers, after, holds, effects } = committed;
+        let Committed { answers, after, holds, effects, .. } = committed;
         Decided { waiters, answers: Answers::Each(answers), news: Some(News { after, holds, effects }) }
     }
 

@@ -71,6 +71,10 @@ impl Commit<RoomType> for Bent {
 }
 
 impl Holds for Bent {
+    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
+        self.good.with_lapsed(limit)
+    }
+
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
         self.good.held_seats(event)
     }

@@ -8,6 +8,7 @@ use rules::entries::Entry;
 use rules::event::Event;
 use rules::event::EventEffects;
 use rules::history::Actor;
+use rules::holds::Backlog;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
 use rules::time::Moment;
@@ -184,5 +185,11 @@ async fn acknowledge_unwritten(
     let seat = Seat(row.counts.cursor + 1);
     let reservation = ReservationId { event, n: row.counts.n + 1 };
     let answer = Outcome::Done(Done::Reserved(Reserved { reservation, seat, ..last })).into();
-    Ok(Committed { answers: vec![answer], after: row, holds: Vec::new(), effects: EventEffects::default() })
+    Ok(Committed {
+        answers: vec![answer],
+        after: row,
+        holds: Vec::new(),
+        effects: EventEffects::default(),
+        backlog: Backlog::None,
+    })
 }

@@ -83,7 +83,7 @@ impl<'a> Hallway<'a> {
     async fn settle(&self) -> Verdict {
         let event = self.stand.ledger.event(self.event).await.map_err(|f| f.to_string())?.ok_or("no event")?;
         let state = event.state_at(self.stand.ledger.wall());
-        let (free, held) = (event.remaining(), event.counts.held);
+        let (free, held) = (event.remaining(), event.counts.live());
         let left = Remaining { n: event.counts.n, free, held, first_end: None, state };
         self.stand.door.settle(self.event, Some(left), vec![]).await.map_err(|f| f.to_string())
     }

@@ -3,7 +3,7 @@
 use rules::holds::{Hold, On};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::Dates;
-use rules::subject::HoldId;
+use rules::subject::{HoldId, SubjectId};
 use rules::time::Moment;
 
 use super::Answered;
@@ -16,6 +16,9 @@ pub struct At<T> {
 }
 
 pub trait Holds {
+    /// Subjects with holds that have lapsed and were not turned yet.
+    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>>;
+
     /// Every seat of an event that is on hold, lapsed or not, with its end.
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>>;
 

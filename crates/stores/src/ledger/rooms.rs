@@ -12,13 +12,14 @@ use super::Answered;
 pub struct Availability {
     pub room_type: RoomType,
     pub nights: Vec<(Night, NightRow)>,
-    /// Holds on these nights that have lapsed and were not turned yet: with the room type's number
-    /// it names this moment.
+    /// How many holds have lapsed and were not turned yet, summed over these nights: with the room type's
+    /// number it names this moment.
     pub lapsed: u64,
 }
 
 impl Availability {
-    /// From what the rows say: nights that were touched, and how many holds on which dates lapsed.
+    /// From what the rows say: nights that were touched, and how many holds lapsed on which dates beside those
+    /// that the nights count.
     pub(super) fn of(
         room_type: RoomType,
         dates: Dates,
@@ -28,19 +29,22 @@ impl Availability {
         let mut nights: Vec<(Night, NightRow)> =
             dates.nights().map(|night| (night, NightRow::untouched(room_type.total))).collect();
         let place = |night: Night| usize::try_from(night.0 - dates.check_in.0).ok();
+        let mut all_lapsed = 0;
         for (night, row) in rows {
             if let Some(known) = place(*night).and_then(|i| nights.get_mut(i)) {
-                known.1 = *row;
+                all_lapsed += u64::from(row.lapsed);
+                known.1 = NightRow { held: row.held.saturating_sub(row.lapsed), lapsed: 0, ..*row };
             }
         }
         for (on, count) in lapsed {
             for night in on.nights() {
                 if let Some(known) = place(night).and_then(|i| nights.get_mut(i)) {
+                    all_lapsed += u64::from(*count);
                     known.1.held = known.1.held.saturating_sub(*count);
                 }
             }
         }
-        let lapsed = lapsed.iter().map(|(_, count)| u64::from(*count)).sum();
+        let lapsed = all_lapsed;
         Availability { room_type, nights, lapsed }
     }
 }

@@ -4,6 +4,7 @@ mod agreement;
 mod door_memory;
 mod doors;
 mod edges;
+mod lapse;
 mod line_agreement;
 mod old_formats;
 mod planted;

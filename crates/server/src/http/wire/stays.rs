@@ -67,7 +67,7 @@ pub struct NightBody {
 
 impl NightBody {
     fn of(night: Night, row: NightRow) -> NightBody {
-        let NightRow { total, reserved, held } = row;
+        let NightRow { total, reserved, held, .. } = row;
         NightBody { date: night.to_string(), total, reserved, held, available: row.free() }
     }
 }

@@ -79,20 +79,17 @@ pub(super) trait PostgresSubject: Subject {
     fn refresh(&self, _: &mut Self::Aside) {}
 
     /// The row shows nothing to be needed that was not read.
-    fn wholly_read(&self, _: &Self::Found) -> bool {
-        true
-    }
+    fn wholly_read(&self, found: &Self::Found, now: Moment) -> bool;
 
     /// Reads what `wholly_read` misses, under the same lock.
     fn read_rest(
         &self,
-        _reads: &Self::Reads,
-        _session: &Session,
-        _portion: &Portion<'_, Self>,
-        _found: &mut Self::Found,
-    ) -> impl Future<Output = Result<(), Trouble>> + Send {
-        async { Ok(()) }
-    }
+        reads: &Self::Reads,
+        session: &Session,
+        portion: &Portion<'_, Self>,
+        found: &mut Self::Found,
+        now: Moment,
+    ) -> impl Future<Output = Result<(), Trouble>> + Send;
 
     /// What is known of each of the locked subjects of which anything is.
     fn understand(

@@ -114,8 +114,8 @@ impl PostgresSubject for Event {
         aside.hint.stock = !self.counts.in_order();
     }
 
-    fn wholly_read(&self, found: &EventsFound) -> bool {
-        found.get(&self.id).is_some_and(|found| found.whole(self))
+    fn wholly_read(&self, found: &EventsFound, now: Moment) -> bool {
+        found.get(&self.id).is_some_and(|found| found.whole(self, now))
     }
 
     async fn read_rest(
@@ -124,9 +124,10 @@ impl PostgresSubject for Event {
         session: &Session,
         portion: &Portion<'_, Event>,
         found: &mut EventsFound,
+        now: Moment,
     ) -> Result<(), Trouble> {
         match found.get_mut(&self.id) {
-            Some(found) => reads.read_rest(session, self, portion, found).await,
+            Some(found) => reads.read_rest(session, self, portion, found, now).await,
             None => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::session::{Session, execute};
 use super::trouble::{Trouble, unknown};
-use super::{PostgresLedger, first, queries, values};
+use super::{PostgresLedger, all, first, queries, values};
 use crate::ledger::Answered;
 use crate::ledger::holds::{At, Holds, read_numbers, read_stock, write_numbers, write_stock};
 
@@ -32,6 +32,12 @@ pub fn hold(row: &Row) -> Result<Hold, Trouble> {
             None => Vec::new(),
         },
     })
+}
+
+/// Whether a hold's row says held while its end has passed.
+pub fn lapsed(row: &Row, now: Moment) -> bool {
+    let held = row.try_get::<_, &str>(8).is_ok_and(|state| state == HoldState::Held.as_str());
+    held && row.try_get::<_, i64>(7).is_ok_and(|ends_at| ends_at <= now.0)
 }
 
 pub async fn change_holds(session: &Session, statement: &Statement, holds: Vec<&Hold>) -> Result<(), Error> {
@@ -77,6 +83,12 @@ fn reserved(hold: &Hold) -> Option<String> {
 }
 
 impl Holds for PostgresLedger {
+    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
+        self.read(queries::WITH_LAPSED, values![limit as i64], |_, rows| {
+            all(&rows, |row| Ok(SubjectId::of_row(row.try_get(0)?)))
+        })
+    }
+
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
         self.read(queries::HELD_SEATS, values![event.0], |_, rows| {
             let now = first(&rows, |row| Ok(Moment(row.try_get(2)?)))?.unwrap_or_default();

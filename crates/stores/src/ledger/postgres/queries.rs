@@ -19,6 +19,8 @@ queries! {
     BOOK_STAYS = "book_stays",
     CHANGE_HOLDS = "change_holds",
     CONFIRM_SEATS = "confirm_seats",
+    COUNT_LAPSED = "count_lapsed",
+    COUNT_LAPSED_SEATS = "count_lapsed_seats",
     CREATE_EVENT = "create_event",
     CREATE_HALL = "create_hall",
     CREATE_ROOM_TYPE = "create_room_type",
@@ -51,6 +53,7 @@ queries! {
     IDENTITY = "identity",
     INSIDE = "inside",
     LAPSED_ENTRIES = "lapsed_entries",
+    LAPSED_ON = "lapsed_on",
     LIVE_ENTRIES = "live_entries",
     LIVE_HOLDS_OF = "live_holds_of",
     LOCK_EVENT = "lock_event",
@@ -92,4 +95,5 @@ queries! {
     TIDY_HOLDS = "tidy_holds",
     TIDY_SEATS = "tidy_seats",
     WRITE_PROBE = "write_probe",
+    WITH_LAPSED = "with_lapsed",
 }

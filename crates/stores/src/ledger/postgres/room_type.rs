@@ -7,7 +7,7 @@ mod writes;
 
 use std::collections::HashMap;
 
-use rules::room_type::{RoomType, RoomTypeKnown};
+use rules::room_type::{RoomType, RoomTypeKnown, short_nights};
 use rules::subject::RoomTypeId;
 use rules::time::Moment;
 use tokio_postgres::{Error, Row};
@@ -57,6 +57,24 @@ impl PostgresSubject for RoomType {
 
     fn of_row(row: &Row, _: &EarlyNights) -> Result<(RoomType, Moment), Trouble> {
         rows::room_type(row, 0)
+    }
+
+    fn wholly_read(&self, found: &RoomTypeRows, now: Moment) -> bool {
+        !found.misses_count(self.id, now)
+    }
+
+    async fn read_rest(
+        &self,
+        _: &RoomTypeReads,
+        session: &Session,
+        portion: &Portion<'_, RoomType>,
+        found: &mut RoomTypeRows,
+        now: Moment,
+    ) -> Result<(), Trouble> {
+        found.count(session, self, now).await?;
+        let known = found.understand()?.remove(&self.id).unwrap_or_default();
+        let short = short_nights(self, &known, portion.commands, now);
+        found.read_lapsed_on(session, self.id, &short, now).await
     }
 
     fn understand(

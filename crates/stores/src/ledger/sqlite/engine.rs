@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rules::command::Command;
 use rules::decide::{self, Answer};
+use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::{Subject, Writes};
 use rules::time::Moment;
@@ -86,7 +87,7 @@ fn with_savepoint<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch
 
 fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
-    let (mut holds, mut effects) = (Vec::new(), S::Effects::default());
+    let (mut holds, mut effects, mut backlog) = (Vec::new(), S::Effects::default(), Backlog::None);
     for i in decide::order(&batch.commands) {
         let commands = Arc::new(vec![batch.commands[i].clone()]);
         let alone = Batch::new(batch.subject, commands, batch.terms);
@@ -95,6 +96,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
                 answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
                 holds.append(&mut committed.holds);
                 S::then(&mut effects, committed.effects);
+                backlog = committed.backlog;
             }
             Ok(None) => return Ok(None),
             Err(error) if trouble::lasting(&error) => {
@@ -108,6 +110,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
         after,
         holds,
         effects,
+        backlog,
     }))
 }
 

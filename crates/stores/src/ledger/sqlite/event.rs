@@ -29,13 +29,8 @@ impl SqliteSubject for Event {
     fn read(&self, conn: &Connection, commands: &[Command], now: Moment) -> Result<EventKnown> {
         let needs = needs(commands);
         let event = self.id.0;
-        let (holds, first_end) = seat_holds::known(conn, self, &needs, now)?;
-        let mut known = EventKnown {
-            holds,
-            first_end,
-            holdings: HashMap::with_capacity(needs.users.len()),
-            ..EventKnown::default()
-        };
+        let mut known = EventKnown { holdings: HashMap::with_capacity(needs.users.len()), ..EventKnown::default() };
+        seat_holds::read(conn, self, &needs, &mut known, now)?;
         entries::read(conn, self.id, &needs, &mut known, now)?;
         let owner = |row: &mut Parameters<'_, '_>, user: &&User| row.give(user.as_str());
         many::HOLDINGS.find(conn, &needs.users, event, owner, |row| {
@@ -134,7 +129,10 @@ impl SqliteSubject for Event {
             counts.held,
             counts.came_back,
             counts.inside,
-            now.0
+            now.0,
+            counts.lapsed,
+            counts.counted.ends_at.0,
+            counts.counted.place as i64,
         ])?)
     }
 }

@@ -32,6 +32,16 @@ pub fn hold(row: &Row<'_>) -> Result<Hold> {
     })
 }
 
+/// The oldest lapsed holds of a subject, at most so many. True: there may be more.
+pub fn read_lapsed(conn: &Connection, subject: i64, now: Moment, most: usize, holds: &mut Vec<Hold>) -> Result<bool> {
+    let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
+    let before = holds.len();
+    for found in lapsed.query_map((subject, now.0, most as i64), hold)? {
+        holds.push(found?);
+    }
+    Ok(holds.len() - before == most)
+}
+
 pub fn change_holds(conn: &Connection, subject: i64, changed: &[Hold]) -> Result<()> {
     let mut change = conn.prepare_cached(queries::CHANGE_HOLD)?;
     for hold in changed {
@@ -74,6 +84,15 @@ fn reserved(hold: &Hold) -> Option<String> {
 }
 
 impl Holds for SqliteLedger {
+    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
+        let clock = self.clock.clone();
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::WITH_LAPSED)?;
+            let rows = statement.query_map((clock.now().0, limit as i64), |row| row.get(0).map(SubjectId::of_row))?;
+            rows.collect()
+        })
+    }
+
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {
         let clock = self.clock.clone();
         self.readers.read(move |conn| {

@@ -18,6 +18,8 @@ queries! {
     BOOK_STAY = "book_stay",
     CHANGE_HOLD = "change_hold",
     CONFIRM_SEAT = "confirm_seat",
+    COUNT_LAPSED = "count_lapsed",
+    COUNT_LAPSED_SEATS = "count_lapsed_seats",
     CREATE_EVENT = "create_event",
     CREATE_ROOM_TYPE = "create_room_type",
     DELETED_EVENTS = "deleted_events",
@@ -41,7 +43,7 @@ queries! {
     HOLD = "hold",
     HOLDINGS = "holdings",
     HOLDS_DUE = "holds_due",
-    HOLDS_BY_KEY = "holds_by_key",
+    HOLD_BY_KEY = "hold_by_key",
     HOLDS_OF_OWNER = "holds_of_owner",
     HOLD_ON_SEAT = "hold_on_seat",
     HOLD_SEAT = "hold_seat",
@@ -92,4 +94,5 @@ queries! {
     TIDY_HOLDS = "tidy_holds",
     TIDY_SEATS = "tidy_seats",
     WRITE_A_PAGE = "write_a_page",
+    WITH_LAPSED = "with_lapsed",
 }

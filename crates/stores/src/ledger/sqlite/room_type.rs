@@ -3,19 +3,24 @@
 mod port;
 mod rows;
 
+use std::collections::HashMap;
+
 use rules::history::Happened;
-use rules::holds::{Hold, LAPSED_MOST};
+use rules::holds::{COUNTED_MOST, CountStep, Hold, LAPSED_MOST, LapsedMark};
 use rules::ids::User;
-use rules::nights::{Dates, Night};
-use rules::room_type::{NewRoomType, RoomCommand, RoomRecord, RoomType, RoomTypeKnown, RoomTypeWrites, needs};
+use rules::nights::{Dates, NIGHTS_MOST, Night};
+use rules::room_type::{
+    NewRoomType, NightShift, RoomCommand, RoomRecord, RoomType, RoomTypeKnown, RoomTypeWrites, needs, short_nights,
+};
 use rules::subject::{RoomTypeId, SubjectId};
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::engine::{SqliteSubject, exactly_one};
-use super::holds::{begin_holds, change_holds, hold};
+use super::holds::{begin_holds, change_holds, hold, read_lapsed};
 use super::{answers, many, queries};
 use crate::ledger::halls::HallCache;
+use crate::ledger::holds::write_stock;
 use crate::ledger::rooms::Availability;
 
 impl SqliteSubject for RoomType {
@@ -36,20 +41,22 @@ impl SqliteSubject for RoomType {
             let mine = of_owner.query_map(params![user.as_str(), subject], hold)?;
             holds.extend(mine.collect::<Result<Vec<_>>>()?);
         }
-        let mut by_key = conn.prepare_cached(queries::HOLDS_BY_KEY)?;
-        for key in needs.hold_keys {
-            holds.extend(by_key.query_map(params![subject, key], hold)?.collect::<Result<Vec<_>>>()?);
+        let mut by_key = conn.prepare_cached(queries::HOLD_BY_KEY)?;
+        for (key, on) in needs.hold_keys {
+            holds.extend(by_key.query_row(params![subject, key, write_stock(&on)], hold).optional()?);
         }
-        let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
-        holds.extend(lapsed.query_map((subject, now.0, LAPSED_MOST as i64), hold)?.collect::<Result<Vec<_>>>()?);
+        if read_lapsed(conn, subject, now, LAPSED_MOST, &mut holds)? {
+            known.count = Some(count(conn, self, now)?);
+        }
         if let Some(Dates { check_in, check_out }) = needs.hull {
-            let mut lapsed = conn.prepare_cached(queries::LAPSED_ON)?;
-            let on = lapsed.query_map((subject, now.0, check_in.0, check_out.0), hold)?;
-            holds.extend(on.collect::<Result<Vec<_>>>()?);
             let mut nights = conn.prepare_cached(queries::NIGHTS)?;
             known.nights = nights.query_map((id, check_in.0, check_out.0), rows::night)?.collect::<Result<_>>()?;
         }
         known.holds = holds.into_iter().map(|hold| (hold.id.n, hold)).collect();
+        for (night, needed) in short_nights(self, &known, commands, now) {
+            let on = lapsed_on(conn, subject, night, needed as usize, now)?;
+            known.holds.extend(on.into_iter().map(|hold| (hold.id.n, hold)));
+        }
         for n in needs.stays {
             if let Some(stay) = conn.prepare_cached(queries::STAY)?.query_row((id, n as i64), rows::stay).optional()? {
                 known.stays.insert(n, stay);
@@ -72,7 +79,8 @@ impl SqliteSubject for RoomType {
         let from = writes.amended.map_or(i32::MAX, |night| night.0);
         let mut shift = conn.prepare_cached(queries::SHIFT_NIGHT)?;
         for s in &writes.shifts {
-            exactly_one(shift.execute((id, s.night.0, s.reserved, s.held, from, after.total))?)?;
+            let NightShift { reserved, held, lapsed } = s.by;
+            exactly_one(shift.execute((id, s.night.0, reserved, held, from, after.total, lapsed))?)?;
         }
         if writes.amended.is_some() {
             conn.prepare_cached(queries::AMEND_NIGHTS)?.execute((id, from, after.total))?;
@@ -107,8 +115,41 @@ impl SqliteSubject for RoomType {
             after.price.as_deref(),
             &*after.time_zone,
             after.total,
+            after.counted.ends_at.0,
+            after.counted.place as i64,
         ])?)
     }
+}
+
+/// Lapsed holds behind the mark by their dates, up to the limit of a step.
+fn count(conn: &Connection, room_type: &RoomType, now: Moment) -> Result<CountStep<Vec<(Dates, u32)>>> {
+    let (subject, mut to) = (SubjectId::RoomType(room_type.id).row(), room_type.counted);
+    let mut step = conn.prepare_cached(queries::COUNT_LAPSED)?;
+    let mut rows = step.query((subject, to.ends_at.0, to.place as i64, now.0, COUNTED_MOST as i64))?;
+    let (mut all, mut found) = (0, HashMap::new());
+    while let Some(row) = rows.next()? {
+        all += 1;
+        to = LapsedMark { ends_at: Moment(row.get(0)?), place: row.get::<_, i64>(1)? as u64 };
+        let dates = Dates { check_in: Night(row.get(2)?), check_out: Night(row.get(3)?) };
+        *found.entry(dates).or_default() += 1;
+    }
+    Ok(CountStep { found: found.into_iter().collect(), to, more: all == COUNTED_MOST })
+}
+
+/// Lapsed holds on a night, as many as are needed: those that begin on it first, then the day before.
+fn lapsed_on(conn: &Connection, subject: i64, night: Night, needed: usize, now: Moment) -> Result<Vec<Hold>> {
+    let mut found = Vec::new();
+    let mut on = conn.prepare_cached(queries::LAPSED_ON)?;
+    for day in (0..NIGHTS_MOST as i32).map(|back| night.0 - back) {
+        let left = needed - found.len();
+        if left == 0 {
+            break;
+        }
+        for hold in on.query_map((subject, day, night.0, now.0, left as i64), hold)? {
+            found.push(hold?);
+        }
+    }
+    Ok(found)
 }
 
 fn append(conn: &Connection, subject: i64, history: &[RoomRecord]) -> Result<()> {
@@ -147,7 +188,9 @@ fn availability(conn: &Connection, id: RoomTypeId, dates: Dates, now: Moment) ->
     let mut nights = moment.prepare_cached(queries::NIGHTS)?;
     let rows: Vec<_> = nights.query_map((id.0, from, to), rows::night)?.collect::<Result<_>>()?;
     let mut counts = moment.prepare_cached(queries::LAPSED_COUNTS)?;
-    let lapsed = counts.query_map((SubjectId::RoomType(id).row(), now.0, from, to), |row| {
+    let LapsedMark { ends_at, place } = room_type.counted;
+    let behind = (SubjectId::RoomType(id).row(), now.0, from, to, ends_at.0, place as i64);
+    let lapsed = counts.query_map(behind, |row| {
         Ok((Dates { check_in: Night(row.get(0)?), check_out: Night(row.get(1)?) }, row.get::<_, u32>(2)?))
     })?;
     let lapsed: Vec<_> = lapsed.collect::<Result<_>>()?;

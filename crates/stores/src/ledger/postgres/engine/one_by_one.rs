@@ -4,6 +4,7 @@
 use futures_util::future::try_join3;
 use rules::command::Command;
 use rules::decide::{Answer, Decision, order};
+use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::Writes;
 use rules::time::Reading;
@@ -35,7 +36,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     let (mut subject, read) = locked::<S>(ledger, row, &now, &aside)?;
     let id = uuid::Uuid::new_v4().to_string();
     let mark = Mark { batch: &id };
-    let (mut first, mut effects, mut holds) = (None, S::Effects::default(), Vec::new());
+    let (mut first, mut effects, mut holds, mut backlog) = (None, S::Effects::default(), Vec::new(), Backlog::None);
     let mut answers: Vec<Answer> = vec![Outcome::from(Refusal::Internal).into(); batch.commands.len()];
     for i in order(&batch.commands) {
         within(session.batch_execute("SAVEPOINT request")).await??;
@@ -43,9 +44,10 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
         let command = Portion { id: batch.subject, commands: std::slice::from_ref(&batch.commands[i]), aside: &aside };
         let one = One { session: &session, portion: command, before: &subject, read, mark };
         match one.run(&mut writer, &batch.terms).await {
-            Ok(Decision { answers: mut answer, writes, after, effects: later }) => {
+            Ok(Decision { answers: mut answer, writes, after, effects: later, backlog: left }) => {
                 within(session.batch_execute("RELEASE request")).await??;
                 S::then(&mut effects, later);
+                backlog = left;
                 first = first.or(writes.first_n());
                 subject = after;
                 holds.extend(writes.holds());
@@ -58,7 +60,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
             Err(trouble) => return Err(trouble),
         }
     }
-    let committed = vec![Some(Committed { answers, after: subject, holds, effects })];
+    let committed = vec![Some(Committed { answers, after: subject, holds, effects, backlog })];
     let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
     let written = within(session.batch_execute("COMMIT")).await;
     finish(session, written, Unknown { subject: batch.subject, first, id, committed })
@@ -80,7 +82,10 @@ impl<S: PostgresSubject> One<'_, S> {
         let commands: &[Command<S>] = portion.commands;
         let portions = std::slice::from_ref(portion);
         let reads = S::reads(session, portions).await?;
-        let found = within(S::read(&reads, session, portions)).await??;
+        let mut found = within(S::read(&reads, session, portions)).await??;
+        if !before.wholly_read(&found, read.now) {
+            before.read_rest(&reads, session, portion, &mut found, read.now).await?;
+        }
         let known = S::understand(&found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
         let decision = decided(before, known, commands, terms, *read)?;
         if !decision.writes.is_empty() {

@@ -55,8 +55,8 @@ pub async fn together<S: PostgresSubject>(
         let id: i64 = row.try_get(0)?;
         let Some(prepared) = all.iter().find(|one| S::row_id(one.batch.subject) == id) else { continue };
         let (subject, read) = locked::<S>(ledger, row, &now, &prepared.aside)?;
-        if !subject.wholly_read(&found) {
-            subject.read_rest(&reads, &session, &prepared.portion(), &mut found).await?;
+        if !subject.wholly_read(&found, read.now) {
+            subject.read_rest(&reads, &session, &prepared.portion(), &mut found, read.now).await?;
         }
         before.insert(prepared.batch.subject, (subject, read, &prepared.aside));
     }

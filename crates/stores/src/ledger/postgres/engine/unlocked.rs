@@ -39,7 +39,7 @@ pub async fn refuse<S: PostgresSubject>(
     let read = no_older_than(newest, Moment(row.try_get("ledger_now")?));
     subject.learn(ledger);
     subject.refresh(aside);
-    if !subject.wholly_read(&found) {
+    if !subject.wholly_read(&found, read.now) {
         return Ok(None);
     }
     let known = S::understand(&found, &[(&subject, aside)])?.remove(&batch.subject).unwrap_or_default();

@@ -38,9 +38,7 @@ impl Inner {
                 false => self.hall(EventId(row.try_get(0)?)).await?,
             };
             if let Some(hall) = hall {
-                let mut event = rows::event(&row, hall)?.0;
-                event.counts.lapsed = row.try_get::<_, i32>("lapsed")? as u32;
-                events.push(event);
+                events.push(rows::event(&row, hall)?.0);
             }
         }
         Ok(events)

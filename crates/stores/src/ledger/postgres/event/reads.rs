@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use futures_util::future::{OptionFuture, try_join, try_join_all, try_join3, try_join4};
 use rules::event::{Event, EventKnown, EventNeeds, needs};
 use rules::ids::{EventId, User};
+use rules::time::Moment;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::super::engine::Portion;
@@ -96,11 +97,15 @@ impl EventReads {
         event: &Event,
         portion: &Portion<'_, Event>,
         found: &mut EventRows,
+        now: Moment,
     ) -> Result<(), Trouble> {
         let needs = needs(portion.commands);
         if found.misses_holds(event) {
             let holds = SeatHoldReads::prepare(session).await?;
             found.holds = Some(within(holds.read(session, event.id, &needs)).await??);
+        }
+        if let Some(holds) = found.holds.as_mut().filter(|holds| holds.misses_count(now)) {
+            holds.count(session, event, now).await?;
         }
         if found.misses_stock(event) {
             found.stock = Some(within(self.stock(session, event.id, &needs)).await??);
@@ -140,8 +145,9 @@ impl EventRows {
         !event.counts.in_order() && self.stock.is_none()
     }
 
-    pub fn whole(&self, event: &Event) -> bool {
-        !self.misses_holds(event) && !self.misses_stock(event)
+    pub fn whole(&self, event: &Event, now: Moment) -> bool {
+        let misses_count = self.holds.as_ref().is_some_and(|holds| holds.misses_count(now));
+        !self.misses_holds(event) && !misses_count && !self.misses_stock(event)
     }
 
     /// If its stock was not read, the event's seats are in order.
@@ -160,7 +166,7 @@ impl EventRows {
         };
         self.inside.understand(&mut known)?;
         if let Some(holds) = &self.holds {
-            (known.holds, known.first_end) = holds.understand()?;
+            holds.understand(&mut known)?;
         }
         for row in &self.sales {
             let sale = rows::sale(row)?;

@@ -8,6 +8,7 @@ use rules::event::Holding;
 use rules::event::stock::{self, Gap};
 use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
+use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
 use rules::time::Moment;
@@ -36,7 +37,11 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             held: row.try_get::<_, i32>(10)? as u32,
             came_back: row.try_get::<_, i32>(11)? as u32,
             inside: row.try_get::<_, i32>(12)? as u32,
-            lapsed: 0,
+            lapsed: row.try_get::<_, i32>("lapsed")? as u32,
+            counted: LapsedMark {
+                ends_at: Moment(row.try_get("counted_to")?),
+                place: row.try_get::<_, i64>("counted_place")? as u64,
+            },
         },
         waiting_room: room(row)?,
         oldest_key: row.try_get::<_, i32>(17)? as u32,

@@ -1,21 +1,19 @@
 //! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
 
-use std::collections::HashMap;
-
 use futures_util::future::try_join;
 use rules::event::stock::Was;
-use rules::event::{ConfirmedSeat, EventNeeds, EventWrites, HeldSeat};
-use rules::holds::LAPSED_MOST;
-use rules::holds::{Hold, HoldState, On};
+use rules::event::{ConfirmedSeat, Event, EventKnown, EventNeeds, EventWrites, HeldSeat};
+use rules::holds::{COUNTED_MOST, CountStep, Hold, HoldState, LapsedMark, On};
 use rules::ids::EventId;
 use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::super::holds::{begin_holds, change_holds, hold};
+use super::super::holds::{begin_holds, change_holds, hold, lapsed};
 use super::super::queries;
-use super::super::session::{Sent, Session, execute};
+use super::super::session::{Sent, Session, execute, within};
 use super::super::trouble::Trouble;
+use crate::ledger::holds::write_stock;
 
 pub struct SeatHoldReads {
     holds: Statement,
@@ -34,11 +32,14 @@ impl SeatHoldReads {
         let numbers: Vec<i64> = needs.holds.iter().map(|n| *n as i64).collect();
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
-        let most = LAPSED_MOST as i64;
-        let wanted: [&(dyn ToSql + Sync); 6] = [&event.0, &numbers, &seats, &users, &needs.hold_keys, &most];
+        let keys: Vec<&str> = needs.hold_keys.iter().map(|(key, _)| *key).collect();
+        let stocks: Vec<String> = needs.hold_keys.iter().map(|(_, on)| write_stock(on)).collect();
+        let lapsed_most = needs.lapsed_holds();
+        let most = lapsed_most as i64;
+        let wanted: [&(dyn ToSql + Sync); 7] = [&event.0, &numbers, &seats, &users, &keys, &stocks, &most];
         let first_end = async { session.query_one(&self.first_end, &[&event.0]).await };
         let (holds, first_end) = try_join(session.query(&self.holds, &wanted), first_end).await?;
-        Ok(SeatHoldRows { holds, first_end })
+        Ok(SeatHoldRows { holds, first_end, lapsed_most, count: None })
     }
 }
 
@@ -46,16 +47,39 @@ impl SeatHoldReads {
 pub struct SeatHoldRows {
     holds: Vec<Row>,
     first_end: Row,
+    lapsed_most: usize,
+    count: Option<CountStep<u32>>,
 }
 
 impl SeatHoldRows {
-    pub fn understand(&self) -> Result<(HashMap<u64, Hold>, Option<Moment>), Trouble> {
-        let mut holds = HashMap::with_capacity(self.holds.len());
+    /// As many holds have lapsed as a batch turns: the others must be counted.
+    pub fn misses_count(&self, now: Moment) -> bool {
+        self.count.is_none() && self.holds.iter().filter(|row| lapsed(row, now)).count() >= self.lapsed_most
+    }
+
+    /// Counts lapsed seats behind the event's mark, up to the limit of a step.
+    pub async fn count(&mut self, session: &Session, event: &Event, now: Moment) -> Result<(), Trouble> {
+        let step = session.prepared(queries::COUNT_LAPSED_SEATS).await?;
+        let (mark, most) = (event.counts.counted, COUNTED_MOST as i64);
+        let row: [&(dyn ToSql + Sync); 5] = [&event.id.0, &mark.ends_at.0, &(mark.place as i32), &now.0, &most];
+        let found = within(session.query_opt(&step, &row)).await??;
+        let (mut count, mut to) = (0, mark);
+        if let Some(row) = found {
+            count = row.try_get::<_, i32>(0)? as u32;
+            to = LapsedMark { ends_at: Moment(row.try_get(1)?), place: row.try_get::<_, i32>(2)? as u64 };
+        }
+        self.count = Some(CountStep { found: count, to, more: count as usize == COUNTED_MOST });
+        Ok(())
+    }
+
+    pub fn understand(&self, known: &mut EventKnown) -> Result<(), Trouble> {
         for row in &self.holds {
             let hold = hold(row)?;
-            holds.insert(hold.id.n, hold);
+            known.holds.insert(hold.id.n, hold);
         }
-        Ok((holds, self.first_end.try_get::<_, Option<i64>>(0)?.map(Moment)))
+        known.first_end = self.first_end.try_get::<_, Option<i64>>(0)?.map(Moment);
+        known.count = self.count.clone();
+        Ok(())
     }
 }
 

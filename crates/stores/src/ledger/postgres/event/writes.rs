@@ -156,7 +156,7 @@ impl EventWriter {
 
     async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
         let counts = after.counts;
-        let row: [&(dyn ToSql + Sync); 9] = [
+        let row: [&(dyn ToSql + Sync); 12] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
@@ -166,6 +166,9 @@ impl EventWriter {
             &(counts.came_back as i32),
             &(counts.inside as i32),
             &now.0,
+            &(counts.lapsed as i32),
+            &counts.counted.ends_at.0,
+            &(counts.counted.place as i64),
         ];
         execute(session, &self.move_counts, &row).await
     }

@@ -1,14 +1,16 @@
 -- One statement, so one snapshot: the room type (0), the nights that have a row (1), and by dates the number
--- of expired holds that the counts of their nights still include (2).
+-- of expired holds that are not in the sums of their nights yet (2).
 WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
-SELECT 0 AS kind, 0 AS a, 0 AS b, 0 AS c, 0 AS d, (SELECT ms FROM now) AS ms,
-       id, name, description, price, time_zone, total, created_at, n, changed_at
+SELECT 0 AS kind, 0 AS a, 0 AS b, 0 AS c, 0 AS d, 0 AS e, (SELECT ms FROM now) AS ms,
+       id, name, description, price, time_zone, total, created_at, n, changed_at, counted_to, counted_place
 FROM room_type WHERE id = $1
 UNION ALL
-SELECT 1, day, total, reserved, held, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 1, day, total, reserved, held, lapsed, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM night WHERE room_type = $1 AND day >= $2 AND day < $3
 UNION ALL
-SELECT 2, check_in, check_out, count(*)::integer, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 2, check_in, check_out, count(*)::integer, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM hold
-WHERE subject = -$1::bigint AND state = 'held' AND ends_at <= (SELECT ms FROM now) AND check_in < $3 AND check_out > $2
+WHERE subject = -$1::bigint AND state = 'held' AND ends_at <= (SELECT ms FROM now)
+  AND (ends_at, n) > ((SELECT counted_to FROM room_type WHERE id = $1), (SELECT counted_place FROM room_type WHERE id = $1))
+  AND check_in < $3 AND check_out > $2
 GROUP BY check_in, check_out

@@ -1,8 +1,9 @@
 -- Also counts the seats on expired holds that are not marked free yet: they are free, and shown as free.
 SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, inside,
        room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, ledger_now(),
-       CASE WHEN held = 0 THEN 0 ELSE (
+       lapsed + CASE WHEN held = lapsed THEN 0 ELSE (
            SELECT count(*)::integer FROM taken
-           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END AS lapsed,
-       hold_ttl, seat_count
+           WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())
+             AND (taken.ends_at, taken.seat) > (event.counted_to, event.counted_place::integer)) END AS lapsed,
+       counted_to, counted_place, hold_ttl, seat_count
 FROM event WHERE id = $1

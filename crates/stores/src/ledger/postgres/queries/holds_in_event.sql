@@ -1,5 +1,5 @@
 -- Every hold that a batch of an event needs; a hold may occur twice. By history number; by seat; by owner; by
--- client key; and expired holds elsewhere, oldest first, up to a limit. Each is an index probe, because for
+-- client key and seats; and expired holds, oldest first, up to a limit. Each is an index probe, because for
 -- arrays the planner may read all holds of the event. `+ 0` leaves only the index on the owner, or on the key,
 -- to use. The current time comes from a subquery, because PostgreSQL does not use a volatile function as an
 -- index condition.
@@ -19,8 +19,10 @@ FROM unnest($4::text[]) AS asked (owner)
 CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.owner = asked.owner AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
-FROM unnest($5::text[]) AS asked (key)
-CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.key = asked.key AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
+FROM unnest($5::text[], $6::text[]) AS asked (key, stock)
+CROSS JOIN LATERAL (
+    SELECT * FROM hold WHERE hold.key = asked.key AND subject + 0 = $1 AND hold.stock = asked.stock AND state = 'held' OFFSET 0
+) AS f
 UNION ALL
 (SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
- FROM hold WHERE subject = $1 AND state = 'held' AND ends_at <= (SELECT ms FROM now) ORDER BY ends_at LIMIT $6)
+ FROM hold WHERE subject = $1 AND state = 'held' AND ends_at <= (SELECT ms FROM now) ORDER BY ends_at, n LIMIT $7)

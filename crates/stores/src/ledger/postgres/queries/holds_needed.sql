@@ -1,6 +1,5 @@
 -- Every hold that a batch of room types needs; a hold may occur twice. By history number; by owner; by client
--- key; all expired holds on the requested nights, because the nights would seem full otherwise; and expired
--- holds elsewhere, oldest first, up to a limit per room type. Each is an index probe, because for arrays the
+-- key and stock; and expired holds, oldest first, up to a limit per room type. Each is an index probe, because for arrays the
 -- planner may read all holds of the room type. `+ 0` leaves only the index on the owner, or on the key, to use,
 -- whatever the planner estimates for a new table. The current time comes from a subquery, because PostgreSQL
 -- does not use a volatile function as an index condition. It is never earlier than the time of any of these
@@ -22,22 +21,15 @@ CROSS JOIN LATERAL (
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
-FROM (SELECT unnest($6::bigint[]) AS subject, unnest($7::text[]) AS key) AS asked
-CROSS JOIN LATERAL (
-    SELECT * FROM hold WHERE hold.key = asked.key AND hold.subject + 0 = asked.subject AND state = 'held' OFFSET 0
-) AS f
-UNION ALL
-SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
-FROM unnest($8::bigint[], $9::integer[], $10::integer[]) AS asked (subject, check_in, check_out)
+FROM (SELECT unnest($6::bigint[]) AS subject, unnest($7::text[]) AS key, unnest($8::text[]) AS stock) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold
-    WHERE hold.subject = asked.subject AND state = 'held' AND ends_at <= (SELECT ms FROM now)
-      AND hold.check_in < asked.check_out AND hold.check_out > asked.check_in OFFSET 0
+    WHERE hold.key = asked.key AND hold.subject + 0 = asked.subject AND hold.stock = asked.stock AND state = 'held' OFFSET 0
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
 FROM unnest($1::bigint[]) AS asked (subject)
 CROSS JOIN LATERAL (
     SELECT * FROM hold WHERE hold.subject = asked.subject AND state = 'held' AND ends_at <= (SELECT ms FROM now)
-    ORDER BY ends_at LIMIT $11
+    ORDER BY ends_at, n LIMIT $9
 ) AS f

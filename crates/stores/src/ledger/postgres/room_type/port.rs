@@ -21,8 +21,8 @@ fn available(inner: &Inner, found: &[Row], dates: Dates) -> Result<Option<Availa
     for row in found {
         match row.try_get::<_, i32>(0)? {
             0 => {
-                inner.clock.saw(Moment(row.try_get(5)?));
-                room_type = Some(rows::room_type(row, 6)?.0);
+                inner.clock.saw(Moment(row.try_get(6)?));
+                room_type = Some(rows::room_type(row, 7)?.0);
             }
             1 => nights.push(rows::night(row, 1)?),
             _ => {
@@ -88,7 +88,7 @@ impl Rooms for PostgresLedger {
     fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>> {
         self.read(queries::ROOM_TYPE, values![id.0], |inner, rows| {
             first(&rows, |row| {
-                inner.clock.saw(Moment(row.try_get(9)?));
+                inner.clock.saw(Moment(row.try_get(11)?));
                 Ok(rows::room_type(row, 0)?.0)
             })
         })

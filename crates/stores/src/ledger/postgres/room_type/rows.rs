@@ -1,6 +1,7 @@
 //! Rows of room types into the nouns of the rules. Column order is that of the query files.
 
 use rules::history::Happened;
+use rules::holds::LapsedMark;
 use rules::ids::User;
 use rules::nights::{Dates, Night};
 use rules::room_type::{NightRow, RoomRecord, RoomType, Stay};
@@ -10,7 +11,7 @@ use tokio_postgres::Row;
 
 use super::super::trouble::{Trouble, unknown};
 
-/// Columns from `at` on; the newest moment that the row knows comes last.
+/// Columns from `at` on, and the newest moment that the row knows.
 pub fn room_type(row: &Row, at: usize) -> Result<(RoomType, Moment), Trouble> {
     let room_type = RoomType {
         id: RoomTypeId(row.try_get(at)?),
@@ -21,13 +22,16 @@ pub fn room_type(row: &Row, at: usize) -> Result<(RoomType, Moment), Trouble> {
         total: row.try_get::<_, i32>(at + 5)? as u32,
         created_at: Moment(row.try_get(at + 6)?),
         n: row.try_get::<_, i64>(at + 7)? as u64,
+        counted: LapsedMark { ends_at: Moment(row.try_get(at + 9)?), place: row.try_get::<_, i64>(at + 10)? as u64 },
     };
     Ok((room_type, Moment(row.try_get(at + 8)?)))
 }
 
 pub fn night(row: &Row, at: usize) -> Result<(Night, NightRow), Trouble> {
+    let night = Night(row.try_get(at)?);
     let count = |i: usize| row.try_get::<_, i32>(at + i).map(|n| n as u32);
-    Ok((Night(row.try_get(at)?), NightRow { total: count(1)?, reserved: count(2)?, held: count(3)? }))
+    let row = NightRow { total: count(1)?, reserved: count(2)?, held: count(3)?, lapsed: count(4)? };
+    Ok((night, row))
 }
 
 pub fn stay(row: &Row) -> Result<Stay, Trouble> {

@@ -109,17 +109,18 @@ impl RoomTypeWriter {
 
     async fn shift_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
         let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<Option<i32>>) = Default::default();
-        let (mut reserved, mut held): (Vec<i32>, Vec<i32>) = Default::default();
+        let (mut reserved, mut held, mut lapsed): (Vec<i32>, Vec<i32>, Vec<i32>) = Default::default();
         for one in all {
             for shift in &one.writes.shifts {
                 id.push(one.before.id.0);
                 day.push(shift.night.0);
-                reserved.push(shift.reserved);
-                held.push(shift.held);
+                reserved.push(shift.by.reserved);
+                held.push(shift.by.held);
+                lapsed.push(shift.by.lapsed);
                 total.push(amended(one).filter(|(from, _)| shift.night.0 >= *from).map(|(_, total)| total));
             }
         }
-        execute(session, &self.shift_nights, &[&id, &day, &reserved, &held, &total]).await
+        execute(session, &self.shift_nights, &[&id, &day, &reserved, &held, &total, &lapsed]).await
     }
 
     async fn amend_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
@@ -163,7 +164,10 @@ impl RoomTypeWriter {
         let price: Vec<Option<&str>> = all.iter().map(|p| p.after.price.as_deref()).collect();
         let time_zone: Vec<&str> = all.iter().map(|p| &*p.after.time_zone).collect();
         let total: Vec<i32> = all.iter().map(|p| p.after.total as i32).collect();
-        let row: [&(dyn ToSql + Sync); 9] = [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total];
+        let counted_to: Vec<i64> = all.iter().map(|p| p.after.counted.ends_at.0).collect();
+        let counted_place: Vec<i64> = all.iter().map(|p| p.after.counted.place as i64).collect();
+        let row: [&(dyn ToSql + Sync); 11] =
+            [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total, &counted_to, &counted_place];
         execute(session, &self.move_room_types, &row).await
     }
 }

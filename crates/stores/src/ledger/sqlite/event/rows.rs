@@ -7,6 +7,7 @@ use rules::event::Holding;
 use rules::event::stock;
 use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
+use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
 use rules::seats::{Hall, Sale, Unit};
 use rules::time::Moment;
@@ -81,7 +82,11 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             held: row.get(10)?,
             came_back: row.get(11)?,
             inside: row.get(12)?,
-            lapsed: 0,
+            lapsed: row.get("lapsed")?,
+            counted: LapsedMark {
+                ends_at: Moment(row.get("counted_to")?),
+                place: row.get::<_, i64>("counted_place")? as u64,
+            },
         },
         waiting_room: room(row)?,
         oldest_key: row.get(17)?,

@@ -1,34 +1,32 @@
 //! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
 
-use std::collections::HashMap;
-
 use rules::event::Event;
 use rules::event::stock::Was;
-use rules::event::{EventNeeds, EventWrites, HeldSeat};
-use rules::holds::LAPSED_MOST;
-use rules::holds::{Hold, HoldState, On};
+use rules::event::{EventKnown, EventNeeds, EventWrites, HeldSeat};
+use rules::holds::{COUNTED_MOST, CountStep, Hold, HoldState, LapsedMark, On};
 use rules::ids::EventId;
 use rules::subject::SubjectId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use super::super::engine::exactly_one;
-use super::super::holds::{begin_holds, change_holds, hold};
+use super::super::holds::{begin_holds, change_holds, hold, read_lapsed};
 use super::super::queries;
+use crate::ledger::holds::write_stock;
 
 /// Without seats on hold, only holds that are asked for by number are read.
-pub fn known(
+pub fn read(
     conn: &Connection,
     event: &Event,
     needs: &EventNeeds<'_>,
+    known: &mut EventKnown,
     now: Moment,
-) -> Result<(HashMap<u64, Hold>, Option<Moment>)> {
+) -> Result<()> {
     let mut holds: Vec<Hold> = Vec::new();
     let subject = SubjectId::Event(event.id).row();
     for n in &needs.holds {
         holds.extend(conn.prepare_cached(queries::HOLD)?.query_row((subject, *n as i64), hold).optional()?);
     }
-    let mut first_end = None;
     if event.counts.held > 0 {
         let mut on_seat = conn.prepare_cached(queries::HOLD_ON_SEAT)?;
         for seat in &needs.seats {
@@ -39,16 +37,31 @@ pub fn known(
             let mine = of_owner.query_map(params![user.as_str(), subject], hold)?;
             holds.extend(mine.collect::<Result<Vec<_>>>()?);
         }
-        let mut by_key = conn.prepare_cached(queries::HOLDS_BY_KEY)?;
-        for key in &needs.hold_keys {
-            holds.extend(by_key.query_map(params![subject, key], hold)?.collect::<Result<Vec<_>>>()?);
+        let mut by_key = conn.prepare_cached(queries::HOLD_BY_KEY)?;
+        for (key, on) in &needs.hold_keys {
+            holds.extend(by_key.query_row(params![subject, key, write_stock(on)], hold).optional()?);
         }
-        let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
-        holds.extend(lapsed.query_map((subject, now.0, LAPSED_MOST as i64), hold)?.collect::<Result<Vec<_>>>()?);
+        if read_lapsed(conn, subject, now, needs.lapsed_holds(), &mut holds)? {
+            known.count = Some(count(conn, event, now)?);
+        }
         let mut first = conn.prepare_cached(queries::FIRST_END)?;
-        first_end = first.query_row((subject, now.0), |row| row.get::<_, Option<i64>>(0))?.map(Moment);
+        known.first_end = first.query_row((subject, now.0), |row| row.get::<_, Option<i64>>(0))?.map(Moment);
     }
-    Ok((holds.into_iter().map(|hold| (hold.id.n, hold)).collect(), first_end))
+    known.holds = holds.into_iter().map(|hold| (hold.id.n, hold)).collect();
+    Ok(())
+}
+
+/// Lapsed seats behind the event's mark, up to the limit of a step.
+fn count(conn: &Connection, event: &Event, now: Moment) -> Result<CountStep<u32>> {
+    let mut to = event.counts.counted;
+    let mut step = conn.prepare_cached(queries::COUNT_LAPSED_SEATS)?;
+    let mut rows = step.query((event.id.0, to.ends_at.0, to.place as i64, now.0, COUNTED_MOST as i64))?;
+    let mut found = 0;
+    while let Some(row) = rows.next()? {
+        found += 1;
+        to = LapsedMark { ends_at: Moment(row.get(0)?), place: row.get::<_, i64>(1)? as u64 };
+    }
+    Ok(CountStep { found, to, more: found as usize == COUNTED_MOST })
 }
 
 /// After what was freed and sold.
@@ -92,7 +105,9 @@ fn put(conn: &Connection, id: EventId, hall_seats: u32, held: &HeldSeat) -> Resu
 pub fn count_lapsed(conn: &Connection, event: &mut Event, now: Moment) -> Result<()> {
     if event.counts.held > 0 {
         let mut count = conn.prepare_cached(queries::LAPSED_SEATS)?;
-        event.counts.lapsed = count.query_row((event.id.0, now.0), |row| row.get(0))?;
+        let LapsedMark { ends_at, place } = event.counts.counted;
+        let uncounted: u32 = count.query_row((event.id.0, now.0, ends_at.0, place as i64), |row| row.get(0))?;
+        event.counts.lapsed += uncounted;
     }
     Ok(())
 }

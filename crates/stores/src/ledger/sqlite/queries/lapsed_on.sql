@@ -1,4 +1,4 @@
--- All expired holds on the requested nights: otherwise the nights would seem full.
+-- Expired holds on one night, by the day they begin: one probe of hold_nights.
 SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved
-FROM hold INDEXED BY hold_end
-WHERE subject = ?1 AND state = 'held' AND ends_at <= ?2 AND check_in < ?4 AND check_out > ?3
+FROM hold INDEXED BY hold_nights
+WHERE subject = ?1 AND state = 'held' AND check_in = ?2 AND check_out > ?3 AND ends_at <= ?4 LIMIT ?5

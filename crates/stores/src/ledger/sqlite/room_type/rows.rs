@@ -1,6 +1,7 @@
 //! Rows of room types into the nouns of the rules. Column order is that of the query files.
 
 use rules::history::Happened;
+use rules::holds::LapsedMark;
 use rules::ids::User;
 use rules::nights::{Dates, Night};
 use rules::room_type::{NightRow, RoomRecord, RoomType, Stay};
@@ -20,11 +21,15 @@ pub fn room_type(row: &Row<'_>) -> Result<RoomType> {
         total: row.get(5)?,
         created_at: Moment(row.get(6)?),
         n: row.get::<_, i64>(7)? as u64,
+        counted: LapsedMark { ends_at: Moment(row.get(8)?), place: row.get::<_, i64>(9)? as u64 },
     })
 }
 
 pub fn night(row: &Row<'_>) -> Result<(Night, NightRow)> {
-    Ok((Night(row.get(0)?), NightRow { total: row.get(1)?, reserved: row.get(2)?, held: row.get(3)? }))
+    Ok((
+        Night(row.get(0)?),
+        NightRow { total: row.get(1)?, reserved: row.get(2)?, held: row.get(3)?, lapsed: row.get(4)? },
+    ))
 }
 
 pub fn stay(row: &Row<'_>) -> Result<Stay> {

@@ -1,0 +1,68 @@
+//! The turner: turns lapsed holds in the background, one bounded step after another. No answer depends on
+//! it: a lapsed hold is free at its end, and every batch turns some. It keeps the lapsed holds of subjects
+//! that nobody asks for from piling up, and counts them soon, so that reads stay cheap.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use rules::event::Event;
+use rules::holds::Backlog;
+use rules::room_type::RoomType;
+use rules::subject::{Subject, SubjectId};
+use stores::ledger::{Batch, Commit, Committed, Ledger, LedgerFault};
+
+use crate::app::App;
+
+/// How often it looks for lapsed holds while there are none left to turn.
+const PAUSE: Duration = Duration::from_millis(250);
+/// It rests this many times as long as a step took, so that sales get most of the ledger's time.
+const REST: u32 = 3;
+/// Subjects that get a step before it looks again.
+const SUBJECTS_MOST: usize = 1_000;
+
+/// Runs until the server is gone.
+pub async fn run(app: Weak<App>) {
+    loop {
+        let Some(app) = app.upgrade() else { return };
+        let began = Instant::now();
+        let backlog = app.begun() && round(&app).await.unwrap_or_else(not_turned);
+        drop(app);
+        let rest = if backlog { Duration::ZERO } else { PAUSE.max(began.elapsed() * REST) };
+        tokio::time::sleep(rest).await;
+    }
+}
+
+/// One step for every subject with lapsed holds. True: some have more.
+async fn round(app: &App) -> Result<bool, LedgerFault> {
+    let mut backlog = false;
+    for subject in app.ledger.with_lapsed(SUBJECTS_MOST).await? {
+        let began = Instant::now();
+        let left = match subject {
+            SubjectId::Event(event) => step::<Event>(app, event).await,
+            SubjectId::RoomType(room_type) => step::<RoomType>(app, room_type).await,
+        };
+        let left = left.unwrap_or_else(not_turned);
+        backlog |= left != Backlog::None;
+        // What is not counted makes reads dear: that does not wait.
+        if left != Backlog::Uncounted {
+            tokio::time::sleep(began.elapsed() * REST).await;
+        }
+    }
+    Ok(backlog)
+}
+
+/// The next round tries again.
+fn not_turned<T: Default>(fault: LedgerFault) -> T {
+    tracing::debug!(%fault, "lapsed holds were not turned");
+    T::default()
+}
+
+/// A batch without commands: it turns and counts as every batch does.
+async fn step<S: Subject>(app: &App, subject: S::Id) -> Result<Backlog, LedgerFault>
+where
+    dyn Ledger: Commit<S>,
+{
+    let batch = Batch::<S>::new(subject, Arc::default(), app.settings.terms);
+    let Committed { backlog, .. } = app.ledger.commit(batch).await?;
+    Ok(backlog)
+}

@@ -1,0 +1,8 @@
+-- A step of counting: how many seats on expired holds are next behind the mark, and the last of them. From the
+-- index alone.
+WITH step AS MATERIALIZED (
+    SELECT ends_at, seat FROM taken
+    WHERE event = $1 AND kind = 'held' AND (ends_at, seat) > ($2::bigint, $3::integer) AND ends_at <= $4
+    ORDER BY ends_at, seat LIMIT $5
+)
+SELECT (SELECT count(*)::integer FROM step), ends_at, seat FROM step ORDER BY ends_at DESC, seat DESC LIMIT 1

@@ -1,0 +1,19 @@
+-- Subjects with expired holds that are not turned yet. The recursion jumps from subject to subject in the
+-- index, so its cost does not depend on how many holds there are.
+WITH RECURSIVE holding AS (
+    (SELECT subject FROM hold WHERE state = 'held' ORDER BY subject, ends_at, n LIMIT 1)
+    UNION ALL
+    SELECT next.subject
+    FROM holding
+    CROSS JOIN LATERAL (
+        SELECT subject FROM hold WHERE state = 'held' AND hold.subject > holding.subject
+        ORDER BY subject, ends_at, n LIMIT 1
+    ) AS next
+)
+SELECT holding.subject
+FROM holding
+CROSS JOIN LATERAL (
+    SELECT ends_at FROM hold WHERE hold.subject = holding.subject AND state = 'held' ORDER BY ends_at, n LIMIT 1
+) AS first
+WHERE first.ends_at <= (SELECT ledger_now())
+LIMIT $1

@@ -16,6 +16,7 @@ mod seed_003;
 mod sqlite;
 mod verify;
 mod verify_holds;
+mod walk;
 
 use stores::conformance::{CHAPTERS, Stand};
 

@@ -4,7 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rules::command::Command;
-use rules::decide::{self, Answer};
+use rules::decide::{self, Answer, Decision};
+use rules::event::SEATS_PER_EVENT;
+use rules::event::stock::WALK_MOST;
 use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::{Subject, Writes};
@@ -14,14 +16,14 @@ use rusqlite::{Connection, Error, Result};
 use super::job::{Care, Transaction};
 use super::{SqliteLedger, trouble};
 use crate::ledger::halls::HallCache;
-use crate::ledger::{Answered, Batch, Commit, Committed};
+use crate::ledger::{Answered, Batch, Commit, Committed, DEEPER};
 
 /// How a subject is found, read and written in SQLite.
 pub trait SqliteSubject: Subject {
     fn find(conn: &Connection, halls: &HallCache, id: Self::Id) -> Result<Option<Self>>;
 
-    /// What these commands need to be decided.
-    fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment) -> Result<Self::Known>;
+    /// What these commands need to be decided. A search for free stock passes at most `depth` rows.
+    fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment, depth: usize) -> Result<Self::Known>;
 
     /// Writes what was decided, from `self` to `after`.
     fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, now: Moment) -> Result<()>;
@@ -103,8 +105,16 @@ fn read_decide_write<S: SqliteSubject>(
 ) -> Result<Option<Committed<S>>> {
     let Transaction { conn, halls, now, .. } = *transaction;
     let Some(before) = S::find(conn, halls, batch.subject)? else { return Ok(None) };
-    let known = before.read(conn, &batch.commands, now)?;
-    let decision = before.decide(known, &batch.commands, &batch.terms, now);
+    let mut depth = WALK_MOST;
+    let decide = |depth| -> Result<Decision<S>> {
+        let known = before.read(conn, &batch.commands, now, depth)?;
+        Ok(before.decide(known, &batch.commands, &batch.terms, now))
+    };
+    let mut decision = decide(depth)?;
+    while decision.short && depth < SEATS_PER_EVENT as usize {
+        depth *= DEEPER;
+        decision = decide(depth)?;
+    }
     if !decision.writes.is_empty() {
         before.write(conn, &decision.after, &decision.writes, now)?;
     }

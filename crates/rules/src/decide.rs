@@ -25,6 +25,8 @@ pub struct Decision<S: Subject> {
     pub after: S,
     pub effects: S::Effects,
     pub backlog: Backlog,
+    /// Nothing of this counts: more must be read first.
+    pub short: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -127,9 +129,10 @@ impl<S: Subject> Deciding<S> {
 
     fn finish(self, before: &S, answers: Vec<Answer>) -> Decision<S> {
         let Deciding { subject: mut after, holds, draft, mut writes, once, backlog, .. } = self;
+        let short = S::short(&draft);
         let effects = S::close(before, &mut after, draft, &mut writes);
         writes.keep(holds.finish(), once.finish());
-        Decision { answers, writes, after, effects, backlog }
+        Decision { answers, writes, after, effects, backlog, short }
     }
 }
 

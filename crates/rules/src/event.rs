@@ -19,7 +19,7 @@ pub use self::writes::{
 
 use std::sync::Arc;
 
-use self::stock::{Extent, Gap};
+use self::stock::{Extent, Gap, Walk};
 use crate::entries::{WaitingRoom, WaitingRoomAmendment};
 use crate::holds::LapsedMark;
 use crate::ids::{EventId, Seat};
@@ -171,7 +171,19 @@ impl Event {
 
     pub fn extent(&self) -> Extent {
         let Counts { cursor, came_back, .. } = self.counts;
-        Extent { seat_count: self.seat_count(), cursor, came_back }
+        Extent { seat_count: self.seat_count(), cursor, came_back, rows: self.counts.rows() }
+    }
+
+    /// Seats that have no row.
+    pub fn untouched(&self) -> u32 {
+        self.seat_count().saturating_sub(self.counts.rows())
+    }
+
+    /// What lies behind the cursor, where no row must be read to know it.
+    pub fn walk_unread(&self) -> Option<Walk> {
+        let known = self.untouched() == 0 || !self.counts.chosen_ahead();
+        let behind = self.behind(self.counts.cursor).filter(|_| self.untouched() > 0);
+        known.then(|| Walk { gaps: behind.into_iter().collect(), seen: self.seat_count() })
     }
 
     pub fn has_seat(&self, seat: Seat) -> bool {

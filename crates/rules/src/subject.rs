@@ -77,6 +77,12 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// A hold got a later end.
     fn record_extension(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor);
 
+    /// The ledger stopped reading before it found stock that this batch can sell: it reads further, and
+    /// decides again.
+    fn short(_: &Self::Draft) -> bool {
+        false
+    }
+
     /// The batch ends: moves what the draft collected to the row, the writes and the effects.
     fn close(before: &Self, after: &mut Self, draft: Self::Draft, writes: &mut Self::Writes) -> Self::Effects;
 

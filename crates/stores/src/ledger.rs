@@ -37,6 +37,9 @@ use crate::Working;
 /// The most commands in one batch.
 pub const BATCH_MOST: usize = 512;
 
+/// A search that found too little goes this many times as far the next time.
+const DEEPER: usize = 16;
+
 #[derive(Clone, Debug)]
 pub struct Batch<S: Subject> {
     pub subject: S::Id,
@@ -67,7 +70,7 @@ pub struct Committed<S: Subject> {
 }
 
 impl<S: Subject> From<Decision<S>> for Committed<S> {
-    fn from(Decision { answers, writes, after, effects, backlog }: Decision<S>) -> Self {
+    fn from(Decision { answers, writes, after, effects, backlog, .. }: Decision<S>) -> Self {
         Committed { answers, after, holds: writes.holds(), effects, backlog }
     }
 }

@@ -76,7 +76,7 @@ impl Subject for Event {
         let draft = EventDraft {
             holdings: known.holdings,
             sales: known.sales,
-            stock: Stock::new(self.extent(), known.free, known.gaps, known.rows),
+            stock: Stock::new(self.extent(), known.free, known.walk, known.rows),
             entries: known.entries,
             spent: known.spent,
             lapsed_entries: known.lapsed,
@@ -134,6 +134,10 @@ impl Subject for Event {
 
     fn record_extension(deciding: &mut Deciding<Event>, hold: &Hold, actor: &Actor) {
         deciding.extend_each_seat(hold, actor);
+    }
+
+    fn short(draft: &EventDraft) -> bool {
+        draft.stock.short()
     }
 
     fn close(before: &Event, after: &mut Event, draft: EventDraft, writes: &mut EventWrites) -> EventEffects {

@@ -20,7 +20,7 @@ pub struct EventNeeds<'a> {
     pub seats: Vec<Seat>,
     /// This many of the lowest seats that came back.
     pub free_seats: usize,
-    /// This many gaps behind the cursor, lowest first.
+    /// This many seats without a row behind the cursor, lowest first.
     pub gaps: usize,
     /// Whose entries: each user once.
     pub entries: Vec<&'a User>,

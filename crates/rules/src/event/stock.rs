@@ -17,6 +17,18 @@ pub struct Gap {
     pub last: Seat,
 }
 
+/// What was found behind the cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// In seat order.
+    pub gaps: Vec<Gap>,
+    /// Every seat up to here has a row or is in a gap.
+    pub seen: u32,
+}
+
+/// A walk passes at most this many rows, unless a seat behind them can be sold.
+pub const WALK_MOST: usize = 1_000;
+
 /// A seat's row, reduced to what a decision needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeatRow {
@@ -51,6 +63,10 @@ pub struct Stock {
     rows: HashMap<Seat, SeatRow>,
     cursor: u32,
     came_back: u32,
+    /// Seats without a row that this batch has not taken.
+    untouched: u32,
+    seen: u32,
+    short: bool,
 }
 
 /// What the event's row says of its seats.
@@ -60,20 +76,30 @@ pub struct Extent {
     pub cursor: u32,
     /// How many rows are free.
     pub came_back: u32,
+    /// How many seats have a row.
+    pub rows: u32,
 }
 
 impl Stock {
-    /// `gaps` holds as many gaps from the cursor on as the batch may need, or all of them. None: they
-    /// were not read, and the cursor stays.
-    pub fn new(extent: Extent, free: Vec<Seat>, gaps: Option<Vec<Gap>>, rows: HashMap<Seat, SeatRow>) -> Stock {
-        let cursor = match gaps.as_deref() {
-            None => extent.cursor,
-            Some([]) => extent.seat_count,
-            Some([first, ..]) => first.first.0 - 1,
-        };
-        let gaps = gaps.unwrap_or_default().into();
-        let came_back = extent.came_back;
-        Stock { free: free.into_iter().collect(), gaps, chosen: BTreeSet::new(), rows, cursor, came_back }
+    /// None: nobody walked, and the cursor stays.
+    pub fn new(extent: Extent, free: Vec<Seat>, walk: Option<Walk>, rows: HashMap<Seat, SeatRow>) -> Stock {
+        let Walk { gaps, seen } = walk.unwrap_or(Walk { gaps: Vec::new(), seen: extent.cursor });
+        Stock {
+            free: free.into_iter().collect(),
+            cursor: gaps.first().map_or(seen, |gap| gap.first.0 - 1),
+            gaps: gaps.into(),
+            chosen: BTreeSet::new(),
+            rows,
+            came_back: extent.came_back,
+            untouched: extent.seat_count.saturating_sub(extent.rows),
+            seen,
+            short: false,
+        }
+    }
+
+    /// A seat that can be sold lies behind what was walked: walk further, and decide again.
+    pub fn short(&self) -> bool {
+        self.short
     }
 
     pub fn row(&self, seat: Seat) -> Option<&SeatRow> {
@@ -92,8 +118,14 @@ impl Stock {
 
     /// Takes the lowest free seat for `row`.
     pub fn take_lowest(&mut self, row: impl FnOnce() -> SeatRow) -> Option<(Seat, Was)> {
-        let (seat, was) = match (self.free.first().copied(), self.gaps.front().map(|gap| gap.first)) {
-            (None, None) => return None,
+        let gap = self.gaps.front().map(|gap| gap.first);
+        let unseen = gap.is_none() && self.untouched > 0;
+        let free = self.free.first().copied().filter(|free| !unseen || free.0 <= self.seen);
+        let (seat, was) = match (free, gap) {
+            (None, None) => {
+                self.short |= unseen;
+                return None;
+            }
             (Some(free), gap) if gap.is_none_or(|gap| free < gap) => (free, Was::Free),
             (_, Some(gap)) => (gap, Was::Untouched),
             (Some(free), None) => (free, Was::Free),
@@ -128,6 +160,7 @@ impl Stock {
                 self.came_back -= 1;
             }
             Was::Untouched => {
+                self.untouched = self.untouched.saturating_sub(1);
                 self.chosen.insert(seat);
                 self.advance();
             }
@@ -150,6 +183,7 @@ impl Stock {
                 gap.first.0 += 1;
             }
         }
+        self.cursor = self.cursor.max(self.seen);
     }
 }
 
@@ -163,9 +197,15 @@ mod tests {
         Gap { first: Seat(first), last: Seat(last) }
     }
 
+    /// All gaps were found.
     fn stock(cursor: u32, seat_count: u32, free: &[u32], gaps: Option<Vec<Gap>>) -> Stock {
-        let extent = Extent { seat_count, cursor, came_back: free.len() as u32 };
-        Stock::new(extent, free.iter().copied().map(Seat).collect(), gaps, HashMap::new())
+        walked(cursor, seat_count, free, gaps.map(|gaps| Walk { gaps, seen: seat_count }), 0)
+    }
+
+    fn walked(cursor: u32, seat_count: u32, free: &[u32], walk: Option<Walk>, unseen: u32) -> Stock {
+        let gaps = walk.iter().flat_map(|walk| &walk.gaps).map(|gap| gap.last.0 - gap.first.0 + 1).sum::<u32>();
+        let extent = Extent { seat_count, cursor, came_back: free.len() as u32, rows: seat_count - gaps - unseen };
+        Stock::new(extent, free.iter().copied().map(Seat).collect(), walk, HashMap::new())
     }
 
     fn lowest(stock: &mut Stock) -> Option<(u32, Was)> {
@@ -198,6 +238,23 @@ mod tests {
         assert_eq!(stock(0, 100, &[], Some(vec![gap(71, 100)])).cursor(), 70);
         assert_eq!(stock(5, 100, &[], Some(vec![])).cursor(), 100, "no gap is left");
         assert_eq!(stock(5, 100, &[], None).cursor(), 5, "nobody looked");
+    }
+
+    #[test]
+    fn a_walk_that_ended_early_is_short_only_if_a_seat_behind_it_is_wanted() {
+        // 1 is a gap, 2 to 50 have rows, and nobody looked further; 60 came back.
+        let walk = || Some(Walk { gaps: vec![gap(1, 1)], seen: 50 });
+        let mut one = walked(0, 100, &[60], walk(), 40);
+        assert_eq!(lowest(&mut one), Some((1, Was::Untouched)));
+        assert!(!one.short());
+        assert_eq!(one.cursor(), 50, "the rows behind it are passed too");
+        assert_eq!(lowest(&mut one), None, "a seat below 60 may be free");
+        assert!(one.short());
+        let mut sold_out = walked(0, 100, &[60], walk(), 0);
+        let served: Vec<u32> = std::iter::from_fn(|| lowest(&mut sold_out)).map(|(seat, _)| seat).collect();
+        assert_eq!((served, sold_out.short()), (vec![1, 60], false), "no seat without a row is left");
+        let mut below = walked(0, 100, &[7], Some(Walk { gaps: vec![], seen: 50 }), 40);
+        assert_eq!(lowest(&mut below), Some((7, Was::Free)), "nothing unseen is lower");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::stock::{Gap, SeatRow, Was};
+use super::stock::{SeatRow, Walk, Was};
 use crate::entries::{Entry, Moved};
 use crate::history::EventRecord;
 use crate::holds::book::HoldChanges;
@@ -27,9 +27,8 @@ pub struct EventKnown {
     pub free: Vec<Seat>,
     /// Of the seats that were asked about, those that have a row.
     pub rows: HashMap<Seat, SeatRow>,
-    /// The lowest gaps behind the cursor. Fewer than were asked for means that there are no more. None:
-    /// they were not read.
-    pub gaps: Option<Vec<Gap>>,
+    /// The lowest gaps behind the cursor. None: they were not read.
+    pub walk: Option<Walk>,
     /// Entries that are not over.
     pub entries: HashMap<User, Entry>,
     /// Of the numbers that were asked about, those already used to enter.

@@ -94,7 +94,7 @@ impl Subject for RoomType {
         let (nights, new) = (&mut deciding.draft.nights, &mut deciding.writes.new_nights);
         for night in dates.nights() {
             nights.entry(night).or_insert_with(|| {
-                new.push(night);
+                new.push((night, total));
                 NightRow::untouched(total)
             });
         }
@@ -196,7 +196,12 @@ impl Deciding<RoomType> {
                 return Err(Refusal::Overloaded);
             }
             self.subject.total = total;
-            self.draft.nights.iter_mut().filter(|(night, _)| **night >= today).for_each(|(_, row)| row.total = total);
+            for (night, row) in
+                self.draft.nights.iter_mut().filter(|(night, row)| **night >= today && row.total != total)
+            {
+                row.total = total;
+                self.writes.totals.insert(*night, total);
+            }
         }
         let room_type = &mut self.subject;
         let set = |field: &mut Box<str>, new: &Option<Box<str>>| {
@@ -212,7 +217,6 @@ impl Deciding<RoomType> {
         if let Some(price) = &amendment.price {
             room_type.price = price.clone();
         }
-        self.writes.amended = Some(self.writes.amended.map_or(today, |from| from.min(today)));
         self.happened(Happened::Amended, None, None, None, Some(&Actor::Admin));
         Ok(Done::RoomsChanged(Box::new(self.subject.clone())))
     }

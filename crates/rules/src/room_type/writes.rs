@@ -1,6 +1,6 @@
 //! What is read for a batch of a room type, and what the batch writes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, Neg};
 
 use super::{NightRow, RoomRecord, Stay};
@@ -26,8 +26,8 @@ pub struct RoomTypeKnown {
 /// What to write, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct RoomTypeWrites {
-    /// Rows of nights that nobody touched before.
-    pub new_nights: Vec<Night>,
+    /// Rows of nights that nobody touched before, with their totals.
+    pub new_nights: Vec<(Night, u32)>,
     pub shifts: Vec<Shift>,
     /// The ledger refuses to change one that is not held.
     pub changed: Vec<Hold>,
@@ -37,8 +37,8 @@ pub struct RoomTypeWrites {
     pub ended: Vec<u64>,
     pub history: Vec<RoomRecord>,
     pub answers: Vec<NewAnswer>,
-    /// The room type was amended; nights from this one on get its total.
-    pub amended: Option<Night>,
+    /// Nights that get another total.
+    pub totals: BTreeMap<Night, u32>,
     /// Lapsed holds were counted.
     pub counted: bool,
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rules::command::{Buyer, Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
-use rules::event::stock::{Gap, SeatRow, Was};
+use rules::event::stock::{Gap, SeatRow, Walk, Was};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
 use rules::history::{Actor, Happened};
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
@@ -162,8 +162,7 @@ impl Cinema {
                 _ => gaps.push(Gap { first: seat, last: seat }),
             }
         }
-        gaps.truncate(needs.gaps);
-        known.gaps = (needs.gaps > 0).then_some(gaps);
+        known.walk = (needs.gaps > 0).then_some(Walk { gaps, seen: self.event.seat_count() });
         for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
             let row = match self.rows.get(seat) {
                 None => continue,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::command::{Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
-use rules::event::stock::{Gap, SeatRow};
+use rules::event::stock::{Gap, SeatRow, Walk};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
 use rules::history::{EventRecord, Happened};
 use rules::ids::{EventId, Seat, User};
@@ -106,7 +106,7 @@ impl Table {
         self.rows.values().flatten()
     }
 
-    fn known(&self, commands: &[Command]) -> EventKnown {
+    fn known(&self, commands: &[Command], depth: usize) -> EventKnown {
         let needs = needs(commands);
         let mut known = EventKnown::default();
         for user in needs.users.iter().filter(|_| self.bug != Some(Bug::ForgetsHoldings)) {
@@ -132,7 +132,7 @@ impl Table {
             let free = self.rows.iter().filter(|(_, row)| row.is_none()).map(|(seat, _)| *seat);
             known.free = free.take(needs.free_seats).collect();
         }
-        known.gaps = (needs.gaps > 0).then(|| self.gaps(needs.gaps));
+        known.walk = (needs.gaps > 0).then(|| self.walk(depth));
         for seat in needs.seats.iter().filter(|_| self.bug != Some(Bug::ForgetsRows)) {
             if let Some(row) = self.rows.get(seat) {
                 let owner = |sale: &Sale| sale.owner.as_ref().map(|o| o.user.clone());
@@ -143,11 +143,19 @@ impl Table {
         known
     }
 
-    fn gaps(&self, most: usize) -> Vec<Gap> {
+    /// Passes at most `depth` rows behind the cursor.
+    fn walk(&self, depth: usize) -> Walk {
         let mut gaps: Vec<Gap> = Vec::new();
+        let (mut passed, mut seen) = (0, self.event.counts.cursor);
         let blind = self.bug == Some(Bug::ForgetsChosenSeats);
         for seat in (self.event.counts.cursor + 1..=self.event.seat_count()).map(Seat) {
             if self.rows.contains_key(&seat) && !blind {
+                passed += 1;
+                if passed > depth {
+                    gaps.retain(|gap| gap.first.0 <= seen);
+                    return Walk { gaps, seen };
+                }
+                seen = seat.0;
                 continue;
             }
             match gaps.last_mut() {
@@ -155,8 +163,7 @@ impl Table {
                 _ => gaps.push(Gap { first: seat, last: seat }),
             }
         }
-        gaps.truncate(most);
-        gaps
+        Walk { gaps, seen: self.event.seat_count() }
     }
 
     /// Alone in its batch, a request gets the lowest seat that is free.
@@ -177,7 +184,11 @@ impl Table {
     /// One batch, with the guards that a database has.
     pub fn commit(&mut self, commands: &[Command], terms: &Terms) -> Result<(), String> {
         let free_before = self.event.remaining();
-        let decision = decide(&self.event, self.known(commands), commands, terms, self.now);
+        // As a ledger does: a walk that was short is walked again, further.
+        let decision = [0, 1, 3, usize::MAX]
+            .iter()
+            .map(|depth| decide(&self.event, self.known(commands, *depth), commands, terms, self.now));
+        let decision = { decision }.find(|decision| !decision.short).ok_or("short of seats that are not there")?;
         ensure!(decision.answers.len() == commands.len(), "{} answers", decision.answers.len());
         self.no_seat_refused_in_vain(&decision, free_before)?;
         self.replays_repeat(commands, &decision, terms)?;

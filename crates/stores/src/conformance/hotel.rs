@@ -63,7 +63,12 @@ impl Hotel {
 
     pub fn amends(&self, total: u32) -> RoomCommand {
         let amendment = RoomTypeAmendment { total: Some(total), ..RoomTypeAmendment::default() };
-        self.command(Actor::Admin, RoomAction::Amend { amendment, today: Night(EVE) })
+        self.amends_on(0, amendment)
+    }
+
+    /// The amendment on another day: the property's zone says which day it is.
+    pub fn amends_on(&self, day: i32, amendment: RoomTypeAmendment) -> RoomCommand {
+        self.command(Actor::Admin, RoomAction::Amend { amendment, today: Night(EVE + day) })
     }
 
     pub async fn batch(&self, commands: Vec<RoomCommand>) -> Result<Vec<Answer>, LedgerFault> {

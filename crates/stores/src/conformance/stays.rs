@@ -2,6 +2,7 @@
 
 use rules::holds::{Ask, HoldState, Repeat};
 use rules::outcome::{Done, Forbidden, Limit, Outcome, Refusal};
+use rules::room_type::{NightRow, RoomTypeAmendment};
 use rules::subject::{HoldId, StayId, SubjectId};
 
 use super::hotel::{Hotel, HotelReply, client_key, expect_confirmed, expect_held, held, keyed, nights};
@@ -16,6 +17,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     confirm_and_give_back(stand).await?;
     extensions(stand).await?;
     the_total(stand).await?;
+    amended_across_zones(stand).await?;
     once(stand).await?;
     reads(stand).await
 }
@@ -196,5 +198,30 @@ async fn reads(stand: &Stand) -> Verdict {
     ensure!(ledger.hold(nobody).await.map_err(fault)?.found.is_none(), "a hold that never was");
     let listed = ledger.room_types(Some(rules::subject::RoomTypeId(one.id.0 - 1)), 2).await.map_err(fault)?;
     ensure!(listed.iter().map(|row| row.id).eq([one.id, two.id]), "{listed:?}");
+    Ok(())
+}
+
+/// A new zone may move the property's day back. Nights that were over when the total was lowered keep their
+/// own total, whatever is amended on that day again.
+async fn amended_across_zones(stand: &Stand) -> Verdict {
+    let hotel = Hotel::open(stand, 3).await?;
+    for i in 0..2 {
+        hotel.hold(&format!("u{i}"), nights(0, 1), &client_key(i)).await?;
+    }
+    let total = |total| RoomTypeAmendment { total: Some(total), ..RoomTypeAmendment::default() };
+    let name = |name: &str| RoomTypeAmendment { name: Some(name.into()), ..RoomTypeAmendment::default() };
+    hotel.hold("late", nights(1, 1), &client_key(7)).await?;
+    let lowered = hotel.one(hotel.amends_on(1, total(1))).await?;
+    ensure!(matches!(lowered.outcome, Outcome::Done(_)), "{lowered:?}");
+    let renamed = hotel.one(hotel.amends_on(0, name("Twin"))).await?;
+    ensure!(matches!(renamed.outcome, Outcome::Done(_)), "a rename failed: {renamed:?}");
+    let totals = |rows: Vec<NightRow>| rows.into_iter().map(|row| row.total).collect::<Vec<u32>>();
+    ensure!(totals(hotel.free(nights(0, 2)).await?) == [3, 1], "a rename changed a total");
+    expect_refusal(&hotel.one(hotel.amends_on(0, total(1))).await?, &Refusal::RoomsInUse { least: 2 })?;
+    // In one batch each amendment counts from its own day on.
+    let both = hotel.batch(vec![hotel.amends_on(0, total(5)), hotel.amends_on(1, total(2))]).await;
+    let both = both.map_err(|f| f.to_string())?;
+    ensure!(both.iter().all(|answer| matches!(answer.outcome, Outcome::Done(_))), "{both:?}");
+    ensure!(totals(hotel.free(nights(0, 2)).await?) == [5, 2], "{:?}", hotel.free(nights(0, 2)).await?);
     Ok(())
 }

@@ -17,6 +17,7 @@ mod sqlite;
 mod sqlite_log;
 mod verify;
 mod verify_holds;
+mod walk;
 
 use stores::conformance::{CHAPTERS, Stand};
 

@@ -91,6 +91,18 @@ pub(super) trait PostgresSubject: Subject {
         now: Moment,
     ) -> impl Future<Output = Result<(), Trouble>> + Send;
 
+    /// Reads again for a batch that is short of stock, passing at most `depth` rows.
+    fn read_deeper(
+        &self,
+        _reads: &Self::Reads,
+        _session: &Session,
+        _portion: &Portion<'_, Self>,
+        _found: &mut Self::Found,
+        _depth: usize,
+    ) -> impl Future<Output = Result<(), Trouble>> + Send {
+        async { Ok(()) }
+    }
+
     /// What is known of each of the locked subjects of which anything is.
     fn understand(
         found: &Self::Found,

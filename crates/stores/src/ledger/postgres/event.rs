@@ -132,6 +132,20 @@ impl PostgresSubject for Event {
         }
     }
 
+    async fn read_deeper(
+        &self,
+        reads: &EventReads,
+        session: &Session,
+        portion: &Portion<'_, Event>,
+        found: &mut EventsFound,
+        depth: usize,
+    ) -> Result<(), Trouble> {
+        match found.get_mut(&self.id) {
+            Some(found) => reads.read_deeper(session, portion, found, depth).await,
+            None => Ok(()),
+        }
+    }
+
     fn understand(
         found: &EventsFound,
         locked: &[(&Event, &EventAside)],

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rules::command::Command;
-use rules::decide::{self, Answer};
+use rules::decide::{self, Answer, Decision};
+use rules::event::SEATS_PER_EVENT;
+use rules::event::stock::WALK_MOST;
 use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::{Subject, Writes};
@@ -15,7 +17,7 @@ use rusqlite::{Connection, Error, Result};
 use super::job::{Care, Job, JobReply, LockTries, Transaction};
 use super::{SqliteLedger, trouble};
 use crate::ledger::halls::HallCache;
-use crate::ledger::{Answered, Batch, Commit, Committed, LedgerFault};
+use crate::ledger::{Answered, Batch, Commit, Committed, DEEPER, LedgerFault};
 use crate::limited;
 
 /// The lanes withdraw their requests long before. Others, such as tests, get a fault after this long.
@@ -25,8 +27,8 @@ const BATCH_WAITS: Duration = Duration::from_secs(10);
 pub trait SqliteSubject: Subject {
     fn find(conn: &Connection, halls: &HallCache, id: Self::Id) -> Result<Option<Self>>;
 
-    /// What these commands need to be decided.
-    fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment) -> Result<Self::Known>;
+    /// What these commands need to be decided. A search for free stock passes at most `depth` rows.
+    fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment, depth: usize) -> Result<Self::Known>;
 
     /// Writes what was decided, from `self` to `after`.
     fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, now: Moment) -> Result<()>;
@@ -140,8 +142,16 @@ fn read_decide_write<S: SqliteSubject>(
 ) -> Result<Option<Committed<S>>> {
     let Transaction { conn, halls, read, .. } = *transaction;
     let Some(before) = S::find(conn, halls, batch.subject)? else { return Ok(None) };
-    let known = before.read(conn, &batch.commands, read.now)?;
-    let decision = before.decide(known, &batch.commands, &batch.terms, read);
+    let mut depth = WALK_MOST;
+    let decide = |depth| -> Result<Decision<S>> {
+        let known = before.read(conn, &batch.commands, read.now, depth)?;
+        Ok(before.decide(known, &batch.commands, &batch.terms, read))
+    };
+    let mut decision = decide(depth)?;
+    while decision.short && depth < SEATS_PER_EVENT as usize {
+        depth *= DEEPER;
+        decision = decide(depth)?;
+    }
     if !decision.writes.is_empty() {
         before.write(conn, &decision.after, &decision.writes, read.now)?;
     }

@@ -8,7 +8,7 @@ mod seat_holds;
 use std::collections::HashMap;
 
 use rules::command::Command;
-use rules::event::stock::Gap;
+use rules::event::stock::{Gap, WALK_MOST, Walk};
 use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
 use rules::history::Happened;
 use rules::ids::{EventId, Seat, User};
@@ -26,7 +26,7 @@ impl SqliteSubject for Event {
         rows::event(conn, halls, id)
     }
 
-    fn read(&self, conn: &Connection, commands: &[Command], now: Moment) -> Result<EventKnown> {
+    fn read(&self, conn: &Connection, commands: &[Command], now: Moment, depth: usize) -> Result<EventKnown> {
         let needs = needs(commands);
         let event = self.id.0;
         let mut known = EventKnown { holdings: HashMap::with_capacity(needs.users.len()), ..EventKnown::default() };
@@ -59,8 +59,9 @@ impl SqliteSubject for Event {
                 conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
             known.rows.extend(row.map(|row| (seat, row)));
         }
-        if needs.gaps > 0 {
-            known.gaps = Some(gaps(conn, self, needs.gaps)?);
+        // A command of this batch may open the sale: then the first walk is short.
+        if needs.gaps > 0 && (self.shut(now).is_none() || depth > WALK_MOST) {
+            known.walk = Some(walk(conn, self, needs.gaps, depth)?);
         }
         if needs.free_seats > 0 && self.counts.came_back > 0 {
             let mut free = conn.prepare_cached(queries::FREE_SEATS)?;
@@ -137,26 +138,33 @@ impl SqliteSubject for Event {
     }
 }
 
-/// The lowest gaps behind the cursor. Where nobody chose a seat there is one, and nothing to read.
-fn gaps(conn: &Connection, event: &Event, most: usize) -> Result<Vec<Gap>> {
-    let mut gaps = Vec::new();
-    let mut before = event.counts.cursor;
-    if event.counts.chosen_ahead() {
-        let mut statement = conn.prepare_cached(queries::ROWS_AHEAD)?;
-        let mut rows = statement.query((event.id.0, before))?;
-        while let Some(row) = rows.next()? {
-            let seat: u32 = row.get(0)?;
-            if seat > before + 1 {
-                gaps.push(Gap { first: Seat(before + 1), last: Seat(seat - 1) });
-                if gaps.len() == most {
-                    return Ok(gaps);
-                }
-            }
-            before = seat;
+/// The lowest gaps behind the cursor, until they have as many seats as are wanted or `depth` rows were passed.
+fn walk(conn: &Connection, event: &Event, wanted: usize, depth: usize) -> Result<Walk> {
+    if let Some(known) = event.walk_unread() {
+        return Ok(known);
+    }
+    let enough = wanted.min(event.untouched() as usize);
+    let (mut gaps, mut found, mut seen) = (Vec::new(), 0, event.counts.cursor);
+    let mut statement = conn.prepare_cached(queries::ROWS_AHEAD)?;
+    let mut rows = statement.query((event.id.0, seen, depth as i64))?;
+    let mut passed = 0;
+    while let Some(row) = rows.next()? {
+        let seat: u32 = row.get(0)?;
+        passed += 1;
+        if seat > seen + 1 {
+            gaps.push(Gap { first: Seat(seen + 1), last: Seat(seat - 1) });
+            found += (seat - 1 - seen) as usize;
+        }
+        seen = seat;
+        if found >= enough {
+            return Ok(Walk { gaps, seen });
         }
     }
-    gaps.extend(event.behind(before));
-    Ok(gaps)
+    if passed < depth {
+        gaps.extend(event.behind(seen));
+        seen = event.seat_count();
+    }
+    Ok(Walk { gaps, seen })
 }
 
 /// The first ten parameters of both statements that sell.

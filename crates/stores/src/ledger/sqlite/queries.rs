@@ -8,7 +8,7 @@ macro_rules! queries {
 
 queries! {
     AMEND_EVENT = "amend_event",
-    AMEND_NIGHTS = "amend_nights",
+    AMEND_NIGHT = "amend_night",
     ANSWER = "answer",
     ANSWERS_DUE = "answers_due",
     APPEND_HISTORY = "append_history",

@@ -28,7 +28,7 @@ impl SqliteSubject for RoomType {
         room_type(conn, id)
     }
 
-    fn read(&self, conn: &Connection, commands: &[RoomCommand], now: Moment) -> Result<RoomTypeKnown> {
+    fn read(&self, conn: &Connection, commands: &[RoomCommand], now: Moment, _: usize) -> Result<RoomTypeKnown> {
         let needs = needs(commands);
         let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
         let mut known = RoomTypeKnown::default();
@@ -73,17 +73,17 @@ impl SqliteSubject for RoomType {
     fn write(&self, conn: &Connection, after: &RoomType, writes: &RoomTypeWrites, now: Moment) -> Result<()> {
         let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
         let mut new = conn.prepare_cached(queries::NEW_NIGHT)?;
-        for night in &writes.new_nights {
-            new.execute((id, night.0, after.total))?;
+        for (night, total) in &writes.new_nights {
+            new.execute((id, night.0, total))?;
         }
-        let from = writes.amended.map_or(i32::MAX, |night| night.0);
+        let mut totals = writes.totals.clone();
         let mut shift = conn.prepare_cached(queries::SHIFT_NIGHT)?;
         for s in &writes.shifts {
             let NightShift { reserved, held, lapsed } = s.by;
-            exactly_one(shift.execute((id, s.night.0, reserved, held, from, after.total, lapsed))?)?;
+            exactly_one(shift.execute((id, s.night.0, reserved, held, lapsed, totals.remove(&s.night)))?)?;
         }
-        if writes.amended.is_some() {
-            conn.prepare_cached(queries::AMEND_NIGHTS)?.execute((id, from, after.total))?;
+        for (night, total) in totals {
+            exactly_one(conn.prepare_cached(queries::AMEND_NIGHT)?.execute((id, night.0, total))?)?;
         }
         change_holds(conn, subject, &writes.changed)?;
         begin_holds(conn, subject, &writes.begun)?;

@@ -2,7 +2,6 @@
 //! own, so that only the guilty one fails.
 
 use futures_util::future::try_join3;
-use rules::command::Command;
 use rules::decide::{Answer, Decision, order};
 use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
@@ -13,7 +12,7 @@ use super::super::Inner;
 use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::resolve::Unknown;
-use super::together::{Lock, Locking, decided, ended, finish, locked};
+use super::together::{Deep, Lock, Locking, ended, finish, locked};
 use super::{DecidedBatch, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
 use crate::ledger::Committed;
 use crate::limited;
@@ -44,7 +43,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
         let command = Portion { id: batch.subject, commands: std::slice::from_ref(&batch.commands[i]), aside: &aside };
         let one = One { session: &session, portion: command, before: &subject, read, mark };
         match one.run(&mut writer, &batch.terms).await {
-            Ok(Decision { answers: mut answer, writes, after, effects: later, backlog: left }) => {
+            Ok(Decision { answers: mut answer, writes, after, effects: later, backlog: left, .. }) => {
                 within(session.batch_execute("RELEASE request")).await??;
                 S::then(&mut effects, later);
                 backlog = left;
@@ -79,7 +78,6 @@ impl<S: PostgresSubject> One<'_, S> {
     async fn run(&self, writer: &mut S::Writer, terms: &rules::command::Terms) -> Result<Decision<S>, Trouble> {
         let One { session, portion, before, read, mark } = self;
         let before: &S = before;
-        let commands: &[Command<S>] = portion.commands;
         let portions = std::slice::from_ref(portion);
         let reads = S::reads(session, portions).await?;
         let mut found = within(S::read(&reads, session, portions)).await??;
@@ -87,7 +85,9 @@ impl<S: PostgresSubject> One<'_, S> {
             before.read_rest(&reads, session, portion, &mut found, read.now).await?;
         }
         let known = S::understand(&found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
-        let decision = decided(before, known, commands, terms, *read)?;
+        let portion = Portion { ..*portion };
+        let deciding = Deep { reads: &reads, session, portion, before, read: *read };
+        let decision = deciding.decide(known, &mut found, terms).await?;
         if !decision.writes.is_empty() {
             let Decision { writes, after, .. } = &decision;
             let to_write = [DecidedBatch { before, after, writes, now: read.now }];

@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_util::future::{try_join, try_join4};
 use rules::command::{Command, Terms};
 use rules::decide::Decision;
+use rules::event::SEATS_PER_EVENT;
+use rules::event::stock::WALK_MOST;
 use rules::subject::Writes;
 use rules::time::{Moment, Reading};
 use tokio_postgres::{Error, Row};
@@ -15,7 +17,7 @@ use super::super::trouble::Trouble;
 use super::super::{Inner, planted, queries};
 use super::resolve::Unknown;
 use super::{DecidedBatch, Each, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
-use crate::ledger::Committed;
+use crate::ledger::{Committed, DEEPER};
 use crate::limited;
 
 /// How the rows of subjects are locked.
@@ -63,12 +65,16 @@ pub async fn together<S: PostgresSubject>(
     let seen: Vec<(&S, &S::Aside)> = before.values().map(|(subject, _, aside)| (subject, *aside)).collect();
     let mut known = S::understand(&found, &seen)?;
     let mut decisions = Vec::with_capacity(all.len());
-    for PreparedBatch { batch, .. } in all {
-        let decision = before.get(&batch.subject).map(|(before, read, _)| {
-            let known = known.remove(&batch.subject).unwrap_or_default();
-            decided(before, known, &batch.commands, &batch.terms, *read)
-        });
-        decisions.push(decision.transpose()?);
+    for prepared in all {
+        let id = prepared.batch.subject;
+        let Some((before, read, _)) = before.get(&id) else {
+            decisions.push(None);
+            continue;
+        };
+        let known = known.remove(&id).unwrap_or_default();
+        let (portion, terms) = (prepared.portion(), &prepared.batch.terms);
+        let deciding = Deep { reads: &reads, session: &session, portion, before, read: *read };
+        decisions.push(Some(deciding.decide(known, &mut found, terms).await?));
     }
     let to_write: Vec<DecidedBatch<'_, S>> = decisions
         .iter()
@@ -100,6 +106,30 @@ pub async fn together<S: PostgresSubject>(
     drop(to_write);
     let unknown = Unknown { subject, first, id, committed: each(decisions) };
     finish(session, written.map(|result| result.map(drop)), unknown)
+}
+
+/// A batch that is decided with what was read, or with more if that proves to be too little.
+pub struct Deep<'a, S: PostgresSubject> {
+    pub reads: &'a S::Reads,
+    pub session: &'a Session,
+    pub portion: Portion<'a, S>,
+    pub before: &'a S,
+    pub read: Reading,
+}
+
+impl<S: PostgresSubject> Deep<'_, S> {
+    pub async fn decide(&self, known: S::Known, found: &mut S::Found, terms: &Terms) -> Result<Decision<S>, Trouble> {
+        let Deep { reads, session, portion, before, read } = self;
+        let mut decision = decided(*before, known, portion.commands, terms, *read)?;
+        let mut depth = WALK_MOST;
+        while decision.short && depth < SEATS_PER_EVENT as usize {
+            depth *= DEEPER;
+            before.read_deeper(reads, session, portion, found, depth).await?;
+            let known = S::understand(found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
+            decision = decided(*before, known, portion.commands, terms, *read)?;
+        }
+        Ok(decision)
+    }
 }
 
 fn each<S: PostgresSubject>(decisions: Vec<Option<Decision<S>>>) -> Each<S> {

@@ -44,5 +44,5 @@ pub async fn refuse<S: PostgresSubject>(
     }
     let known = S::understand(&found, &[(&subject, aside)])?.remove(&batch.subject).unwrap_or_default();
     let decision = decided(&subject, known, &batch.commands, &batch.terms, read)?;
-    Ok(decision.writes.is_empty().then(|| decision.into()))
+    Ok((decision.writes.is_empty() && !decision.short).then(|| decision.into()))
 }

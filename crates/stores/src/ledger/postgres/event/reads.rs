@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use futures_util::future::{OptionFuture, try_join, try_join_all, try_join3, try_join4};
+use rules::event::stock::WALK_MOST;
 use rules::event::{Event, EventKnown, EventNeeds, needs};
 use rules::ids::{EventId, User};
 use rules::time::Moment;
@@ -71,7 +72,7 @@ impl EventReads {
         let chosen =
             (!seats.is_empty()).then_some(async { session.query(&self.rows_of_seats, &[&event.0, &seats]).await });
         let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));
-        let stock = OptionFuture::from(stock.then(|| self.stock(session, *event, &needs)));
+        let stock = OptionFuture::from(stock.then(|| self.stock(session, *event, &needs, WALK_MOST)));
         let seats = try_join(async { stock.await.transpose() }, rows_of(chosen));
         let inside = self.entries.read(session, *event, &needs);
         let holds = OptionFuture::from(holds.map(|holds| holds.read(session, *event, &needs)));
@@ -82,12 +83,31 @@ impl EventReads {
     }
 
     /// Seats that came back, and gaps behind the cursor.
-    async fn stock(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<StockRows, Error> {
-        let (wanted, most) = (needs.free_seats as i64, needs.gaps as i64);
+    async fn stock(
+        &self,
+        session: &Session,
+        event: EventId,
+        needs: &EventNeeds<'_>,
+        depth: usize,
+    ) -> Result<StockRows, Error> {
+        let (wanted, most) = (needs.free_seats as i64, depth as i64);
         let free = (wanted > 0).then_some(async { session.query(&self.free_seats, &[&event.0, &wanted]).await });
-        let gaps = (most > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
+        let gaps = (needs.gaps > 0).then_some(async { session.query(&self.gaps, &[&event.0, &most]).await });
         let (free, gaps) = try_join(rows_of(free), rows_of(gaps)).await?;
-        Ok(StockRows { free, gaps })
+        Ok(StockRows { free, gaps, depth })
+    }
+
+    /// A seat that can be sold lies behind what was read.
+    pub async fn read_deeper(
+        &self,
+        session: &Session,
+        portion: &Portion<'_, Event>,
+        found: &mut EventRows,
+        depth: usize,
+    ) -> Result<(), Trouble> {
+        let needs = needs(portion.commands);
+        found.stock = Some(within(self.stock(session, portion.id, &needs, depth)).await??);
+        Ok(())
     }
 
     /// Another server put seats on hold, chose ahead or gave back: read in one more round trip each.
@@ -108,7 +128,7 @@ impl EventReads {
             holds.count(session, event, now).await?;
         }
         if found.misses_stock(event) {
-            found.stock = Some(within(self.stock(session, event.id, &needs)).await??);
+            found.stock = Some(within(self.stock(session, event.id, &needs, WALK_MOST)).await??);
         }
         Ok(())
     }
@@ -134,6 +154,7 @@ pub struct EventRows {
 struct StockRows {
     free: Vec<Row>,
     gaps: Vec<Row>,
+    depth: usize,
 }
 
 impl EventRows {
@@ -152,16 +173,16 @@ impl EventRows {
 
     /// If its stock was not read, the event's seats are in order.
     pub fn understand(&self, event: &Event) -> Result<EventKnown, Trouble> {
-        let (free, gaps) = match &self.stock {
-            Some(stock) => (rows::seats(&stock.free)?, rows::gaps(&stock.gaps, self.gaps_wanted)?),
-            None => (Vec::new(), event.behind(event.counts.cursor).into_iter().collect()),
+        let (free, walk) = match &self.stock {
+            Some(stock) => (rows::seats(&stock.free)?, Some(rows::walk(&stock.gaps, event, stock.depth)?)),
+            None => (Vec::new(), event.walk_unread()),
         };
         let mut known = EventKnown {
             holdings: rows::holdings(&self.holdings)?,
             answers: self.answers.iter().map(answers::kept).collect::<Result<_, _>>()?,
             free,
             rows: rows::seat_rows(&self.chosen)?,
-            gaps: (self.gaps_wanted > 0).then_some(gaps),
+            walk: walk.filter(|_| self.gaps_wanted > 0),
             ..EventKnown::default()
         };
         self.inside.understand(&mut known)?;

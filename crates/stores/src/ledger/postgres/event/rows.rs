@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::entries::{Entry, EntryToken, WaitingRoom};
 use rules::event::Holding;
-use rules::event::stock::{self, Gap};
+use rules::event::stock::{self, Gap, Walk};
 use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
 use rules::holds::LapsedMark;
@@ -107,14 +107,26 @@ pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::SeatRow>, Trouble>
         .collect()
 }
 
-/// The lowest `most` gaps, in order.
-pub fn gaps(rows: &[Row], most: usize) -> Result<Vec<Gap>, Trouble> {
-    let seat = |row: &Row, column| Ok::<_, Trouble>(Seat(row.try_get::<_, i32>(column)? as u32));
-    let gaps = rows.iter().map(|row| Ok(Gap { first: seat(row, 0)?, last: seat(row, 1)? }));
-    let mut gaps: Vec<Gap> = gaps.collect::<Result<_, Trouble>>()?;
+/// What a scan of at most `depth` rows found behind the cursor.
+pub fn walk(rows: &[Row], event: &Event, depth: usize) -> Result<Walk, Trouble> {
+    if let Some(known) = event.walk_unread() {
+        return Ok(known);
+    }
+    let (mut gaps, mut seen, mut passed) = (Vec::new(), event.counts.cursor, 0);
+    for row in rows {
+        let (a, b): (Option<i32>, i32) = (row.try_get(0)?, row.try_get(1)?);
+        if row.try_get(2)? {
+            (seen, passed) = (a.map_or(seen, |seat| seat as u32), b as usize);
+        } else if let Some(first) = a {
+            gaps.push(Gap { first: Seat(first as u32), last: Seat(b as u32) });
+        }
+    }
     gaps.sort_unstable_by_key(|gap| gap.first);
-    gaps.truncate(most);
-    Ok(gaps)
+    if passed < depth {
+        gaps.extend(event.behind(seen));
+        seen = event.seat_count();
+    }
+    Ok(Walk { gaps, seen })
 }
 
 pub fn sale(row: &Row) -> Result<Sale, Trouble> {

@@ -1,8 +1,11 @@
 //! What was decided for room types, written with a constant number of statements.
 
+use std::collections::HashSet;
+
 use futures_util::future::try_join_all;
 use rules::holds::Hold;
 use rules::ids::User;
+use rules::nights::Night;
 use rules::once::NewAnswer;
 use rules::room_type::{RoomRecord, RoomType, Stay};
 use rules::subject::SubjectId;
@@ -34,9 +37,15 @@ fn subject(decided: &Decided<'_>) -> i64 {
     SubjectId::RoomType(decided.before.id).row()
 }
 
-/// The new total of nights from some day on, if they have one.
-fn amended(decided: &Decided<'_>) -> Option<(i32, i32)> {
-    decided.writes.amended.map(|night| (night.0, decided.after.total as i32))
+/// Nights that get another total and no other change.
+fn amended<'a>(decided: &'a Decided<'_>) -> impl Iterator<Item = (Night, u32)> + 'a {
+    let shifted: HashSet<Night> = decided.writes.shifts.iter().map(|shift| shift.night).collect();
+    decided
+        .writes
+        .totals
+        .iter()
+        .map(|(night, total)| (*night, *total))
+        .filter(move |(night, _)| !shifted.contains(night))
 }
 
 impl RoomTypeWriter {
@@ -92,7 +101,7 @@ impl RoomTypeWriter {
         if all.iter().any(|one| !one.writes.shifts.is_empty()) {
             sent.push(Box::pin(self.shift_nights(session, all)));
         }
-        if all.iter().any(|one| one.writes.amended.is_some()) {
+        if all.iter().any(|one| !one.writes.totals.is_empty()) {
             sent.push(Box::pin(self.amend_nights(session, all)));
         }
     }
@@ -100,9 +109,9 @@ impl RoomTypeWriter {
     async fn new_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
         let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<i32>) = Default::default();
         for one in all {
-            day.extend(one.writes.new_nights.iter().map(|night| night.0));
+            day.extend(one.writes.new_nights.iter().map(|(night, _)| night.0));
+            total.extend(one.writes.new_nights.iter().map(|(_, total)| *total as i32));
             id.resize(day.len(), one.before.id.0);
-            total.resize(day.len(), one.after.total as i32);
         }
         execute(session, &self.new_nights, &[&id, &day, &total]).await
     }
@@ -117,7 +126,7 @@ impl RoomTypeWriter {
                 reserved.push(shift.by.reserved);
                 held.push(shift.by.held);
                 lapsed.push(shift.by.lapsed);
-                total.push(amended(one).filter(|(from, _)| shift.night.0 >= *from).map(|(_, total)| total));
+                total.push(one.writes.totals.get(&shift.night).map(|total| *total as i32));
             }
         }
         execute(session, &self.shift_nights, &[&id, &day, &reserved, &held, &total, &lapsed]).await
@@ -125,10 +134,12 @@ impl RoomTypeWriter {
 
     async fn amend_nights(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
         let (mut id, mut day, mut total): (Vec<i64>, Vec<i32>, Vec<i32>) = Default::default();
-        for (one, amended) in all.iter().filter_map(|one| Some((one, amended(one)?))) {
-            id.push(one.before.id.0);
-            day.push(amended.0);
-            total.push(amended.1);
+        for one in all {
+            for (night, new) in amended(one) {
+                id.push(one.before.id.0);
+                day.push(night.0);
+                total.push(new as i32);
+            }
         }
         execute(session, &self.amend_nights, &[&id, &day, &total]).await
     }

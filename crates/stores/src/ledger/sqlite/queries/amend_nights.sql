@@ -1,1 +1,0 @@
-UPDATE night SET total = ?3 WHERE room_type = ?1 AND day >= ?2 AND total <> ?3

@@ -23,6 +23,9 @@ async fn serve(settings: Settings) -> Result<(), String> {
     let app = wiring::start(settings).await?;
     let listening = wiring::listen(app).await?;
     say!("Tickettock listens on http://{}", listening.address);
+    if let Some(address) = listening.operators_address {
+        say!("Health, metrics and the admin API also on http://{address}");
+    }
     if let Some(file) = token_file {
         say!("Admin token: {}", file.display());
     }

@@ -6,6 +6,7 @@ mod dialect;
 mod facts;
 pub mod gateway;
 mod language;
+mod prepared;
 mod reply;
 mod success;
 mod v1_0;
@@ -26,6 +27,7 @@ use salvo::http::{HeaderValue, StatusCode};
 pub use self::cards::{Card, Message, Retry, Seeds, card};
 pub use self::dialect::{Dialect, Speech};
 pub use self::language::Language;
+pub use self::prepared::PreparedRefusals;
 pub use self::reply::Reply;
 pub use self::success::Success;
 use crate::lane::Served;
@@ -43,18 +45,20 @@ pub struct Refused {
     pub number: Option<Number>,
     /// Present: a reservation was asked for. The old dialects answer some refusals of these with 200.
     pub caller: Option<Caller>,
+    /// Seconds after which to come again, where they are not those of the card.
+    pub retry_after: Option<u64>,
 }
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Refused { refusal, hall: None, number: None, caller: None }
+        Refused { refusal, hall: None, number: None, caller: None, retry_after: None }
     }
 }
 
 impl Refused {
     /// A refusal at the end of the path of a request.
     pub fn at_the_end<S: Served>(refusal: Refusal, ended: &Ended<S>) -> Refused {
-        Refused { refusal, hall: S::hall(&ended.lane), number: ended.number, caller: None }
+        Refused { refusal, hall: S::hall(&ended.lane), number: ended.number, caller: None, retry_after: None }
     }
 
     pub fn to(self, caller: Caller) -> Refused {
@@ -95,7 +99,10 @@ pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &
     if matches!(refusal, Refusal::Internal) {
         tracing::error!(trace, "answered internal_error");
     }
-    let card = card(refusal);
+    let mut card = card(refusal);
+    if let Some(seconds) = refused.retry_after {
+        card.retry = Retry::After(seconds);
+    }
     let (status, retry) = (card.status, card.retry);
     let mut reply = match dialect {
         Dialect::V1_1 => in_language(Reply::json(status, &v1_1::refused(refused, card, language, trace)), language),

@@ -16,7 +16,7 @@ fn told(refusal: Refusal, asking: bool) -> Refused {
     let samples = Refusal::samples();
     let at = |wanted: &Refusal| samples.iter().position(|sample| sample == wanted);
     let number = (asking && at(&refusal) >= at(&Refusal::KeyMismatch)).then_some(Number(42));
-    Refused { refusal, hall: Some(Arc::new(Hall::Count(9))), number, caller }
+    Refused { refusal, hall: Some(Arc::new(Hall::Count(9))), number, caller, retry_after: None }
 }
 
 /// One sample per code and reason: what differs in facts alone needs no row of its own.

@@ -46,6 +46,10 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
     fn call(&self, request: Request<HyperBody>) -> GatedAnswer {
         let busy = self.place.busy();
         match &self.kind {
+            // It asks nobody, so it waits for nobody.
+            ListenerKind::Operators(_) if request.uri().path() == "/livez" => {
+                GatedAnswer::Served { answering: self.handler.call(request), _admitted: None, _busy: busy }
+            }
             ListenerKind::Operators(lanes) => {
                 let lanes = lanes.clone();
                 let answering = self.handler.call(request);

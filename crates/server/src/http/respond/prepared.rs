@@ -2,7 +2,7 @@
 //! trace id and the time to come again are filled in.
 
 use rules::outcome::Refusal;
-use salvo::http::header::{CONNECTION, CONTENT_LANGUAGE, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use salvo::http::header::{CONNECTION, RETRY_AFTER};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue, ResBody, StatusCode};
 use salvo::hyper::Response;
 
@@ -13,14 +13,14 @@ const RETRY: u64 = 4_000_000_001;
 const TRACE: &str = "@trace@";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
 /// By dialect and language.
 pub struct PreparedRefusals(Vec<(Dialect, Language, Prepared)>);
 
 struct Prepared {
     status: StatusCode,
-    language: Option<HeaderValue>,
+    /// But for `Retry-After`.
+    headers: Vec<(HeaderName, HeaderValue)>,
     parts: Vec<Part>,
 }
 
@@ -55,13 +55,11 @@ impl PreparedRefusals {
         };
         *response.status_mut() = prepared.status;
         let head = response.headers_mut();
-        head.insert(CONTENT_TYPE, JSON);
-        head.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        for (name, value) in &prepared.headers {
+            head.append(name, value.clone());
+        }
         head.insert(RETRY_AFTER, retry.into());
         head.insert(REQUEST_ID, trace.clone());
-        if let Some(language) = &prepared.language {
-            head.insert(CONTENT_LANGUAGE, language.clone());
-        }
         if close {
             head.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -74,9 +72,12 @@ impl Prepared {
     fn new(dialect: Dialect, language: Language) -> Prepared {
         let full = Refused { retry_after: Some(RETRY), ..Refused::from(Refusal::Overloaded) }.to(Caller(None));
         let reply = refused(&full, dialect, language, TRACE);
-        let (_, headers, body) = reply.described();
-        let language = headers.iter().find_map(|header| header.strip_prefix("content-language: ")?.parse().ok());
-        Prepared { status: reply.status(), language, parts: parts(&body) }
+        let (status, (_, _, body)) = (reply.status(), reply.described());
+        let mut rendered = salvo::Response::new();
+        reply.write(&mut rendered);
+        let kept = rendered.headers().iter().filter(|(name, _)| **name != RETRY_AFTER);
+        let headers = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Prepared { status, headers, parts: parts(&body) }
     }
 
     fn body(&self, trace: &str, retry: u64) -> Vec<u8> {

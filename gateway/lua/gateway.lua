@@ -14,6 +14,7 @@ local paths = require "paths"
 local remembered = require "remembered"
 local servers = require "servers"
 local settings = require "settings"
+local slots = require "slots"
 local text = require "text"
 local wrap = require "wrap"
 
@@ -151,6 +152,11 @@ local function ask(path, dialect, headers, trace)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
     if not framing.sound(headers) then return ngx.exit(400) end
     if not servers.usable() then return send("auth_modes_differ", dialect, trace) end
+    -- Before the door: a request that no server will take needs no number.
+    local full = servers.full()
+    if full then return send("overloaded", dialect, trace, { retry = full }) end
+    if not slots.take() then return send("overloaded", dialect, trace, { retry = 1 + math.random(2) }) end
+    var.gw_slot = "1"
 
     if user and key_sure and form.complete(body, sent, dialect) then
         local name = ids.new()
@@ -203,6 +209,11 @@ local function release(_, event, user, name)
     door.release(event, user, name)
 end
 
+-- The request has ended, however it did.
+function M.ended()
+    if ngx.var.gw_slot == "1" then slots.give() end
+end
+
 -- Handles the response headers of a read.
 function M.heard_read()
     servers.heard(ngx.var.upstream_http_x_fcfs_auth)
@@ -213,6 +224,7 @@ end
 function M.heard()
     local var = ngx.var
     servers.heard(var.upstream_http_x_fcfs_auth)
+    servers.heard_full(var.upstream_http_x_fcfs_full)
     local outcome = var.upstream_http_x_fcfs_outcome
     local event = var.gw_event
     if outcome then

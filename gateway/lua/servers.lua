@@ -16,6 +16,10 @@ local DIFFERS_S = 1
 -- nginx.conf decides whether and when the next server is tried.
 local AGAIN = { GET = true, HEAD = true, POST = true }
 
+-- A server that refused a request because it is full counts as full for so long. Less than it needs for the
+-- requests that it has.
+local FULL_S = 0.1
+
 local M = {}
 local turn = math.random(#servers)
 
@@ -66,6 +70,24 @@ function M.heard(mode)
             ": it gets no requests until both are the same")
     end
     server.differs = ngx.now() + DIFFERS_S
+end
+
+-- Seconds after which to come again, if all servers were full a moment ago.
+function M.full()
+    local now, told = ngx.now(), 1
+    for _, server in ipairs(servers) do
+        if not server.full_until or server.full_until <= now then return nil end
+        if server.told > told then told = server.told end
+    end
+    -- A quarter to either side, so that people do not come back together.
+    local wait = math.ceil(told * (0.75 + 0.5 * math.random()))
+    return wait > 30 and 30 or wait
+end
+
+-- The server refused the request because it is full; the refused should come again in so many seconds.
+function M.heard_full(seconds)
+    local server = ngx.ctx.server
+    if server and seconds then server.full_until, server.told = ngx.now() + FULL_S, tonumber(seconds) or 1 end
 end
 
 local function next_one()

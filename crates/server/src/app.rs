@@ -7,6 +7,7 @@ use stores::door::Door;
 use stores::ledger::Ledger;
 
 use crate::board::Boards;
+use crate::gate::Gate;
 use crate::http::resources::admin::audit::Audits;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
@@ -33,6 +34,7 @@ pub struct App {
     pub names: Names,
     pub audits: Audits,
     pub failed_logins: FailedLogins,
+    pub gate: Arc<Gate>,
     /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
@@ -49,6 +51,7 @@ impl App {
             inside,
             tickets: Tickets::new(ledger.clone()),
             secrets: Secrets::new(ledger.clone()),
+            gate: Gate::new(settings.few()),
             settings,
             admin_token,
             ledger,

@@ -39,6 +39,7 @@ const LUA: &[(&str, &str)] = lua!(
     "paths.lua",
     "remembered.lua",
     "servers.lua",
+    "slots.lua",
     "text.lua",
     "wire.lua",
     "wrap.lua",
@@ -167,6 +168,7 @@ fn lua_settings(settings: &GatewaySettings, folder: &str) -> String {
     set("address_rate", settings.address_rate.to_string());
     set("ip_limit", settings.budget.limit.to_string());
     set("ip_window_ms", settings.budget.window_ms.to_string());
+    set("server_requests", settings.server_requests.to_string());
     set("body_time", settings.body_time_s.to_string());
     set("mark_ms", rules::arrive::MARK_MS.to_string());
     set("scripts", quoted(&format!("{folder}/scripts")));

@@ -69,6 +69,7 @@ impl Lanes {
             terms: settings.terms,
             max_retries: settings.max_retries,
             queue_depth: settings.queue_depth,
+            few: settings.few(),
             #[cfg(test)]
             planted: tests::Planted::default(),
         });
@@ -169,6 +170,8 @@ struct Shared {
     terms: Terms,
     max_retries: u32,
     queue_depth: usize,
+    /// So few requests of a subject wait until their deadline, however long the ledger takes.
+    few: usize,
     #[cfg(test)]
     planted: tests::Planted,
 }

@@ -5,6 +5,8 @@ pub mod auth;
 pub mod board;
 pub mod clock;
 pub mod commands;
+pub mod connections;
+pub mod gate;
 pub mod gateway;
 #[cfg(test)]
 mod golden;

@@ -4,6 +4,7 @@
 
 pub mod buyer;
 pub mod crowd;
+pub mod goodput;
 pub mod line;
 pub mod page;
 pub mod plan;

@@ -3,7 +3,8 @@
 pub mod series;
 pub mod watch;
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -16,6 +17,8 @@ use prometheus_client::registry::Registry;
 use tracing_subscriber::EnvFilter;
 
 use self::series::EventSeries;
+use crate::connections::OpenConnections;
+use crate::gate::Gate;
 use crate::settings::{LogFormat, Settings};
 
 pub fn begin_logging(settings: &Settings) {
@@ -56,6 +59,12 @@ pub struct Metrics {
     failed_logins: Counter,
     tidied: Family<KindLabels, Counter>,
     remembered: Family<KindLabels, Gauge>,
+    connections: Gauge<u64, AtomicU64>,
+    turned_away: Counter,
+    in_progress: Gauge<u64, AtomicU64>,
+    limit: Gauge<u64, AtomicU64>,
+    refused: Counter,
+    front: OnceLock<(Arc<OpenConnections>, Arc<Gate>)>,
 }
 
 impl Default for Metrics {
@@ -81,6 +90,21 @@ impl Default for Metrics {
         registry.register("tidied", "What has ended and was removed, by kind", tidied.clone());
         let remembered = Family::default();
         registry.register("remembered", "What this process remembers, by kind", remembered.clone());
+        let connections = Gauge::default();
+        registry.register("connections", "Open connections", connections.clone());
+        let turned_away = Counter::default();
+        let meaning = "Connections closed because their address had too many";
+        registry.register("connections_turned_away", meaning, turned_away.clone());
+        let in_progress = Gauge::default();
+        registry.register(
+            "gate_in_progress",
+            "Requests that passed the gate and are not answered",
+            in_progress.clone(),
+        );
+        let limit = Gauge::default();
+        registry.register("gate_limit", "Requests that may be in progress, as last measured", limit.clone());
+        let refused = Counter::default();
+        registry.register("gate_refused", "Requests refused before the router because of load", refused.clone());
         Metrics {
             registry,
             outcomes,
@@ -93,6 +117,12 @@ impl Default for Metrics {
             failed_logins,
             tidied,
             remembered,
+            connections,
+            turned_away,
+            in_progress,
+            limit,
+            refused,
+            front: OnceLock::new(),
         }
     }
 }
@@ -133,7 +163,19 @@ impl Metrics {
         self.failed_logins.inc();
     }
 
+    /// Where the figures of the listener and the gate come from.
+    pub fn watch_connections(&self, open: Arc<OpenConnections>, gate: Arc<Gate>) {
+        let _ = self.front.set((open, gate));
+    }
+
     pub fn text(&self, waiting: usize) -> String {
+        if let Some((open, gate)) = self.front.get() {
+            self.connections.set(open.count() as u64);
+            self.turned_away.inner().store(open.turned_away(), Ordering::Relaxed);
+            self.in_progress.set(gate.in_progress() as u64);
+            self.limit.set(gate.limit() as u64);
+            self.refused.inner().store(gate.refused(), Ordering::Relaxed);
+        }
         self.waiting.set(waiting as u64);
         self.events.show();
         let mut text = String::new();

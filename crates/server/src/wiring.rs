@@ -1,9 +1,11 @@
 //! Assembles a server from its settings, and runs it.
 
+mod operators;
 pub mod scaled;
 
 use std::fs;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +14,16 @@ use rules::event::NewEvent;
 use rules::ids::FIRST_EVENT;
 use rules::seats::Hall;
 use rules::time::{Clock, Moment};
-use salvo::conn::Acceptor;
-use salvo::conn::tcp::TcpAcceptor;
-use salvo::fuse::FuseConfig;
-use salvo::{Server, Service};
 use stores::door::Door;
 use stores::door::local::LocalDoor;
 use stores::ledger::sqlite::{LOG_PAGES, SqliteConfig, SqliteLedger};
 use stores::ledger::{Ledger, LedgerFault};
-use tokio::net::TcpSocket;
+use tokio::net::TcpListener;
 
 use crate::app::App;
 use crate::clock::EmbeddedClock;
+use crate::connections::{HttpListener, ListenerKind, OpenConnections, bind};
+use crate::gate::Gate;
 use crate::http::routes::routes;
 use crate::settings::{Settings, Stores};
 use crate::telemetry::watch::watch_lines;
@@ -36,17 +36,8 @@ const DRAIN_TIME: Duration = Duration::from_secs(8);
 /// The ledger gets this long to close its files.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
-/// hyper's 100, which need no allocation.
-const HEADERS_BEHIND_GATEWAY: usize = 110;
-
 /// Exit code when the disk can no longer be trusted (`EX_IOERR`).
 const DISK_FAILED: i32 = 74;
-
-/// The listen backlog. The kernel drops connection attempts beyond it, and the client retries after a
-/// second; a sudden crowd exceeds the usual 128. The kernel's own limit (`net.core.somaxconn`) applies
-/// too.
-const BACKLOG: u32 = 4_096;
 
 /// Assembles a server on the stores that its settings choose.
 pub async fn start(settings: Settings) -> Result<Arc<App>, String> {
@@ -156,55 +147,53 @@ fn write_private(file: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A listening server and its address.
+/// A listening server and its addresses.
 pub struct Listening {
     app: Arc<App>,
-    acceptor: TcpAcceptor,
-    pub address: std::net::SocketAddr,
+    listener: TcpListener,
+    operators: Option<std::net::TcpListener>,
+    pub address: SocketAddr,
+    /// Where `ADMIN_LISTEN` listens.
+    pub operators_address: Option<SocketAddr>,
 }
 
 pub async fn listen(app: Arc<App>) -> Result<Listening, String> {
     let wanted = (app.settings.app_host, app.settings.app_port);
-    let acceptor = bind(wanted.into())
+    let listener = bind(wanted.into())
         .map_err(|e| format!("APP_HOST {} and APP_PORT {}: cannot listen there: {e}", wanted.0, wanted.1))?;
-    let address = acceptor.holdings().first().and_then(|h| h.local_addr.clone().into_std());
-    let address = address.ok_or("the listener has no address")?;
-    Ok(Listening { app, acceptor, address })
-}
-
-/// As salvo's listener does, but with our backlog.
-fn bind(wanted: std::net::SocketAddr) -> io::Result<TcpAcceptor> {
-    let socket = if wanted.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // On other systems this option lets two servers share a port.
-    #[cfg(unix)]
-    socket.set_reuseaddr(true)?;
-    socket.bind(wanted)?;
-    socket.listen(BACKLOG)?.try_into()
+    let address = listener.local_addr().map_err(|e| e.to_string())?;
+    let operators = match app.settings.admin_listen {
+        None => None,
+        Some(wanted) => Some(
+            std::net::TcpListener::bind(wanted)
+                .map_err(|e| format!("ADMIN_LISTEN {wanted}: cannot listen there: {e}"))?,
+        ),
+    };
+    let operators_address = operators.as_ref().and_then(|listener| listener.local_addr().ok());
+    Ok(Listening { app, listener, operators, address, operators_address })
 }
 
 impl Listening {
     /// Serves until `stop` completes, then answers accepted requests and returns.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
-        let service = Service::new(routes(&self.app));
-        let mut server = Server::new(self.acceptor).fuse_config(FuseConfig::default());
-        // Otherwise hyper reads ahead while a request waits, to detect a disconnect, and allocates 8 KiB for
-        // each. Accepted requests are finished anyway, so there is nothing to detect.
-        server.http1_mut().half_close(true);
-        if self.app.settings.gateway_key.is_some() {
-            server.http1_mut().max_headers(HEADERS_BEHIND_GATEWAY);
-        }
         tokio::spawn(watch_lines(Arc::downgrade(&self.app)));
         let turning = tokio::spawn(turner::run(Arc::downgrade(&self.app)));
-        let handle = server.handle();
-        let app = self.app.clone();
-        tokio::spawn(async move {
+        tokio::spawn(Gate::beat(Arc::downgrade(&self.app.gate)));
+        let operators = self.operators.map(|listener| operators::start(listener, self.app.clone()));
+        let open = OpenConnections::new(self.app.settings.connection_limits());
+        self.app.metrics.watch_connections(open.clone(), self.app.gate.clone());
+        let (app, routes) = (self.app.clone(), routes(&self.app));
+        let stop = async {
             stop.await;
             app.drain();
             tracing::info!("shutting down: accepted requests are answered first");
             tokio::time::sleep(DRAIN_NOTICE).await;
-            handle.stop_graceful(DRAIN_TIME);
-        });
-        server.serve(service).await;
+        };
+        match HttpListener::new(self.listener, self.app.clone(), open, ListenerKind::Crowd, routes) {
+            Ok(listener) => listener.serve(stop, DRAIN_TIME).await,
+            Err(error) => tracing::error!(%error, "the listener cannot be used"),
+        }
+        drop(operators);
         turning.abort();
         // A ledger that hangs must not keep the process alive.
         if let Ok(Err(fault)) = tokio::time::timeout(CLOSING, self.app.ledger.close()).await {

@@ -11,8 +11,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Broken, Ended};
 use crate::rush::crowd::{Live, come};
+use crate::rush::goodput::Goodput;
 use crate::rush::plan::{EventChoice, RushPlan};
-use crate::rush::proof::{listed, prove};
+use crate::rush::proof::{Proof, listed, prove};
 use crate::rush::shop::Shop;
 use crate::rush::tally::RushFigures;
 use crate::rush::{page, report};
@@ -55,6 +56,7 @@ pub fn command() -> Command {
         .arg(share("cancel", "0", "Share that cancels what it got"))
         .arg(Arg::new("admin-token-file").long("admin-token-file").value_name("FILE").help("File with the admin token. Else ADMIN_TOKEN, else the one in the data folder"))
         .arg(Arg::new("data-dir").long("data-dir").value_name("DIR").value_parser(value_parser!(PathBuf)).help("Data folder [default: ./tickettock-data]"))
+        .arg(Arg::new("crowd").long("crowd").action(ArgAction::SetTrue).help("Print what the crowd got as well: sold per second, requests per person, who gave up"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the figures as JSON"))
         .arg(Arg::new("html").long("html").value_name("FILE").value_parser(value_parser!(PathBuf)).help("Write a page with the plots"))
         .arg(Arg::new("i-own-this-host").long("i-own-this-host").action(ArgAction::SetTrue).help("The target is not loopback, and it is mine"))
@@ -63,10 +65,13 @@ pub fn command() -> Command {
 pub fn run(given: &ArgMatches) -> Ended {
     let plan = Arc::new(plan(given)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
-    let (figures, proof) = runtime.block_on(rush(plan.clone(), given.get_flag("json")))?;
+    let (figures, goodput, proof) = runtime.block_on(rush(plan.clone(), given.get_flag("json")))?;
     if given.get_flag("json") {
-        say!("{}", report::machine(&figures, &proof));
+        say!("{}", report::machine(&figures, &goodput, &proof));
     } else {
+        if given.get_flag("crowd") {
+            say!("{}", report::crowd(&goodput));
+        }
         say!("{}\n{}", report::table(&figures, &proof), report::sentence(&figures, &proof));
     }
     if let Some(file) = given.get_one::<PathBuf>("html") {
@@ -76,7 +81,7 @@ pub fn run(given: &ArgMatches) -> Ended {
     if proof.holds() { Ok(()) } else { Err(Broken::Proof("what people were told is not what happened".into())) }
 }
 
-async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, crate::rush::proof::Proof), String> {
+async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput, Proof), String> {
     let shop = Arc::new(Shop::visit(&plan).await?);
     let run: Arc<str> = uuid::Uuid::new_v4().simple().to_string()[..8].into();
     let bar = bar(&plan, quiet);
@@ -84,7 +89,8 @@ async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, crate::r
     bar.finish_and_clear();
     let listed = if shop.has_admin() { Some(listed(&shop).await?) } else { None };
     let proof = prove(&run, &memories, listed.as_deref());
-    Ok((RushFigures::of(&memories, memories.len() as u64), proof))
+    let goodput = Goodput::of(&memories, plan.arrivals(), plan.due(plan.arrivals()));
+    Ok((RushFigures::of(&memories, memories.len() as u64), goodput, proof))
 }
 
 fn bar(plan: &RushPlan, quiet: bool) -> ProgressBar {

@@ -26,6 +26,9 @@ async fn serve(settings: Settings) -> Result<(), String> {
     tokio::spawn(Tidier::new(&app).run());
     drop(app);
     say!("Tickettock listens on http://{}", listening.address);
+    if let Some(address) = listening.operators_address {
+        say!("Health, metrics and the admin API also on http://{address}");
+    }
     if let Some(file) = token_file {
         say!("Admin token: {}", file.display());
     }

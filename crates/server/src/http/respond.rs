@@ -6,6 +6,7 @@ mod dialect;
 mod facts;
 pub mod gateway;
 mod language;
+mod prepared;
 mod reply;
 mod success;
 mod v1_0;
@@ -26,6 +27,7 @@ use salvo::http::{HeaderValue, StatusCode};
 pub use self::cards::{Card, Message, Retry, Seeds, card};
 pub use self::dialect::{Dialect, Speech};
 pub use self::language::Language;
+pub use self::prepared::PreparedRefusals;
 pub use self::reply::Reply;
 pub use self::success::Success;
 use crate::lane::Served;
@@ -46,11 +48,13 @@ pub struct Refused {
     pub caller: Option<Caller>,
     /// How the buyer knows the reservations that the refusal is about; none: it is about none.
     pub ids: Option<Arc<PublicIds>>,
+    /// Seconds after which to come again, where they are not those of the card.
+    pub retry_after: Option<u64>,
 }
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Refused { refusal, hall: None, number: None, caller: None, ids: None }
+        Refused { refusal, hall: None, number: None, caller: None, ids: None, retry_after: None }
     }
 }
 
@@ -98,7 +102,10 @@ pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &
     if matches!(refusal, Refusal::Internal) {
         tracing::error!(trace, "answered internal_error");
     }
-    let card = card(refusal);
+    let mut card = card(refusal);
+    if let Some(seconds) = refused.retry_after {
+        card.retry = Retry::After(seconds);
+    }
     let (status, retry) = (card.status, card.retry);
     let mut reply = match dialect {
         Dialect::V1_1 => in_language(Reply::json(status, &v1_1::refused(refused, card, language, trace)), language),

@@ -182,6 +182,13 @@ fn machine() -> Vec<Route> {
     ]
 }
 
+/// The rows that `ADMIN_LISTEN` serves.
+pub fn operator_table() -> Vec<Route> {
+    let mut table = operators();
+    table.extend(machine());
+    table
+}
+
 fn plain(path: &'static str) -> Route {
     Route::at(path, Speech::Plain)
 }

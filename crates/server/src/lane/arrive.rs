@@ -18,6 +18,7 @@ use super::respond::Decided;
 use super::served::Served;
 use super::waiter::{NumberedAnswer, Queued, Waiter};
 use super::{Lane, Queue, Shared};
+use crate::connections::current_client;
 use crate::refusals::Failure;
 use crate::reopen::{raise_above, reopen};
 
@@ -45,11 +46,12 @@ impl<S: Served> Lane<S> {
         let (reply, answer) = oneshot::channel();
         let (number, about_a_hold) = (command.number, S::about_a_hold(&command.action));
         let mark = arrival.as_ref().and_then(Release::of);
-        let deadline = Instant::now() + limit;
+        let (arrived, client) = (Instant::now(), current_client());
+        let deadline = arrived + limit;
         // Counted under the queue's lock: a request is either in the queue or being decided.
         let mut queue = self.lock();
         let in_flight = self.depth.enter(self.shared.queue_depth).ok_or(Refusal::Overloaded)?;
-        let waiter = Waiter { in_flight, about_a_hold, mark, number, deadline, reply: Some(reply) };
+        let waiter = Waiter { in_flight, about_a_hold, mark, number, arrived, deadline, client, reply: Some(reply) };
         let queued = Queued { command, waiter };
         match (S::door(self.id), arrival.filter(|_| number.is_none())) {
             (Some(event), Some(arrival)) => self.pass_door(queue, event, arrival, queued),

@@ -9,10 +9,13 @@ use rules::command::Command;
 use rules::outcome::Refusal;
 use stores::ledger::BATCH_MOST;
 
-use super::Lane;
 use super::commit::UnderWay;
 use super::served::Served;
 use super::waiter::{Queued, Waiter};
+use super::{Lane, Queue};
+
+/// In a shorter queue everybody is served, whether or not they are still there.
+const LOOKED_AT_FROM: usize = 32;
 
 impl<S: Served> Lane<S> {
     /// The next batch, which the ledger has already. Requests whose deadline has passed are refused.
@@ -42,8 +45,10 @@ impl<S: Served> Lane<S> {
             queue.running -= 1;
             return None;
         }
+        let mut stale = queue.shed_stale(now, self.shared.few);
         let most = queue.pending.len().min(BATCH_MOST);
-        let Split { commands, waiters, late } = Split::at(now, queue.pending.drain(..most), most);
+        let Split { commands, waiters, mut late } = Split::at(now, queue.pending.drain(..most), most);
+        late.append(&mut stale);
         #[cfg(test)]
         self.shared.planted.strike();
         drop(queue);
@@ -54,13 +59,35 @@ impl<S: Served> Lane<S> {
     /// Removes requests from the queue that are late; the others keep their order.
     pub(super) fn take_late(&self, is_late: impl Fn(&Waiter) -> bool) -> Vec<Waiter> {
         let mut queue = self.lock();
+        let stale = queue.shed_stale(Instant::now(), self.shared.few);
         if !queue.pending.iter().any(|queued| is_late(&queued.waiter)) {
-            return Vec::new();
+            return stale;
         }
         let (late, rest): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut queue.pending).into_iter().partition(|queued| is_late(&queued.waiter));
         queue.pending = rest;
-        late.into_iter().map(|queued| queued.waiter).collect()
+        late.into_iter().map(|queued| queued.waiter).chain(stale).collect()
+    }
+}
+
+impl<S: Served> Queue<S> {
+    /// Takes those out of the next batch that are not worth starting while others wait: requests whose
+    /// clients have left, and where more than `few` wait, requests that have waited too long. The others
+    /// keep their order.
+    fn shed_stale(&mut self, now: Instant, few: usize) -> Vec<Waiter> {
+        let mut stale = Vec::new();
+        let mut seen = 0;
+        while self.pending.len() > LOOKED_AT_FROM
+            && seen < BATCH_MOST
+            && let Some(Queued { waiter, .. }) = self.pending.get(seen)
+        {
+            if (self.pending.len() > few && waiter.stale(now)) || waiter.client_has_left() {
+                stale.extend(self.pending.remove(seen).map(|queued| queued.waiter));
+            } else {
+                seen += 1;
+            }
+        }
+        stale
     }
 }
 

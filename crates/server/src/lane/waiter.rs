@@ -1,6 +1,6 @@
 //! A request in a lane: its command, and where its answer goes.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rules::command::Command;
 use rules::decide::Answer;
@@ -11,6 +11,11 @@ use tokio::sync::oneshot;
 
 use super::in_flight::InFlight;
 use super::served::Served;
+use crate::connections::ClientSocket;
+
+/// While too many wait, a request is refused after this time. Those who are served then still get their
+/// answers within a second.
+pub const STALE_AFTER: Duration = Duration::from_millis(750);
 
 /// The answer to a request, with its arrival number.
 pub type NumberedAnswer = (Answer, Option<Number>);
@@ -30,12 +35,24 @@ pub struct Waiter {
     /// The mark that its arrival left at the door.
     pub mark: Option<Release>,
     pub number: Option<Number>,
+    pub arrived: Instant,
     pub deadline: Instant,
+    /// Who asked, if it came over a connection.
+    pub client: Option<ClientSocket>,
     /// None: answered early.
     pub reply: Option<oneshot::Sender<NumberedAnswer>>,
 }
 
 impl Waiter {
+    /// It has waited too long, for a time in which too many wait.
+    pub fn stale(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.arrived) >= STALE_AFTER
+    }
+
+    pub fn client_has_left(&self) -> bool {
+        self.client.as_ref().is_some_and(ClientSocket::has_left)
+    }
+
     /// Answers the request, which is no longer in flight.
     pub fn answer(self, answer: Answer) {
         let Waiter { in_flight, about_a_hold, number, reply, .. } = self;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::goodput::Goodput;
 use super::proof::Proof;
 use super::tally::RushFigures;
 
@@ -44,7 +45,16 @@ pub fn sentence(figures: &RushFigures, proof: &Proof) -> String {
     )
 }
 
-pub fn machine(figures: &RushFigures, proof: &Proof) -> Value {
+/// The rows of `--crowd`.
+pub fn crowd(goodput: &Goodput) -> String {
+    let mut text = String::new();
+    for (name, value) in goodput.rows() {
+        let _ = writeln!(text, "  {name:<22}{value:>14}");
+    }
+    text
+}
+
+pub fn machine(figures: &RushFigures, goodput: &Goodput, proof: &Proof) -> Value {
     let quantiles: serde_json::Map<String, Value> =
         QUANTILES.iter().map(|(name, quantile)| ((*name).to_owned(), json!(figures.ms(*quantile)))).collect();
     json!({
@@ -53,7 +63,7 @@ pub fn machine(figures: &RushFigures, proof: &Proof) -> Value {
         "sold": proof.sold, "soldTwice": proof.sold_twice, "lost": proof.lost,
         "unexplained": proof.unexplained, "orderBroken": proof.order_broken,
         "notInContract": proof.not_in_contract, "comparedWithServer": proof.compared_with_server,
-        "holds": proof.holds(),
+        "holds": proof.holds(), "crowd": goodput.machine(),
     })
 }
 

@@ -29,6 +29,8 @@ pub struct GatewaySettings {
     /// Per worker.
     pub connections: u32,
     pub address_connections: u32,
+    /// Per worker and server.
+    pub server_requests: u32,
     pub body_time_s: u32,
     pub wrap: bool,
     /// The certificates of the authorities that sign those of Redis and the servers, in one file.
@@ -80,6 +82,7 @@ impl GatewaySettings {
             address_rate: read.within("GATEWAY_ADDRESS_RATE", 0, 1_000_000)? as u32,
             connections: read.within("GATEWAY_CONNECTIONS", 256, 1_000_000)? as u32,
             address_connections: read.within("GATEWAY_ADDRESS_CONNECTIONS", 0, 1_000_000)? as u32,
+            server_requests: read.within("GATEWAY_SERVER_REQUESTS", 1, 1_000_000)? as u32,
             body_time_s: read.within("GATEWAY_BODY_TIME", 1, 3_600)? as u32,
             wrap: read.switch("GATEWAY_WRAP")?,
             workers: match read.text("GATEWAY_WORKERS") {

@@ -119,7 +119,26 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "QUEUE_DEPTH",
         "8192",
-        "Maximum number of waiting requests per event or room type. Further requests get 503 at once.",
+        "Maximum number of waiting requests per event or room type. Further requests get 503 at once. If they wait longer \
+         than 0.75 s, or more are in progress than are served in 0.25 s, a sixteenth of it stays and the others get 503.",
+    ),
+    setting(
+        "MAX_CONNECTIONS",
+        "",
+        "Maximum number of connections. Further ones wait in the kernel's backlog; idle ones are closed to make room. If \
+         unset: what the limit of open files leaves after a sixteenth and 64 more are kept back, at most 20,000.",
+    ),
+    setting(
+        "ADDRESS_CONNECTIONS",
+        "",
+        "Maximum number of connections per client address (IPv6 by /64); further ones are closed. 0: no limit. If unset: a \
+         quarter of MAX_CONNECTIONS; no limit for loopback, with GATEWAY_KEY, or with ALLOW_TRUSTED_HEADER=1.",
+    ),
+    setting(
+        "ADMIN_LISTEN",
+        "",
+        "Address and port of a second listener for health checks, metrics and the admin API, such as 127.0.0.1:5900. It has \
+         a thread of its own, so that it responds within 100 ms whatever the load. If unset: there is none.",
     ),
     setting("GATEWAY_HOST", "0.0.0.0", "Gateway: IP address to listen on."),
     setting("GATEWAY_PORT", "8080", "Gateway: port to listen on."),
@@ -159,6 +178,12 @@ pub const SETTINGS: &[Setting] = &[
         "16384",
         "Gateway: connections per worker, to clients and servers together. nginx needs a limit of open files that is a \
          sixteenth higher.",
+    ),
+    setting(
+        "GATEWAY_SERVER_REQUESTS",
+        "1024",
+        "Gateway: reservation requests in progress per worker and server. As many again wait up to 0.25 s; further ones get \
+         503.",
     ),
     setting(
         "GATEWAY_TLS_CA",

@@ -1,7 +1,7 @@
 //! The server's settings, parsed and checked. With an invalid value the server does not start; the error
 //! names the setting.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,6 +13,8 @@ use salvo::http::HeaderName;
 
 use super::stores::Stores;
 use super::{BadSetting, Values};
+use crate::connections::ConnectionLimits;
+use crate::connections::files::room_for_connections;
 use crate::tidier::Keep;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,11 @@ pub struct Settings {
     pub allow_trusted_header: bool,
     pub queue_depth: usize,
     pub keep: Keep,
+    /// None: as many as the limit of open files has room for.
+    pub max_connections: Option<usize>,
+    /// None: the default, which depends on who connects.
+    pub address_connections: Option<usize>,
+    pub admin_listen: Option<SocketAddr>,
     pub log_filter: String,
     pub log_format: LogFormat,
 }
@@ -87,6 +94,12 @@ impl Settings {
             allow_trusted_header: read.switch("ALLOW_TRUSTED_HEADER")?,
             queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
             keep: read.keep()?,
+            max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
+            address_connections: read.unless_empty("ADDRESS_CONNECTIONS", |name| read.within(name, 0, 1_000_000))?,
+            admin_listen: match read.text("ADMIN_LISTEN").trim() {
+                "" => None,
+                _ => Some(read.parsed("ADMIN_LISTEN", "an address and a port such as 127.0.0.1:5900")?),
+            },
             log_filter: read.log_filter("RUST_LOG")?,
             log_format: match read.text("LOG_FORMAT") {
                 "text" => LogFormat::Text,
@@ -112,6 +125,23 @@ impl Settings {
             return Err(read.bad("ADMIN_TOKEN", &wanted));
         }
         Ok(settings)
+    }
+
+    /// So few requests are never refused only because they wait long: at the default as many as one batch takes.
+    pub fn few(&self) -> usize {
+        (self.queue_depth / 16).max(64)
+    }
+
+    pub fn connection_limits(&self) -> ConnectionLimits {
+        let most = self.max_connections.unwrap_or_else(room_for_connections);
+        let many_behind_one = self.gateway_key.is_some() || self.allow_trusted_header;
+        let (per_address, loopback_unlimited) = match self.address_connections {
+            Some(0) => (usize::MAX, true),
+            Some(given) => (given, false),
+            None if many_behind_one => (usize::MAX, true),
+            None => ((most / 4).max(1), true),
+        };
+        ConnectionLimits { most, per_address, loopback_unlimited }
     }
 
     /// The data folder and the stores only, for commands that read the ledger and need no other setting.
@@ -211,6 +241,15 @@ impl Reading<'_> {
         if (least..=most).contains(&number) { Ok(number) } else { Err(expected()) }
     }
 
+    /// None: the setting is empty.
+    fn unless_empty(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<i64, BadSetting>,
+    ) -> Result<Option<usize>, BadSetting> {
+        if self.text(name).trim().is_empty() { Ok(None) } else { read(name).map(|number| Some(number as usize)) }
+    }
+
     pub(super) fn switch(&self, name: &str) -> Result<bool, BadSetting> {
         match self.text(name).trim() {
             "0" | "false" => Ok(false),
@@ -284,6 +323,9 @@ mod tests {
             ("ALLOW_TRUSTED_HEADER", "maybe"),
             ("FCFS_ANONYMOUS", "yes"),
             ("QUEUE_DEPTH", "0"),
+            ("MAX_CONNECTIONS", "0"),
+            ("ADDRESS_CONNECTIONS", "many"),
+            ("ADMIN_LISTEN", "5900"),
             ("HOLD_TTL", "0"),
             ("HOLD_TTL", "1801"),
             ("HOLD_MAX_AGE", "forever"),

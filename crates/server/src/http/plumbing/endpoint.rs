@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use prometheus_client::metrics::counter::Counter;
 use rules::outcome::Refusal;
 use salvo::http::header::CONNECTION;
-use salvo::http::{HeaderName, HeaderValue, Method, ReqBody};
+use salvo::http::{HeaderMap, HeaderName, HeaderValue, Method, ReqBody};
 use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
 use tokio::time::timeout;
 
@@ -67,7 +67,10 @@ impl Endpoint {
         self.count(served, &completion);
         let reply = match completion {
             Completion::Done(reply) | Completion::Unready(reply) => reply,
-            Completion::Refused(refused) => {
+            Completion::Refused(mut refused) => {
+                if matches!(refused.refusal, Refusal::Overloaded) {
+                    refused.retry_after = Some(self.app.gate.retry_after());
+                }
                 respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
             }
         };
@@ -154,7 +157,7 @@ fn take_apart(request: &mut Request, dialect: Dialect, gateway: Option<Arc<Aside
 impl Handler for Endpoint {
     async fn handle(&self, request: &mut Request, _: &mut Depot, response: &mut Response, _: &mut FlowCtrl) {
         self.app.metrics.request();
-        let trace = trace_id(&self.app, request);
+        let trace = trace_id(&self.app, request.headers());
         let reply = self.run(request, &trace).await;
         reply.write(response);
         response.headers_mut().insert(REQUEST_ID, trace);
@@ -162,8 +165,8 @@ impl Handler for Endpoint {
 }
 
 /// The caller's own id if it fits into a header and a log line, else one of ours.
-fn trace_id(app: &App, request: &Request) -> HeaderValue {
-    match request.headers().get(REQUEST_ID) {
+pub fn trace_id(app: &App, headers: &HeaderMap) -> HeaderValue {
+    match headers.get(REQUEST_ID) {
         Some(id) if !id.is_empty() && id.len() <= 128 && id.as_bytes().iter().all(u8::is_ascii_graphic) => id.clone(),
         _ => HeaderValue::from_bytes(&app.names.next().hex()).unwrap_or(HeaderValue::from_static("unknown")),
     }

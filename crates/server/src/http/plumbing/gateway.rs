@@ -15,6 +15,7 @@
 //! | `X-Fcfs-Ledger`     | whose door it is: without it a gateway gives no number               |
 //! | `X-Fcfs-Freed`      | the event in which something came back, or may have begun            |
 //! | `X-Fcfs-Auth`       | this server's `AUTH_MODE`; a gateway in another mode stops asking it  |
+//! | `X-Fcfs-Full`       | this server refuses for load; the refused wait so many seconds       |
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -41,6 +42,7 @@ const OUTCOME: HeaderName = HeaderName::from_static("x-fcfs-outcome");
 const LEDGER: HeaderName = HeaderName::from_static("x-fcfs-ledger");
 const FREED: HeaderName = HeaderName::from_static("x-fcfs-freed");
 const AUTH: HeaderName = HeaderName::from_static("x-fcfs-auth");
+pub const FULL: HeaderName = HeaderName::from_static("x-fcfs-full");
 
 /// An answer waits at most this long until a mark is removed.
 const RELEASE_TIME: Duration = Duration::from_millis(50);

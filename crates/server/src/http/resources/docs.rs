@@ -31,15 +31,19 @@ pub async fn page(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::text("text/html; charset=utf-8", PAGE).with(CONTENT_SECURITY_POLICY, policy))
 }
 
+/// Swagger UI's files, which all answers share.
+static FILES: LazyLock<[(&str, &str, Option<Bytes>); 2]> = LazyLock::new(|| {
+    [("swagger-ui.css", "text/css; charset=utf-8"), ("swagger-ui-bundle.js", "text/javascript; charset=utf-8")].map(
+        |(name, kind)| {
+            let found = swagger_ui::serve(name, "", "", "", &swagger_ui::Config::default());
+            (name, kind, found.ok().flatten().map(|file| Bytes::from(file.bytes.into_owned())))
+        },
+    )
+});
+
 pub async fn file(_: Arc<App>, call: Call) -> Handled {
-    let name: String = call.request.id("file")?;
-    let kind = match name.as_str() {
-        "swagger-ui.css" => "text/css; charset=utf-8",
-        "swagger-ui-bundle.js" => "text/javascript; charset=utf-8",
-        _ => return Err(Refusal::NotFound.into()),
-    };
-    let found = swagger_ui::serve(&name, "", "", "", &swagger_ui::Config::default());
-    let file = found.ok().flatten().ok_or(Refusal::NotFound)?;
-    let bytes = Bytes::from(file.bytes.into_owned());
-    Ok(Reply::text(kind, bytes).with(CACHE_CONTROL, HeaderValue::from_static("max-age=3600")))
+    let asked: String = call.request.id("file")?;
+    let found = FILES.iter().find(|(name, ..)| *name == asked);
+    let Some((_, kind, Some(bytes))) = found else { return Err(Refusal::NotFound.into()) };
+    Ok(Reply::text(kind, bytes.clone()).with(CACHE_CONTROL, HeaderValue::from_static("max-age=3600")))
 }

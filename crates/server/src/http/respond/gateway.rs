@@ -44,6 +44,7 @@ fn refusals() -> Vec<(&'static str, Refusal)> {
         ("door_unreachable", Refusal::DoorUnreachable),
         ("server_unreachable", Refusal::ServerUnreachable),
         ("auth_modes_differ", Refusal::AuthModesDiffer),
+        ("overloaded", Refusal::Overloaded),
         ("door_failed", Refusal::DoorFailed),
         ("no_number", Refusal::NoNumber),
         ("internal", Refusal::Internal),
@@ -79,7 +80,10 @@ fn in_every_language(refusal: &Refusal, dialect: Dialect) -> String {
 }
 
 fn answer(refusal: &Refusal, dialect: Dialect, language: Language) -> String {
-    let asked = Refused::from(refusal.clone()).to(Caller(Some(CALLER.into())));
+    let mut asked = Refused::from(refusal.clone()).to(Caller(Some(CALLER.into())));
+    if *refusal == Refusal::Overloaded {
+        asked.retry_after = Some(RETRY);
+    }
     let (status, headers, body) = refused(&asked, dialect, language, TRACE).described();
     let header = |name: &str| headers.iter().find_map(|h| h.strip_prefix(name)?.strip_prefix(": "));
     let mut text = format!("status = {status}");

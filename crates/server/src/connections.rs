@@ -1,0 +1,13 @@
+//! Connections: how many there may be, how long one may sit idle or refuse to read, and what a request
+//! costs that nobody will serve. Everything here happens before the router.
+
+mod client;
+mod drive;
+pub mod files;
+mod listener;
+mod open;
+mod service;
+
+pub use self::client::{ClientSocket, current_client};
+pub use self::listener::{HttpListener, ListenerKind, bind};
+pub use self::open::{ConnectionLimits, OpenConnections};

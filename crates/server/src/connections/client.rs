@@ -1,0 +1,106 @@
+//! The client's end of a connection, so that a lane can see whether the client has left before it starts
+//! its request.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+
+tokio::task_local! {
+    /// The client whose request this task serves.
+    static CLIENT: ClientSocket;
+}
+
+/// The client of the request that is being handled, if it came over a connection.
+pub fn current_client() -> Option<ClientSocket> {
+    CLIENT.try_with(Clone::clone).ok()
+}
+
+#[derive(Clone, Debug)]
+pub struct ClientSocket(Arc<TcpStream>);
+
+impl ClientSocket {
+    pub fn new(stream: TcpStream) -> ClientSocket {
+        ClientSocket(Arc::new(stream))
+    }
+
+    /// Runs a connection's future as this client's.
+    pub async fn serving<T>(self, connection: impl Future<Output = T>) -> T {
+        CLIENT.scope(self, connection).await
+    }
+
+    /// Whether the client has closed its side. It may have closed only that and still read: then it gets an
+    /// answer, but under load it is "come again". Costs a system call only if something has come from it.
+    pub fn has_left(&self) -> bool {
+        let peek = || SockRef::from(&*self.0).peek(&mut [MaybeUninit::uninit()]);
+        match self.0.try_io(Interest::READABLE, peek) {
+            Ok(bytes) => bytes == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+impl AsyncRead for ClientSocket {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.0.poll_read_ready(context))?;
+            match self.0.try_read_buf(into) {
+                Ok(_) => return Poll::Ready(Ok(())),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl ClientSocket {
+    fn poll_written(
+        &self,
+        context: &mut Context<'_>,
+        write: impl Fn(&TcpStream) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.0.poll_write_ready(context))?;
+            match write(&self.0) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for ClientSocket {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_written(context, |stream| stream.try_write(bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_written(context, |stream| stream.try_write_vectored(parts))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match SockRef::from(&*self.0).shutdown(Shutdown::Write) {
+            // The client was quicker.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
+            ended => Poll::Ready(ended),
+        }
+    }
+}

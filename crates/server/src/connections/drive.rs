@@ -1,0 +1,70 @@
+//! Drives one connection: HTTP/1 over its stream, until the client, the server or a lack of places ends it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::{TokioIo, TokioTimer};
+use salvo::conn::StraightStream;
+use salvo::conn::http1::Builder;
+use tokio::sync::watch;
+
+use super::client::ClientSocket;
+use super::open::OpenConnection;
+use super::service::{GatedService, SalvoHandler};
+
+/// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
+/// hyper's 100, which need no allocation.
+const HEADERS_BEHIND_GATEWAY: usize = 110;
+/// All headers of a request together; hyper answers 431 beyond it.
+const HEADER_BYTES: usize = 64 * 1024;
+/// From the end of one request to the end of the next one's headers. Longer than a gateway keeps an idle
+/// connection.
+const HEADER_TIME: Duration = Duration::from_secs(35);
+
+pub fn http1(behind_gateway: bool) -> Builder {
+    let mut http1 = Builder::new();
+    http1.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(HEADER_BYTES);
+    // Otherwise hyper reads ahead while a request waits, to detect a disconnect, and allocates 8 KiB for
+    // each.
+    http1.half_close(true);
+    if behind_gateway {
+        http1.max_headers(HEADERS_BEHIND_GATEWAY);
+    }
+    http1
+}
+
+/// What the server does with its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    Serving,
+    /// Requests in progress are answered, and no others are read.
+    Draining,
+    Stopped,
+}
+
+pub async fn drive<H: SalvoHandler>(
+    http1: Builder,
+    stream: StraightStream<ClientSocket>,
+    service: GatedService<H>,
+    place: Arc<OpenConnection>,
+    mut stage: watch::Receiver<Stage>,
+) {
+    let mut connection = pin!(http1.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        // An error is the client's: it left, was too slow, or sent no HTTP. hyper has answered it.
+        _ = &mut connection => return,
+        _ = stage.wait_for(|stage| *stage >= Stage::Draining) => {}
+        () = place.asked_to_end() => {
+            // Nothing was asked for, so nobody waits for an answer.
+            if place.unused() {
+                return;
+            }
+        }
+    }
+    connection.as_mut().graceful_shutdown();
+    tokio::select! {
+        _ = &mut connection => {}
+        _ = stage.wait_for(|stage| *stage >= Stage::Stopped) => {}
+    }
+}

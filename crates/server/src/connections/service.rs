@@ -1,0 +1,107 @@
+//! Between hyper and the router: a request passes the gate or gets its prepared refusal.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use salvo::http::ResBody;
+use salvo::http::body::HyperBody;
+use salvo::http::header::RETRY_AFTER;
+use salvo::hyper::service::Service;
+use salvo::hyper::{Error, Request, Response};
+
+use super::listener::ListenerKind;
+use super::open::{BusyConnection, OpenConnection};
+use crate::app::App;
+use crate::auth::from_gateway;
+use crate::gate::{Admitted, GateFull, GateRequest};
+use crate::http::plumbing::endpoint::trace_id;
+use crate::http::plumbing::gateway::FULL;
+
+/// Salvo's router as a service of hyper. Its type has no public name.
+pub trait SalvoHandler:
+    Service<Request<HyperBody>, Response = Response<ResBody>, Error = Error, Future = Answering> + Send + 'static
+{
+}
+
+impl<H> SalvoHandler for H where
+    H: Service<Request<HyperBody>, Response = Response<ResBody>, Error = Error, Future = Answering> + Send + 'static
+{
+}
+
+pub type Answering = Pin<Box<dyn Future<Output = Result<Response<ResBody>, Error>> + Send>>;
+
+pub struct GatedService<H> {
+    pub(super) app: Arc<App>,
+    pub(super) place: Arc<OpenConnection>,
+    pub(super) handler: H,
+    pub(super) kind: ListenerKind,
+}
+
+impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
+    type Response = Response<ResBody>;
+    type Error = Error;
+    type Future = GatedAnswer;
+
+    fn call(&self, request: Request<HyperBody>) -> GatedAnswer {
+        let busy = self.place.busy();
+        match &self.kind {
+            // It asks nobody, so it waits for nobody.
+            ListenerKind::Operators(_) if request.uri().path() == "/livez" => {
+                GatedAnswer::Served { answering: self.handler.call(request), _admitted: None, _busy: busy }
+            }
+            ListenerKind::Operators(lanes) => {
+                let lanes = lanes.clone();
+                let answering = self.handler.call(request);
+                // What a handler starts must live on when this listener's runtime ends.
+                let answering: Answering = Box::pin(async move {
+                    match lanes.spawn(answering).await {
+                        Ok(answer) => answer,
+                        Err(_) => std::future::pending().await,
+                    }
+                });
+                GatedAnswer::Served { answering, _admitted: None, _busy: busy }
+            }
+            ListenerKind::Crowd => {
+                let asked = GateRequest::of(request.method(), request.uri().path());
+                match self.app.gate.enter(asked) {
+                    Ok(admitted) => {
+                        let answering = self.handler.call(request);
+                        GatedAnswer::Served { answering, _admitted: admitted, _busy: busy }
+                    }
+                    Err(GateFull) => {
+                        let trace = trace_id(&self.app, request.headers());
+                        let headers = request.headers();
+                        let mut answer = self.app.gate.refusal(asked, headers, &trace, self.place.scarce());
+                        if from_gateway(&self.app.settings, headers)
+                            && let Some(seconds) = answer.headers().get(RETRY_AFTER).cloned()
+                        {
+                            answer.headers_mut().insert(FULL, seconds);
+                        }
+                        GatedAnswer::Refused { answer: Some(answer), _busy: busy }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The answer to come. Its guards count the request and the busy connection.
+pub enum GatedAnswer {
+    Served { answering: Answering, _admitted: Option<Admitted>, _busy: BusyConnection },
+    Refused { answer: Option<Response<ResBody>>, _busy: BusyConnection },
+}
+
+impl Future for GatedAnswer {
+    type Output = Result<Response<ResBody>, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut() {
+            GatedAnswer::Served { answering, .. } => answering.as_mut().poll(context),
+            GatedAnswer::Refused { answer, .. } => match answer.take() {
+                Some(answer) => Poll::Ready(Ok(answer)),
+                None => Poll::Pending,
+            },
+        }
+    }
+}

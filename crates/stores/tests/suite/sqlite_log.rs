@@ -36,23 +36,35 @@ fn stand(folder: &Path) -> Stand {
     Stand::new(ledger, door, Arc::new(|_| {}))
 }
 
-/// Sells until the time is over, and gives the number of sales and the longest log.
-async fn sell(stand: &Stand, folder: &Path, time: Duration) -> (u64, u64, Duration) {
+/// What was seen during a sale.
+struct Seen {
+    sold: u64,
+    slowest: Duration,
+    longest_log: u64,
+    /// How often the log became shorter.
+    emptied: usize,
+}
+
+async fn sell(stand: &Stand, folder: &Path, time: Duration) -> Seen {
     let event = stand.event(1_000_000, 1).await.unwrap().id;
     let log = database_in(folder).with_extension("db-wal");
-    let (began, mut sold, mut longest, mut slowest) = (Instant::now(), 0, 0, Duration::ZERO);
+    let (began, mut last) = (Instant::now(), 0);
+    let mut seen = Seen { sold: 0, slowest: Duration::ZERO, longest_log: 0, emptied: 0 };
     while began.elapsed() < time {
         // In no order, so that pages are changed all over the index of owners.
-        let users = (sold..sold + 50).map(|i| format!("{:08x}", (i as u32).wrapping_mul(0x9E37_79B1)));
+        let users = (seen.sold..seen.sold + 50).map(|i| format!("{:08x}", (i as u32).wrapping_mul(0x9E37_79B1)));
         let commands = users.map(|user| stand.reserve(&user)).collect();
         let asked = Instant::now();
         let answers = stand.commit(event, commands).await.unwrap();
-        slowest = slowest.max(asked.elapsed());
+        seen.slowest = seen.slowest.max(asked.elapsed());
         assert!(answers.iter().all(|answer| sale(answer).is_some()));
-        sold += 50;
-        longest = longest.max(std::fs::metadata(&log).unwrap().len());
+        seen.sold += 50;
+        let length = std::fs::metadata(&log).unwrap().len();
+        seen.longest_log = seen.longest_log.max(length);
+        seen.emptied += usize::from(length < last);
+        last = length;
     }
-    (sold, longest, slowest)
+    seen
 }
 
 /// Reads that overlap leave the log no moment to start over. It is emptied all the same, sales go on, and
@@ -82,7 +94,8 @@ async fn log_stays_short_under_overlapping_slow_reads() {
             })
         })
         .collect();
-    let (sold, longest, slowest_sale) = sell(&stand, folder.path(), Duration::from_secs(6)).await;
+    let Seen { sold, slowest: slowest_sale, longest_log, emptied } =
+        sell(&stand, folder.path(), Duration::from_secs(6)).await;
     stop.store(true, Ordering::Relaxed);
     let mut slowest_read = Duration::ZERO;
     for reader in readers {

@@ -9,6 +9,7 @@ mod arrive;
 mod batch;
 mod commit;
 mod event;
+mod fresh;
 mod in_flight;
 mod publish;
 mod respond;
@@ -39,6 +40,7 @@ use rules::subject::SubjectId;
 use stores::door::Door;
 use stores::ledger::Ledger;
 
+use self::fresh::Fresh;
 use self::in_flight::Depth;
 use self::waiter::Queued;
 use crate::line::InsideCheck;
@@ -123,13 +125,14 @@ impl<S: Served> LanesOf<S> {
     /// The lane of a subject that exists.
     pub async fn find(&self, id: S::Id) -> Result<Arc<Lane<S>>, Refusal> {
         let known = self.lanes.read().unwrap_or_else(|p| p.into_inner()).get(&id).cloned();
-        match known {
-            Some(lane) => {
-                lane.used.store(true, Ordering::Relaxed);
-                Ok(lane)
+        if let Some(lane) = known {
+            lane.used.store(true, Ordering::Relaxed);
+            if lane.exists().await {
+                return Ok(lane);
             }
-            None => Ok(self.look_up(id).await?),
+            self.forget(id);
         }
+        Ok(self.look_up(id).await?)
     }
 
     async fn look_up(&self, id: S::Id) -> Result<Arc<Lane<S>>, Failure> {
@@ -180,6 +183,7 @@ pub struct Lane<S: Served> {
     id: S::Id,
     /// What this server knows of the subject without asking the ledger.
     facts: S::Facts,
+    fresh: Fresh,
     shared: Arc<Shared>,
     depth: Depth,
     queue: Mutex<Queue<S>>,
@@ -215,6 +219,7 @@ impl<S: Served> Lane<S> {
             id,
             overlap: S::overlap(&*shared.ledger).max(1),
             facts: found.facts(),
+            fresh: Fresh::now(),
             shared,
             depth: Depth::default(),
             queue,

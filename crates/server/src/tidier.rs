@@ -133,6 +133,7 @@ pub fn forget_unused(app: &App) {
     app.metrics.remembered("lanes", app.lanes.forget_unused());
     app.metrics.remembered("boards", app.boards.forget_unused());
     app.metrics.remembered("lines", app.lines.forget_unused());
+    app.inside.forget_unused();
     app.metrics.remembered("halls", app.ledger.forget_unused());
     app.metrics.remembered("series", app.metrics.events.forget_unused());
 }

@@ -106,6 +106,12 @@ impl TestStores {
         self.database.as_ref().expect("stores on PostgreSQL")
     }
 
+    /// One command to their Redis, by hand.
+    pub fn ask_redis<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
+        let (_, url) = self.settings.iter().find(|(name, _)| name == "REDIS_URL").expect("stores on Redis");
+        crate::redis::ask(&redis::Client::open(url.as_str()).expect("a sound address"), words)
+    }
+
     pub fn backing(&self) -> Backing {
         self.backing
     }

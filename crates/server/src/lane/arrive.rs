@@ -11,6 +11,7 @@ use rules::command::Command;
 use rules::ids::{EventId, Number};
 use rules::outcome::{Outcome, Refusal};
 use stores::door::Release;
+use stores::ledger::LedgerFault;
 use stores::limited;
 use tokio::sync::oneshot;
 
@@ -108,7 +109,12 @@ impl<S: Served> Lane<S> {
                     let _ = self.survive("arrive", self.keep_generation(event, &arrived)).await;
                     self.enqueue(group, arrived);
                 }
-                Some(Err(failure)) => self.turn_away(event, group, failure.into()),
+                Some(Err(failure)) => {
+                    if matches!(failure, Failure::Ledger(LedgerFault::NoSuchSubject)) {
+                        self.gone();
+                    }
+                    self.turn_away(event, group, failure.into());
+                }
                 None => self.turn_away(event, group, Refusal::Internal),
             }
         }

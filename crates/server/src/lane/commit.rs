@@ -59,7 +59,7 @@ impl<S: Served> Lane<S> {
             let UnderWay { commands, waiters, .. } = under_way;
             match result {
                 Ok(committed) => {
-                    S::learn(&self.facts, &committed.after);
+                    self.saw(&committed.after);
                     return Decided::committed(waiters, committed);
                 }
                 // Where batches overlap, the next one may already be decided: only the ledger can keep the
@@ -77,6 +77,9 @@ impl<S: Served> Lane<S> {
                     under_way = self.hand_over(commands, waiters);
                 }
                 Err(fault) => {
+                    if fault == LedgerFault::NoSuchSubject {
+                        self.gone();
+                    }
                     if !waiters.is_empty() {
                         let (subject, requests) = (self.subject(), waiters.len());
                         limited!(error, %subject, requests, tries, %fault, "a batch failed");

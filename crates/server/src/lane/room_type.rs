@@ -50,7 +50,15 @@ impl Served for RoomType {
     }
 
     fn learn(newest: &Mutex<Arc<RoomType>>, after: &RoomType) {
-        *newest.lock().unwrap_or_else(|p| p.into_inner()) = Arc::new(after.clone());
+        let mut newest = newest.lock().unwrap_or_else(|p| p.into_inner());
+        // A look may end after a batch that began later.
+        if after.n >= newest.n {
+            *newest = Arc::new(after.clone());
+        }
+    }
+
+    fn deleted(_: &RoomType) -> bool {
+        false
     }
 
     fn check(_: &Mutex<Arc<RoomType>>, _: &RoomAction) -> Result<(), Refusal> {

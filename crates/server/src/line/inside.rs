@@ -25,6 +25,8 @@ const SHARE: u32 = 20;
 /// People may come and go between two readings. After so many the difference is real.
 const READINGS: usize = 4;
 
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
 const BACKOFF_LEAST: Duration = Duration::from_millis(25);
 const BACKOFF_MOST: Duration = Duration::from_millis(400);
 
@@ -54,6 +56,14 @@ impl InsideCheck {
 
     pub fn forget(&self, event: EventId) {
         self.lines().remove(&event);
+    }
+
+    /// Forgets lines that nobody asked about for a while. Returns how many are left.
+    pub fn forget_unused(&self) -> usize {
+        let (mut lines, now) = (self.lines(), Instant::now());
+        lines.retain(|_, checked| checked.owed || checked.next.is_some_and(|next| now < next + FORGOTTEN));
+        lines.shrink_to_fit();
+        lines.len()
     }
 
     /// The door could not be told who came in or went out. It is compared in the background until that

@@ -1,6 +1,7 @@
 //! FAULTS A and C on PostgreSQL and Redis: what happens to them, and what must not happen to buyers.
 
 mod boot;
+mod caches;
 mod databases;
 mod disk;
 mod doors;

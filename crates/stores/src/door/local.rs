@@ -220,6 +220,7 @@ impl Door for LocalDoor {
         self.events().remove(&event);
         self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&event);
         self.lines().remove(&event);
+        self.before().remove(&event);
         Box::pin(ready(Ok(())))
     }
 

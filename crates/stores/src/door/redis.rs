@@ -275,6 +275,7 @@ impl Door for RedisDoor {
                 script.key(key);
             }
             let _: u64 = inner.connections.run(&mut connected, &script).await?;
+            inner.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&event);
             Ok(())
         })
     }

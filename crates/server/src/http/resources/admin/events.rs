@@ -1,6 +1,7 @@
 //! Creating and changing events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rules::command::EventAction;
 use rules::entries::WaitingRoomAmendment;
@@ -9,6 +10,7 @@ use rules::event::{
 };
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::holds::HoldTerms;
+use rules::ids::EventId;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::time::Moment;
 
@@ -25,6 +27,9 @@ use crate::http::respond::{Refused, Reply};
 use crate::http::wire::answers::EventAnswer;
 use crate::http::wire::read_moment;
 use crate::path::{ChangeRequest, serve};
+
+/// A deletion is answered after this time even if the door does not answer.
+const CLOSING: Duration = Duration::from_millis(500);
 
 /// What an operator sends about an event. Null removes `opensAt`, `waitingRoom` and `holdTtl`.
 struct EventFields<'a>(AdminFields<'a, 6>);
@@ -125,11 +130,23 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
 pub async fn delete(app: Arc<App>, Call { request, caller: admin, .. }: Call<Admin>) -> Handled {
     let reply = operate(&app, &request, &admin, EventAction::Delete).await?;
     let event = request.event()?;
+    close_door(&app, event).await;
     app.lanes.forget(event);
     app.boards.forget(event);
     app.lines.forget(event);
     app.metrics.events.forget(event);
     Ok(reply)
+}
+
+/// The other servers and the gateways give no more numbers. What the door misses now it forgets when the
+/// event's rows are removed.
+async fn close_door(app: &App, event: EventId) {
+    let closing = app.door.forget(event);
+    let closed = tokio::time::timeout(CLOSING, closing).await;
+    if !matches!(closed, Ok(Ok(()))) {
+        tracing::warn!(%event, "the door still knows a deleted event");
+    }
+    app.inside.forget(event);
 }
 
 pub async fn open(app: Arc<App>, call: Call<Admin>) -> Handled {

@@ -198,9 +198,9 @@ class Deployment:
             process = subprocess.Popen([binary, "serve"], env=env, stdout=log, stderr=log)
             self.servers.append((process, ("127.0.0.1", port), folder))
         self.addresses = [address for _, address, _ in self.servers]
-        wait_for(self.addresses)
 
     def begin(self, threads=4):
+        wait_for(self.addresses)
         call = Caller(self.addresses, 0.001, self.counts)
         made = [call("POST", "/api/v1/admin/room-types", "admin", {"name": "Room %d" % i, "totalQuantity": 50,
                                                                   "timeZone": "Asia/Seoul"}) for i in range(5)]

@@ -4,5 +4,5 @@ SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor"
        CASE WHEN held = 0 THEN 0 ELSE (
            SELECT count(*)::integer FROM taken
            WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())) END AS lapsed,
-       hold_ttl, seat_count
+       hold_ttl, seat_count, room_queue_most
 FROM event WHERE id = $1

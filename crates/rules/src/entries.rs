@@ -14,6 +14,9 @@ pub const INSIDE_MOST: u32 = 1_000_000;
 pub const TOKEN_TTL_S: (u32, u32) = (5, 86_400);
 pub const TOKEN_MAX_AGE_S: (u32, u32) = (5, 604_800);
 pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
+/// The longest line that can be asked for, and the one that nobody asked for.
+pub const QUEUE_MOST: u32 = 10_000_000;
+pub const QUEUE_MOST_DEFAULT: u32 = 1_000_000;
 
 /// The settings of a waiting room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +28,19 @@ pub struct WaitingRoom {
     pub token_max_age_ms: i64,
     /// A waiting user who has not polled for this long is passed over.
     pub idle_ms: i64,
+    /// At most this many users have a place in the line, silent ones included.
+    pub queue_most: u32,
 }
 
 impl Default for WaitingRoom {
     fn default() -> Self {
-        WaitingRoom { max_concurrent: 800, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 }
+        WaitingRoom {
+            max_concurrent: 800,
+            token_ttl_ms: 300_000,
+            token_max_age_ms: 1_800_000,
+            idle_ms: 60_000,
+            queue_most: QUEUE_MOST_DEFAULT,
+        }
     }
 }
 
@@ -40,6 +51,7 @@ pub struct WaitingRoomAmendment {
     pub token_ttl_ms: Option<i64>,
     pub token_max_age_ms: Option<i64>,
     pub idle_ms: Option<i64>,
+    pub queue_most: Option<u32>,
 }
 
 impl WaitingRoomAmendment {
@@ -54,6 +66,7 @@ impl WaitingRoomAmendment {
             token_ttl_ms,
             token_max_age_ms: self.token_max_age_ms.unwrap_or(before.token_max_age_ms.max(least_age_ms)),
             idle_ms: self.idle_ms.unwrap_or(before.idle_ms),
+            queue_most: self.queue_most.unwrap_or(before.queue_most),
         };
         if after.token_max_age_ms < after.token_ttl_ms {
             let problem = Problem::Expected(Expected::AtLeastTokenTtl);

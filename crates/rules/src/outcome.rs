@@ -157,6 +157,10 @@ pub enum Refusal {
     AlreadyAsking {
         retry_after: u64,
     },
+    /// The waiting line has as many users as it may.
+    QueueFull {
+        retry_after: u64,
+    },
     // same key
     KeyMismatch,
     // open

@@ -5,7 +5,8 @@
 //! over, and gets the place back on return. A user who got `ready` and does not enter within `idleTimeout`
 //! is passed over until they ask to enter. The ledger decides who is inside; the line gets these entries
 //! and counts each until its end. Each call passes over at most a thousand. Who has long been silent is forgotten
-//! in the background; a ticket still proves their place.
+//! in the background; a ticket still proves their place. The line has an end, `queueMost`. A ticket finds its
+//! place again up to twice that, so that invented users cannot lock out those who were there.
 
 mod ranks;
 mod replies;
@@ -200,12 +201,18 @@ impl Line {
             self.forget(&asking.user);
             return QueueReply::Gone;
         }
+        let (known, most) = (self.people.contains_key(&asking.user), u64::from(room.queue_most));
         if let Some(proven) = asking.proven {
+            if !known && self.people.len() as u64 >= 2 * most {
+                return QueueReply::Full;
+            }
             self.prove(&asking.user, proven, now);
-        }
-        if !self.people.contains_key(&asking.user) {
+        } else if !known {
             if asking.what != What::Join {
                 return QueueReply::NotQueued;
+            }
+            if self.people.len() as u64 >= most {
+                return QueueReply::Full;
             }
             if self.counter + 1 >= NUMBERS_PER_GENERATION {
                 return QueueReply::NoNumber;

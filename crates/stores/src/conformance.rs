@@ -18,6 +18,7 @@ pub mod ends;
 pub mod expiry;
 pub mod hotel;
 mod inside;
+mod line_end;
 pub mod once;
 pub mod queue;
 pub mod reads;

@@ -32,6 +32,7 @@ impl Refusal {
             Refusal::RateLimited { retry_after: 2 },
             Refusal::AddressSpent { retry_after: 4 },
             Refusal::AlreadyAsking { retry_after: 1 },
+            Refusal::QueueFull { retry_after: 30 },
             Refusal::KeyMismatch,
             Refusal::NotOpen { opens_at: Some(opening), retry_after: Some(60) },
             Refusal::NotOpen { opens_at: None, retry_after: Some(5) },

@@ -82,6 +82,8 @@ pub enum QueueReply {
     NotQueued,
     /// They left, or had no place.
     Gone,
+    /// Nobody new can join: the line has as many users as it may.
+    Full,
     /// The generation is unknown or used up, so no number can be given.
     NoNumber,
 }

@@ -22,6 +22,9 @@ pub struct Visitor<'a> {
     pub ticket: Option<&'a Ticket>,
 }
 
+/// A line moves in minutes, not in seconds.
+const FULL: Refusal = Refusal::QueueFull { retry_after: 30 };
+
 /// Where a user stands.
 #[derive(Debug)]
 pub enum Stands {
@@ -55,6 +58,7 @@ impl Visitor<'_> {
             QueueReply::NotQueued if self.live_entry().await?.is_some() => None,
             QueueReply::NotQueued => return Err(Refusal::NotQueued.into()),
             QueueReply::NoNumber => return Err(Refusal::NoNumber.into()),
+            QueueReply::Full => return Err(FULL.into()),
             QueueReply::Place(_) | QueueReply::Gone => return Err(Refusal::Internal.into()),
         };
         let token = EntryToken(random()?);
@@ -106,6 +110,7 @@ impl Visitor<'_> {
                 None => Err(Refusal::NotQueued.into()),
             },
             QueueReply::NoNumber => Err(Refusal::NoNumber.into()),
+            QueueReply::Full => Err(FULL.into()),
             QueueReply::MayEnter { .. } | QueueReply::NotReady { .. } | QueueReply::Gone => {
                 Err(Refusal::Internal.into())
             }

@@ -7,6 +7,7 @@ mod cut;
 mod forged;
 mod keys;
 mod killed;
+mod line_end;
 mod lost;
 
 use serde_json::{Value, json};

@@ -26,6 +26,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     nothing_left_and_not_open(stand).await?;
     everybody_follows_one_number(stand).await?;
     late_news_undoes_nothing(stand).await?;
+    super::line_end::chapter(stand).await?;
     super::inside::chapter(stand).await
 }
 
@@ -36,8 +37,13 @@ pub struct Hallway<'a> {
     pub waiting_room: WaitingRoom,
 }
 
-pub const ROOM: WaitingRoom =
-    WaitingRoom { max_concurrent: 2, token_ttl_ms: 300_000, token_max_age_ms: 1_800_000, idle_ms: 60_000 };
+pub const ROOM: WaitingRoom = WaitingRoom {
+    max_concurrent: 2,
+    token_ttl_ms: 300_000,
+    token_max_age_ms: 1_800_000,
+    idle_ms: 60_000,
+    queue_most: 1_000,
+};
 
 impl<'a> Hallway<'a> {
     pub async fn new(stand: &'a Stand, seats: u32, max_concurrent: u32) -> Result<Hallway<'a>, String> {

@@ -293,12 +293,12 @@ impl Door for RedisDoor {
     fn ready(&self) -> Working<Result<(), DoorFault>> {
         self.run(|inner| async move {
             let mut connected = inner.connections.get().await?;
-            if connected.look().await.is_ok() {
+            if connected.writes().await.is_ok() {
                 return Ok(());
             }
             // The old connection may have broken unnoticed: try a new one.
             inner.connections.forget(&connected).await;
-            inner.connections.get().await.map(|_| ())
+            inner.connections.get().await?.writes().await
         })
     }
 }

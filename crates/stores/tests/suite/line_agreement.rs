@@ -23,8 +23,13 @@ const EVENT: EventId = EventId(1);
 /// Redis' time moves on while the test runs, so both are moved in steps that are far larger than
 /// the whole run, and no end lies close to a step.
 const STEP_MS: i64 = 1_200_000;
-const ROOM: WaitingRoom =
-    WaitingRoom { max_concurrent: 4, token_ttl_ms: 2_900_000, token_max_age_ms: 8_900_000, idle_ms: 3_000_000 };
+const ROOM: WaitingRoom = WaitingRoom {
+    max_concurrent: 4,
+    token_ttl_ms: 2_900_000,
+    token_max_age_ms: 8_900_000,
+    idle_ms: 3_000_000,
+    queue_most: 20,
+};
 /// What depends on the running clock is compared to the minute.
 const ROUGH_MS: i64 = 60_000;
 

@@ -181,7 +181,10 @@ async fn evicting_redis_is_refused_and_full_redis_is_reported() {
     redis.ask::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
     let full = bad.arrive(EVENT, vec![from("c", 3)]).await.unwrap_err();
     assert!(matches!(&full, DoorFault::Failed(why) if why.contains("OOM")), "{full}");
+    let unready = bad.ready().await.unwrap_err();
+    assert!(matches!(&unready, DoorFault::Failed(why) if why.contains("full")), "{unready}");
     redis.ask::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
+    bad.ready().await.unwrap();
     assert!(number(&bad, "d").await.is_some(), "back as soon as there is room");
 }
 

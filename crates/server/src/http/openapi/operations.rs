@@ -106,6 +106,7 @@ pub const JOIN: Doc = reserve("join", "The same under a shorter path.");
 const IN_LINE: &[fn() -> Refusal] = &[
     || Refusal::Forbidden(Forbidden::Ticket),
     || Refusal::NoWaitingRoom,
+    || Refusal::QueueFull { retry_after: 30 },
     || Refusal::Closed,
     || Refusal::DoorUnreachable,
     || Refusal::DoorFailed,
@@ -124,6 +125,7 @@ pub const QUEUE_POLL: Doc = Doc {
     refuses: &[
         || Refusal::Forbidden(Forbidden::Ticket),
         || Refusal::NoWaitingRoom,
+        || Refusal::QueueFull { retry_after: 30 },
         || Refusal::NotQueued,
         || Refusal::Closed,
         || Refusal::Contention,
@@ -144,6 +146,7 @@ pub const QUEUE_ENTER: Doc = Doc {
     refuses: &[
         || Refusal::Forbidden(Forbidden::Ticket),
         || Refusal::NoWaitingRoom,
+        || Refusal::QueueFull { retry_after: 30 },
         || Refusal::NotQueued,
         || Refusal::Closed,
         || Refusal::NotReady { retry_after: 1 },

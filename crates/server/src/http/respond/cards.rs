@@ -121,6 +121,7 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::RateLimited { retry_after } => door::rate_limited(*retry_after),
         Refusal::AddressSpent { retry_after } => door::address_spent(*retry_after),
         Refusal::AlreadyAsking { retry_after } => door::already_asking(*retry_after),
+        Refusal::QueueFull { retry_after } => door::queue_full(*retry_after),
         Refusal::KeyMismatch => form::key_mismatch(),
         Refusal::NotOpen { opens_at: _, retry_after } => sale::not_open(*retry_after),
         Refusal::Closed => sale::closed(),

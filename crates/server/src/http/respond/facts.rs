@@ -52,6 +52,7 @@ pub fn facts(refused: &Refused, retry: Retry) -> Facts {
         | Refusal::NotQueued
         | Refusal::NoWaitingRoom
         | Refusal::RateLimited { .. }
+        | Refusal::QueueFull { .. }
         | Refusal::KeyMismatch
         | Refusal::Closed
         | Refusal::HoldExpired

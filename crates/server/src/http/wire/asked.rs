@@ -2,7 +2,7 @@
 //! be named; nobody makes values of these types. They say what the readers accept, with the readers' own
 //! bounds, and the fuzzer of the suite holds the readers to it.
 
-use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
+use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
 use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use rules::room_type::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
@@ -126,6 +126,9 @@ pub struct WaitingRoomAsked {
     pub token_max_age: Option<u32>,
     #[schemars(range(min = IDLE_TIMEOUT_S.0, max = IDLE_TIMEOUT_S.1))]
     pub idle_timeout: Option<u32>,
+    /// Users with a place in the line at most; beyond it `queue_full`.
+    #[schemars(range(min = 1, max = QUEUE_MOST))]
+    pub queue_most: Option<u32>,
 }
 
 /// Nights of a room type, or seats of an event.

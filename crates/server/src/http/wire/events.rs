@@ -37,6 +37,8 @@ pub struct WaitingRoomBody {
     pub token_ttl: i64,
     pub token_max_age: i64,
     pub idle_timeout: i64,
+    /// Users with a place in the line at most.
+    pub queue_most: u32,
 }
 
 impl WaitingRoomBody {
@@ -46,6 +48,7 @@ impl WaitingRoomBody {
             token_ttl: room.token_ttl_ms / 1000,
             token_max_age: room.token_max_age_ms / 1000,
             idle_timeout: room.idle_ms / 1000,
+            queue_most: room.queue_most,
         }
     }
 }

@@ -200,7 +200,8 @@ async fn events_show_their_waiting_room(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 5, json!({ "maxConcurrent": 7, "idleTimeout": 20 })).await;
     let shown = stand.client().get(&format!("/api/v1/events/{event}")).await.json();
-    let settings = json!({ "maxConcurrent": 7, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 20 });
+    let settings =
+        json!({ "maxConcurrent": 7, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 20, "queueMost": 1_000_000 });
     assert_eq!((&shown["event"]["waitingRoom"], &shown["event"]["waitingRoomSettings"]), (&json!(true), &settings));
     let path = format!("events/{event}");
     let mut alice = Person::new(&stand, event, "alice");

@@ -14,6 +14,7 @@ use redis::{
 };
 use tokio::sync::Mutex;
 
+use super::keys;
 use super::trouble::{breaks_connection, fault};
 use crate::door::DoorFault;
 
@@ -166,6 +167,29 @@ impl RedisConnection {
 
     /// Checks every Redis at the other end. Returns the `run_id` of the last one.
     pub async fn look(&mut self) -> Result<String, DoorFault> {
+        let mut run_id = String::new();
+        for text in &self.info().await? {
+            run_id = fit(text)?;
+        }
+        Ok(run_id)
+    }
+
+    /// Whether Redis takes writes at this moment. A full one answers reads, and so looks well.
+    pub async fn writes(&mut self) -> Result<(), DoorFault> {
+        for text in &self.info().await? {
+            fit(text)?;
+            not_full(text)?;
+        }
+        let mut set = redis::cmd("SET");
+        set.arg(keys::probe()).arg(1).arg("PX").arg(1_000);
+        let written: RedisResult<()> = match &mut self.link {
+            Link::One(connection) => set.query_async(connection).await,
+            Link::Many(connection) => set.query_async(connection).await,
+        };
+        written.map_err(|e| fault(&e))
+    }
+
+    async fn info(&mut self) -> Result<Vec<String>, DoorFault> {
         let mut info = redis::cmd("INFO");
         info.arg("server").arg("memory").arg("replication");
         let mut texts: Vec<String> = Vec::new();
@@ -180,20 +204,29 @@ impl RedisConnection {
                 }
             }
         }
-        let mut run_id = String::new();
-        for text in &texts {
-            run_id = fit(text)?;
-        }
-        Ok(run_id)
+        Ok(texts)
     }
+}
+
+/// A value of INFO.
+fn value<'a>(info: &'a str, name: &str) -> &'a str {
+    let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.map(str::trim).unwrap_or_default()
+}
+
+/// Asked of every node of a cluster: a write reaches one of them only.
+fn not_full(info: &str) -> Result<(), DoorFault> {
+    let bytes = |name: &str| value(info, name).parse::<u64>().unwrap_or_default();
+    let (used, most) = (bytes("used_memory"), bytes("maxmemory"));
+    if most > 0 && used >= most {
+        return Err(DoorFault::Failed(format!("Redis is full: it uses {used} bytes of maxmemory {most}")));
+    }
+    Ok(())
 }
 
 /// Reads INFO. Returns the `run_id`, or why this Redis cannot be a door.
 fn fit(info: &str) -> Result<String, DoorFault> {
-    let value = |name: &str| {
-        let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.map(str::trim).unwrap_or_default()
-    };
+    let value = |name: &str| value(info, name);
     let version = value("redis_version");
     let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
     if major < OLDEST_SERVER {

@@ -75,6 +75,11 @@ pub fn live(event: EventId) -> String {
     format!("live:{{e:{event}}}")
 }
 
+/// Written and left to lapse, to see whether Redis takes writes.
+pub fn probe() -> &'static str {
+    "ready:probe"
+}
+
 /// The keys of the line, in the order in which its scripts take them.
 pub fn line(event: EventId) -> [String; 12] {
     let of = |name: &str| format!("{name}:{{e:{event}}}");

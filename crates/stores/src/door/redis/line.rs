@@ -41,6 +41,7 @@ impl Inner {
         let mut call = self.of_the_line(&self.scripts.queue_ask, &connected, event, room);
         call.arg(word(asking.what)).arg(asking.user.as_str());
         call.arg(asking.proven.map_or(String::new(), |number| number.0.to_string()));
+        call.arg(room.queue_most);
         let said: Vec<i64> = self.connections.run(&mut connected, &call).await?;
         let count = |number: i64| number as u64;
         Ok(Heard::Said(match said[..] {
@@ -51,6 +52,7 @@ impl Inner {
             [4] => QueueReply::Gone,
             [5] => QueueReply::NotQueued,
             [6] => QueueReply::NoNumber,
+            [10] => QueueReply::Full,
             [7, number] => QueueReply::MayEnter { number: Number(count(number)) },
             [8, retry_after] => QueueReply::NotReady { retry_after: count(retry_after) },
             [9, number, rank, ahead, status, poll_after] => QueueReply::Place(Place {

@@ -85,7 +85,7 @@ mod on_purpose {
                (SELECT coalesce(max(seat), 0) FROM taken WHERE event = $1),
                (SELECT count(*)::integer FROM taken WHERE event = $1 AND kind = 'sold'), held, came_back, inside,
                room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, hold_ttl,
-               lapsed, counted_to, counted_place
+               lapsed, counted_to, counted_place, room_queue_most
         FROM event WHERE id = $1 FOR NO KEY UPDATE";
 
     /// The statement that asks for the time.

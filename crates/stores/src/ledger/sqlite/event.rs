@@ -105,7 +105,7 @@ impl SqliteSubject for Event {
             conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
         }
         if writes.event_changed {
-            let [most, ttl, age, idle] = entries::room(after.waiting_room.as_ref());
+            let [most, ttl, age, idle, queue] = entries::room(after.waiting_room.as_ref());
             conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
                 id.0,
                 &*after.name,
@@ -117,6 +117,7 @@ impl SqliteSubject for Event {
                 ttl,
                 age,
                 idle,
+                queue,
             ])?;
         }
         let counts = after.counts;
@@ -196,7 +197,7 @@ fn create_event(
         return Ok(None);
     }
     let state = new.opens_at.map_or(State::Open, |_| State::Scheduled);
-    let [most, ttl, age, idle] = entries::room(new.waiting_room.as_ref());
+    let [most, ttl, age, idle, queue] = entries::room(new.waiting_room.as_ref());
     let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
         params![
             id.map(|id| id.0),
@@ -210,6 +211,7 @@ fn create_event(
             ttl,
             age,
             idle,
+            queue,
         ],
         |row| row.get(0),
     )?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoomAmendment};
+use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoomAmendment};
 use rules::outcome::Refusal;
 
 use super::fields::AdminFields;
@@ -17,7 +17,7 @@ use crate::http::wire::line::TicketKeyBody;
 
 /// The fields that change.
 pub fn read(node: &Node<'_>) -> Result<WaitingRoomAmendment, Refusal> {
-    let fields = AdminFields::of(node, ["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout"])?;
+    let fields = AdminFields::of(node, ["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout", "queueMost"])?;
     let milliseconds = |name: &str, (least, most): (u32, u32)| {
         let sent = fields.whole(name, least, most);
         sent.map(|sent| sent.map(|seconds| i64::from(seconds) * 1_000))
@@ -27,6 +27,7 @@ pub fn read(node: &Node<'_>) -> Result<WaitingRoomAmendment, Refusal> {
         token_ttl_ms: milliseconds("tokenTtl", TOKEN_TTL_S)?,
         token_max_age_ms: milliseconds("tokenMaxAge", TOKEN_MAX_AGE_S)?,
         idle_ms: milliseconds("idleTimeout", IDLE_TIMEOUT_S)?,
+        queue_most: fields.whole("queueMost", 1, QUEUE_MOST)?,
     })
 }
 
@@ -55,8 +56,14 @@ mod tests {
     #[test]
     fn settings_have_defaults_and_bounds() {
         assert_eq!(room("{}"), Ok(WaitingRoom::default()));
-        let given = r#"{"maxConcurrent":2,"tokenTtl":10,"tokenMaxAge":20,"idleTimeout":5}"#;
-        let wanted = WaitingRoom { max_concurrent: 2, token_ttl_ms: 10_000, token_max_age_ms: 20_000, idle_ms: 5_000 };
+        let given = r#"{"maxConcurrent":2,"tokenTtl":10,"tokenMaxAge":20,"idleTimeout":5,"queueMost":7}"#;
+        let wanted = WaitingRoom {
+            max_concurrent: 2,
+            token_ttl_ms: 10_000,
+            token_max_age_ms: 20_000,
+            idle_ms: 5_000,
+            queue_most: 7,
+        };
         assert_eq!(room(given), Ok(wanted));
         assert_eq!(room(r#"{"tokenTtl":7200}"#).unwrap().token_max_age_ms, 7_200_000);
         for (text, field) in [
@@ -69,6 +76,8 @@ mod tests {
             (r#"{"tokenTtl":100,"tokenMaxAge":99}"#, "waitingRoom.tokenMaxAge"),
             (r#"{"idleTimeout":2}"#, "waitingRoom.idleTimeout"),
             (r#"{"idleTimeout":1e309}"#, "waitingRoom.idleTimeout"),
+            (r#"{"queueMost":0}"#, "waitingRoom.queueMost"),
+            (r#"{"queueMost":10000001}"#, "waitingRoom.queueMost"),
             (r#"{"idleTimout":5}"#, "waitingRoom.idleTimout"),
         ] {
             assert_eq!(room(text), Err(field.to_owned()), "{text}");

@@ -80,6 +80,23 @@ pub fn already_asking(retry_after: u64) -> Card {
     }
 }
 
+pub fn queue_full(retry_after: u64) -> Card {
+    Card {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        code: "queue_full",
+        message: message(
+            "The line is full; try to join again shortly.",
+            "대기열이 가득 찼습니다. 잠시 후 다시 시도해 주세요.",
+        ),
+        retry: Retry::After(retry_after),
+        seeds: Seeds::Code,
+        when: "the line has as many users as `queueMost` allows",
+        buyer: "Try to join again later.",
+        author: "Join again after `Retry-After`, plus some jitter. Whoever has a ticket keeps their place.",
+        operator: "Raise `queueMost` of the event if these are buyers; look for invented users if they are not.",
+    }
+}
+
 pub fn entry_required() -> Card {
     Card {
         status: StatusCode::FORBIDDEN,

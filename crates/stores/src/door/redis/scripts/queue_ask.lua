@@ -3,17 +3,19 @@
 --
 -- args   6  join, poll, enter or leave     7  the user
 --        8  the number on the user's ticket, verified and not yet used to enter; empty: none
+--        9  queueMost
 -- reply  0: no number can be assigned here      1: the line has not started in this generation
 --        2: what is left is unknown             (after 0, 1 and 2 nothing has changed)
 --        3 <ms left> <ms left at most>: the user is inside      4: the user has left the line
 --        5: the user is not in the line         6: this generation has no number left
 --        7 <number>: the user may enter         8 <seconds>: not yet; retry after this time
+--       10: the line is full
 --        9 <number> <rank> <ahead> <0 waiting, 1 ready, 2 sold out> <seconds until the next poll>
 --
--- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice ''
+-- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice '' 1000000
 --            ->  9 1234 733 500 0 3
 
-local what, user, proven = ARGV[6], ARGV[7], tonumber(ARGV[8])
+local what, user, proven, queue_most = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local AHEAD_PER_SECOND = 200
 
 local generation = opened(this_run())
@@ -42,6 +44,8 @@ if not number then
     number = tonumber(redis.call('ZSCORE', GONE, user) or nil)
     away = number ~= nil
 end
+local known = redis.call('ZCARD', QUEUE) + redis.call('ZCARD', GONE)
+if proven and not number and known >= 2 * queue_most then return { 10 } end
 if proven and (not number or proven < number) then
     forget(user)
     stand(user, proven)
@@ -49,6 +53,7 @@ if proven and (not number or proven < number) then
 end
 if not number then
     if what ~= 'join' then return { 5 } end
+    if known >= queue_most then return { 10 } end
     local given = tonumber(redis.call('GET', SEQ) or '0')
     if given + 1 >= NUMBERS then return { 6 } end
     number = tonumber(generation) * NUMBERS + redis.call('INCR', SEQ)

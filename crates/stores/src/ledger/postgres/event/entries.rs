@@ -123,9 +123,9 @@ impl EntryWriter {
 }
 
 /// The four columns of a room.
-pub fn room(room: Option<&WaitingRoom>) -> (Option<i32>, [Option<i64>; 3]) {
-    let most = room.map(|room| room.max_concurrent as i32);
-    (most, [room.map(|r| r.token_ttl_ms), room.map(|r| r.token_max_age_ms), room.map(|r| r.idle_ms)])
+pub fn room(room: Option<&WaitingRoom>) -> ([Option<i32>; 2], [Option<i64>; 3]) {
+    let counts = [room.map(|room| room.max_concurrent as i32), room.map(|room| room.queue_most as i32)];
+    (counts, [room.map(|r| r.token_ttl_ms), room.map(|r| r.token_max_age_ms), room.map(|r| r.idle_ms)])
 }
 
 /// None: no such event.

@@ -68,8 +68,8 @@ impl Inner {
         let family = [&prepare::LOCK_FAMILY as &(dyn ToSql + Sync), &prepare::LOCK_NEW_EVENT];
         session.execute("SELECT pg_advisory_xact_lock($1, $2)", &family).await?;
         let statement = session.prepared(queries::CREATE_EVENT).await?;
-        let (most, [ttl, age, idle]) = entries::room(new.waiting_room.as_ref());
-        let row: [&(dyn ToSql + Sync); 9] = [
+        let ([most, queue], [ttl, age, idle]) = entries::room(new.waiting_room.as_ref());
+        let row: [&(dyn ToSql + Sync); 10] = [
             &id.map(|id| id.0),
             &&*new.name,
             &(new.hall.seat_count() as i32),
@@ -79,6 +79,7 @@ impl Inner {
             &ttl,
             &age,
             &idle,
+            &queue,
         ];
         let Some(made) = session.query_opt(&statement, &row).await? else { return Ok(None) };
         let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);

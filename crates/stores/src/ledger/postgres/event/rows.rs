@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rules::entries::{Entry, EntryToken, WaitingRoom};
+use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock::{self, Gap, Walk};
 use rules::event::{Counts, Event, State};
@@ -56,6 +56,7 @@ fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
         token_ttl_ms: row.try_get(14)?,
         token_max_age_ms: row.try_get(15)?,
         idle_ms: row.try_get(16)?,
+        queue_most: row.try_get::<_, Option<i32>>("room_queue_most")?.map_or(QUEUE_MOST_DEFAULT, |most| most as u32),
     }))
 }
 

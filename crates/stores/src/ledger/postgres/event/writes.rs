@@ -137,8 +137,8 @@ impl EventWriter {
     }
 
     async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
-        let (most, [ttl, age, idle]) = entries::room(after.waiting_room.as_ref());
-        let row: [&(dyn ToSql + Sync); 11] = [
+        let ([most, queue], [ttl, age, idle]) = entries::room(after.waiting_room.as_ref());
+        let row: [&(dyn ToSql + Sync); 12] = [
             &after.id.0,
             &&*after.name,
             &(after.max_per_user as i32),
@@ -150,6 +150,7 @@ impl EventWriter {
             &age,
             &idle,
             &after.hold_ttl_ms,
+            &queue,
         ];
         execute(session, &self.amend_event, &row).await
     }

@@ -66,13 +66,14 @@ pub fn write(conn: &Connection, event: EventId, writes: &EventWrites) -> Result<
 }
 
 /// The four columns of a room.
-pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 4] {
+pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 5] {
     let column = |value: fn(&WaitingRoom) -> i64| room.map(value);
     [
         column(|r| r.max_concurrent.into()),
         column(|r| r.token_ttl_ms),
         column(|r| r.token_max_age_ms),
         column(|r| r.idle_ms),
+        column(|r| r.queue_most.into()),
     ]
 }
 

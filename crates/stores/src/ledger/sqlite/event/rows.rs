@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::entries::{Entry, EntryToken, WaitingRoom};
+use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock;
 use rules::event::{Counts, Event, State};
@@ -104,6 +104,7 @@ fn room(row: &Row<'_>) -> Result<Option<WaitingRoom>> {
         token_ttl_ms: row.get(14)?,
         token_max_age_ms: row.get(15)?,
         idle_ms: row.get(16)?,
+        queue_most: row.get::<_, Option<u32>>("room_queue_most")?.unwrap_or(QUEUE_MOST_DEFAULT),
     }))
 }
 

@@ -57,7 +57,9 @@ pub fn decide<S: Subject>(
     read: impl Into<Reading>,
 ) -> Decision<S> {
     let mut deciding = Deciding::new(subject, known, terms, read.into());
-    deciding.turn_lapsed();
+    if !subject.deleted() {
+        deciding.turn_lapsed();
+    }
     let mut answers: Vec<Option<Answer>> = vec![None; commands.len()];
     for i in order(commands) {
         answers[i] = Some(deciding.answer(&commands[i]));

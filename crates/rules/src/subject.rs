@@ -36,6 +36,11 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
 
     fn id(&self) -> Self::Id;
 
+    /// It was deleted: its rows may be gone, and nothing of it is turned any more.
+    fn deleted(&self) -> bool {
+        false
+    }
+
     /// The number of its newest history row.
     fn newest(&self) -> u64;
 

@@ -50,6 +50,10 @@ impl Subject for Event {
         self.id
     }
 
+    fn deleted(&self) -> bool {
+        self.deleted
+    }
+
     fn newest(&self) -> u64 {
         self.counts.n
     }

@@ -137,12 +137,17 @@ async fn seats(stand: &Stand) {
     assert!(row.counts.held > 0, "not all are turned");
 }
 
-/// Nothing of it is sold or held, although most of its rows say so.
+/// Nothing of it is sold or held, although most of its rows say so. What is left of it is not turned, but
+/// removed with it.
 async fn delete(stand: &Stand) {
     let event = lapsed_event(stand).await;
     let (committed, seats) = turned(stand, event, vec![stand.operate(EventAction::Delete)]).await;
     assert!(matches!(committed.answers[0].outcome, Outcome::Done(_)), "{:?}", committed.answers[0]);
     assert!(seats <= LAPSED_MOST * 10, "{seats} seats in one batch");
+    let (_, seats) = turned(stand, event, vec![]).await;
+    assert_eq!(seats, 0, "a deleted event is turned");
+    assert!(stand.ledger.tidy_event(event, 100).await.unwrap().holds > 0);
+    turned(stand, event, vec![]).await;
     // One that is live keeps it, whatever lapsed beside it.
     let event = lapsed_event(stand).await;
     let hold = Command { actor: stand.reserve("live").actor, ..wants(stand, SEATS / 10 - 1) };
@@ -190,10 +195,14 @@ async fn seat_backlog_is_turned_in_bounded_steps_on_postgres() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn event_with_lapsed_holds_only_is_deleted_on_sqlite() {
-    delete(&SqliteStand::fresh().stand).await;
+    let kept = SqliteStand::fresh();
+    delete(&kept.stand).await;
+    assert_sound(sqlite::verify(&kept.data()).unwrap().1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn event_with_lapsed_holds_only_is_deleted_on_postgres() {
-    delete(&PostgresStand::fresh().await.stand).await;
+    let kept = PostgresStand::fresh().await;
+    delete(&kept.stand).await;
+    assert_sound(postgres::verify(&kept.database.url).await.unwrap().1);
 }

@@ -36,7 +36,7 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
 
     fn id(&self) -> Self::Id;
 
-    /// It was deleted: its rows may be gone, and nothing of it is turned any more.
+    /// It was deleted, for good: requests for it are answered 404, its rows may be gone, nothing of it is turned.
     fn deleted(&self) -> bool {
         false
     }

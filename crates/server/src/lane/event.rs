@@ -56,10 +56,6 @@ impl Served for Event {
 
     fn learn(_: &Arc<Hall>, _: &Event) {}
 
-    fn deleted(found: &Event) -> bool {
-        found.deleted
-    }
-
     fn check(hall: &Arc<Hall>, action: &EventAction) -> Result<(), Refusal> {
         match action {
             EventAction::ReserveSeat { seat, .. } if !hall.has_seat(*seat) => Err(Refusal::NotFound),

@@ -45,7 +45,7 @@ impl<S: Served> Lane<S> {
     pub(super) fn saw(&self, found: &S) {
         S::learn(&self.facts, found);
         self.fresh.seen_at(Instant::now());
-        if S::deleted(found) {
+        if found.deleted() {
             self.gone();
         }
     }

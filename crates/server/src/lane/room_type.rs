@@ -57,10 +57,6 @@ impl Served for RoomType {
         }
     }
 
-    fn deleted(_: &RoomType) -> bool {
-        false
-    }
-
     fn check(_: &Mutex<Arc<RoomType>>, _: &RoomAction) -> Result<(), Refusal> {
         Ok(())
     }

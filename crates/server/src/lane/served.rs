@@ -46,9 +46,6 @@ pub trait Served: Subject {
     /// A batch left the subject like this.
     fn learn(facts: &Self::Facts, after: &Self);
 
-    /// It was deleted: requests for it are answered 404, and it comes back never.
-    fn deleted(found: &Self) -> bool;
-
     /// Refuses what names something that cannot exist, before it costs an arrival number.
     fn check(facts: &Self::Facts, action: &Self::Action) -> Result<(), Refusal>;
 

@@ -63,7 +63,7 @@ fn copied(data: &Path, to: &Path) -> PathBuf {
 const UNGUARDED: &str = "
     DROP VIEW seats;
     DROP TRIGGER taken_one_owner; DROP TRIGGER taken_no_delete;
-    DROP TRIGGER history_no_update; DROP TRIGGER history_no_delete;
+    DROP TRIGGER history_no_update; DROP TRIGGER history_no_delete; DROP TRIGGER hold_no_delete;
     CREATE TABLE loose AS SELECT * FROM entry; DROP TABLE entry; ALTER TABLE loose RENAME TO entry;
     CREATE TABLE loose AS SELECT * FROM taken; DROP TABLE taken; ALTER TABLE loose RENAME TO taken;
     CREATE TABLE loose AS SELECT * FROM history; DROP TABLE history; ALTER TABLE loose RENAME TO history;

@@ -84,7 +84,8 @@ impl Gate {
         })
     }
 
-    /// Lets a request in, or says that the gate is full for it. None: it is not counted.
+    /// Lets a request in, or says that the gate is full for it. None: it is not counted, because it passes no
+    /// lane and says nothing about the ledger.
     pub fn enter(self: &Arc<Self>, asked: GateRequest) -> Result<Option<Admitted>, GateFull> {
         if asked.kind == RequestKind::Operate {
             return Ok(None);
@@ -105,11 +106,14 @@ impl Gate {
                 return Err(GateFull);
             }
         }
+        if !asked.kind.changes() {
+            return Ok(None);
+        }
         self.in_progress.fetch_add(1, Ordering::Relaxed);
         if self.groups[group].fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Some(Admitted { gate: self.clone(), group, changes: asked.kind.changes(), began: Instant::now() }))
+        Ok(Some(Admitted { gate: self.clone(), group, began: Instant::now() }))
     }
 
     /// Seconds after which a request that was refused for load should come again.
@@ -125,7 +129,9 @@ impl Gate {
         trace: &HeaderValue,
         close: bool,
     ) -> Response<ResBody> {
-        self.prepared.answer(headers, asked.speech(), trace, self.retry_after(), close)
+        // Reads and those in line are needed again soon, and wait for no appointment.
+        let retry = if asked.kind.changes() { self.retry_after() } else { self.appointments.soon() };
+        self.prepared.answer(headers, asked.speech(), trace, retry, close)
     }
 
     /// Waits while the runtime is so late that further connections would only make it later.
@@ -236,7 +242,6 @@ pub struct GateFull;
 pub struct Admitted {
     gate: Arc<Gate>,
     group: usize,
-    changes: bool,
     began: Instant,
 }
 
@@ -247,9 +252,7 @@ impl Drop for Admitted {
         if gate.groups[self.group].fetch_sub(1, Ordering::Relaxed) == 1 {
             gate.active.fetch_sub(1, Ordering::Relaxed);
         }
-        if self.changes {
-            gate.finished.fetch_add(1, Ordering::Relaxed);
-            gate.took_us.fetch_add(self.began.elapsed().as_micros() as u64, Ordering::Relaxed);
-        }
+        gate.finished.fetch_add(1, Ordering::Relaxed);
+        gate.took_us.fetch_add(self.began.elapsed().as_micros() as u64, Ordering::Relaxed);
     }
 }

@@ -42,6 +42,11 @@ impl Appointments {
         jittered.div_ceil(1_000_000).clamp(1, MOST_S)
     }
 
+    /// One to three seconds.
+    pub fn soon(&self) -> u64 {
+        1 + self.draw() % 3
+    }
+
     /// Random enough to spread people: a mixed counter.
     fn draw(&self) -> u64 {
         let mut x = self.drawn.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);

@@ -37,7 +37,8 @@ impl RushBuyer {
                 }
                 Some("sold_out") => return Err(self.remember(sent, "sold_out", 409)),
                 Some(_) => Duration::from_secs(body["pollAfter"].as_u64().unwrap_or(1)),
-                None if matches!(status, 404 | 503 | 0) => AGAIN,
+                None if status == 503 => body["retryAfter"].as_u64().map_or(AGAIN, Duration::from_secs),
+                None if matches!(status, 404 | 0) => AGAIN,
                 None => {
                     return Err(self.remember(sent, body["reason"].as_str().unwrap_or("not in the contract"), status));
                 }

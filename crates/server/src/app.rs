@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rules::ids::EventId;
 use stores::door::Door;
 use stores::ledger::Ledger;
 
@@ -74,6 +75,15 @@ impl App {
 
     pub fn begun(&self) -> bool {
         self.begun.load(Ordering::Acquire)
+    }
+
+    /// An event was deleted: nothing of it stays in memory.
+    pub fn forget(&self, event: EventId) {
+        self.lanes.forget(event);
+        self.boards.forget(event);
+        self.lines.forget(event);
+        self.inside.forget(event);
+        self.metrics.events.forget(event);
     }
 
     /// The server shuts down: `/readyz` answers 503 from now on. Accepted requests are still answered.

@@ -85,8 +85,7 @@ impl Boards {
     /// Drops lists that nobody has read for a while. Returns how many are left.
     pub fn forget_unused(&self) -> usize {
         let mut boards = self.lock();
-        let now = Instant::now();
-        boards.retain(|_, board| now.duration_since(*lock(&board.read_at)) < FORGOTTEN);
+        drop_unread(&mut boards, Instant::now());
         boards.len()
     }
 
@@ -97,7 +96,7 @@ impl Boards {
             *lock(&board.read_at) = now;
             return board.clone();
         }
-        boards.retain(|_, board| now.duration_since(*lock(&board.read_at)) < FORGOTTEN);
+        drop_unread(&mut boards, now);
         let board = Arc::new(Board {
             event,
             hall,
@@ -113,6 +112,10 @@ impl Boards {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, Arc<Board>>> {
         lock(&self.boards)
     }
+}
+
+fn drop_unread(boards: &mut HashMap<EventId, Arc<Board>>, now: Instant) {
+    boards.retain(|_, board| now.duration_since(*lock(&board.read_at)) < FORGOTTEN);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

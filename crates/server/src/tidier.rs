@@ -77,9 +77,7 @@ impl Tidier {
             tracing::debug!(%event, %fault, "the door still knows a deleted event");
             return Ok(());
         }
-        app.lanes.forget(event);
-        app.boards.forget(event);
-        app.lines.forget(event);
+        app.forget(event);
         self.known_lines().remove(&event);
         loop {
             let tidied = app.ledger.tidy_event(event, STEP).await?;

@@ -50,12 +50,8 @@ impl EventHints {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).get(&event).copied().unwrap_or_default()
     }
 
-    pub(super) fn forget_all(&self) {
-        self.0.lock().unwrap_or_else(|p| p.into_inner()).clear();
-    }
-
     /// A batch without a hint takes the lock, and reads what it misses in a second round trip.
-    fn forget(&self) {
+    pub(super) fn forget_all(&self) {
         *self.0.lock().unwrap_or_else(|p| p.into_inner()) = HashMap::new();
     }
 

@@ -131,10 +131,7 @@ pub async fn delete(app: Arc<App>, Call { request, caller: admin, .. }: Call<Adm
     let reply = operate(&app, &request, &admin, EventAction::Delete).await?;
     let event = request.event()?;
     close_door(&app, event).await;
-    app.lanes.forget(event);
-    app.boards.forget(event);
-    app.lines.forget(event);
-    app.metrics.events.forget(event);
+    app.forget(event);
     Ok(reply)
 }
 
@@ -146,7 +143,6 @@ async fn close_door(app: &App, event: EventId) {
     if !matches!(closed, Ok(Ok(()))) {
         tracing::warn!(%event, "the door still knows a deleted event");
     }
-    app.inside.forget(event);
 }
 
 pub async fn open(app: Arc<App>, call: Call<Admin>) -> Handled {

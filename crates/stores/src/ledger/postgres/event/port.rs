@@ -247,7 +247,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn forget_unused(&self) -> usize {
-        self.0.event_hints.forget();
+        self.0.event_hints.forget_all();
         self.0.halls.forget_unused()
     }
 

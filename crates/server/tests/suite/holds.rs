@@ -1,5 +1,7 @@
 //! Holds over HTTP as the contract writes them, on nights and on seats, on every backing.
 
+use std::sync::LazyLock;
+
 use rules::nights::Night;
 use rules::time::{Clock, Moment};
 use serde_json::{Value, json};
@@ -23,10 +25,12 @@ on_every_backing!(
     bad_hold_requests_name_the_field,
 );
 
-/// A date so many days from today, in UTC.
+/// A date so many days from today, in UTC. Today is read once: a test that runs over midnight keeps asking
+/// for the same nights.
 pub fn day(ahead: i32) -> String {
-    let now = EmbeddedClock::starting(Moment(0)).now();
-    Night((now.0 / 86_400_000) as i32 + ahead).to_string()
+    static TODAY: LazyLock<i32> =
+        LazyLock::new(|| (EmbeddedClock::starting(Moment(0)).now().0 / 86_400_000) as i32);
+    Night(*TODAY + ahead).to_string()
 }
 
 pub fn key(n: u64) -> String {

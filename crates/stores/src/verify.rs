@@ -16,6 +16,7 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every reservation is in the history", sql: include_str!("verify/recorded.sql") },
     Invariant { name: "the history explains every seat", sql: include_str!("verify/explained.sql") },
     Invariant { name: "arrival numbers are unique", sql: include_str!("verify/numbers.sql") },
+    Invariant { name: "no number is beyond the generation", sql: include_str!("verify/generations.sql") },
     Invariant { name: "never more inside than allowed", sql: include_str!("verify/inside.sql") },
     Invariant { name: "one entry per user at a time", sql: include_str!("verify/one_entry.sql") },
     Invariant { name: "nobody entered twice by one number", sql: include_str!("verify/entry_numbers.sql") },
@@ -32,6 +33,10 @@ pub const INVARIANTS: &[Invariant] = &[
 pub const SQLITE_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_sqlite.sql") };
 pub const POSTGRES_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_postgres.sql") };
 const ORDER: &str = "lower arrival numbers were served first";
+
+/// What only a server, or `verify` with Redis, can compare. The door is corrected within a second while anybody
+/// asks the line.
+pub const DOOR_AGREES: &str = "door and ledger agree on who is inside";
 
 /// How many sentences are shown of one broken invariant.
 pub const SHOWN_MOST: usize = 5;

@@ -13,7 +13,7 @@ use super::{Broken, Ended};
 use crate::rush::crowd::{Live, come};
 use crate::rush::goodput::Goodput;
 use crate::rush::plan::{EventChoice, RushPlan};
-use crate::rush::proof::{Proof, listed, prove};
+use crate::rush::proof::{Proof, audited, listed, prove};
 use crate::rush::shop::Shop;
 use crate::rush::tally::RushFigures;
 use crate::rush::{page, report};
@@ -88,7 +88,8 @@ async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput,
     let memories = come(plan.clone(), shop.clone(), run.clone(), |live| show(&bar, live)).await;
     bar.finish_and_clear();
     let listed = if shop.has_admin() { Some(listed(&shop).await?) } else { None };
-    let proof = prove(&run, &memories, listed.as_deref());
+    let mut proof = prove(&run, &memories, listed.as_deref());
+    proof.invariants_broken = if shop.has_admin() { audited(&shop).await } else { None };
     let goodput = Goodput::of(&memories, plan.arrivals(), plan.due(plan.arrivals()));
     Ok((RushFigures::of(&memories, memories.len() as u64), goodput, proof))
 }

@@ -1,15 +1,29 @@
 //! `tickettock verify`: the invariants of a ledger, one line each.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::ArgMatches;
-use stores::ledger::{postgres, sqlite};
-use stores::verify::{Finding, Looked};
+use rules::arrive::Budget;
+use rules::entries::InsideDigest;
+use rules::ids::EventId;
+use stores::door::{Door, DoorFault};
+use stores::door::redis::{RedisConfig, RedisDoor, STEP};
+use stores::ledger::{LedgerName, postgres, sqlite};
+use stores::verify::{DOOR_AGREES, Finding, Looked, SHOWN_MOST};
 
 use super::{Broken, Ended, line};
+use crate::line::difference;
 use crate::rush::report::grouped;
-use crate::settings::{Settings, Stores};
+use crate::settings::{Redis, Settings, Stores};
+
 use crate::terminal::say;
+
+/// A server corrects the door within a second.
+const LOOKS: usize = 4;
+const BETWEEN: Duration = Duration::from_millis(700);
+/// A little less than all the looks take.
+const COMPARED_MS: i64 = 1_900;
 
 pub fn run(given: &ArgMatches) -> Ended {
     let values = line::values(given).map_err(|e| e.to_string())?;
@@ -38,10 +52,59 @@ pub fn run(given: &ArgMatches) -> Ended {
 fn look(data_dir: &Path, stores: &Stores) -> Result<(Looked, Vec<Finding>), String> {
     match stores {
         Stores::Embedded => sqlite::verify(data_dir).map_err(|e| e.to_string()),
-        Stores::Postgres { url, .. } => {
+        Stores::Postgres { url, redis, .. } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|e| e.to_string())?;
-            runtime.block_on(postgres::verify(url)).map_err(|e| format!("DATABASE_URL: {e}"))
+            let (looked, mut findings) =
+                runtime.block_on(postgres::verify(url)).map_err(|e| format!("DATABASE_URL: {e}"))?;
+            if let Some(redis) = redis {
+                findings.extend(runtime.block_on(door_agrees(url, redis))?);
+            }
+            Ok((looked, findings))
         }
     }
+}
+
+/// Compares who is inside by the ledger and by the door in Redis. A difference that lasts is broken if some
+/// server compared that line meanwhile; otherwise nobody asks it, and the next who does has it corrected. None:
+/// the door could not be asked, which says nothing about the ledger.
+async fn door_agrees(url: &str, redis: &Redis) -> Result<Option<Finding>, String> {
+    let mut broken = Vec::new();
+    for look in 1..=LOOKS {
+        let (name, lines) = postgres::insiders(url).await.map_err(|e| format!("DATABASE_URL: {e}"))?;
+        let (url, cluster, budget) = (redis.url.clone(), redis.cluster, Budget::default());
+        let config = RedisConfig { url, cluster, budget, ledger: LedgerName::from(&*name), step: STEP };
+        let door = RedisDoor::new(config).map_err(|why| format!("REDIS_URL: {why}"))?;
+        match differences(&door, &lines, look == LOOKS).await {
+            Ok(found) => broken = found,
+            Err(fault) => {
+                eprintln!("tickettock: {fault}; who is inside was not compared");
+                return Ok(None);
+            }
+        }
+        if broken.is_empty() {
+            break;
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+    broken.truncate(SHOWN_MOST);
+    Ok(Some(Finding { name: DOOR_AGREES, broken }))
+}
+
+/// With `compared`, only those of lines that some server has compared during the looks.
+async fn differences(
+    door: &RedisDoor,
+    lines: &[(EventId, InsideDigest)],
+    compared: bool,
+) -> Result<Vec<String>, DoorFault> {
+    let mut found = Vec::new();
+    for (event, ledger) in lines {
+        if let Some(known) = door.inside(*event, None).await?
+            && let Some(sentence) = difference(*event, &known, ledger)
+            && !(compared && door.inside(*event, Some(COMPARED_MS)).await?.is_some())
+        {
+            found.push(sentence);
+        }
+    }
+    Ok(found)
 }

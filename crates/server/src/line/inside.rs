@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use rules::entries::corrections;
+use rules::entries::{InsideDigest, corrections};
 use rules::ids::EventId;
 use stores::door::Door;
 use stores::ledger::Ledger;
+use stores::verify::{DOOR_AGREES, Finding, SHOWN_MOST};
 
 use crate::refusals::Failure;
 
@@ -24,6 +25,9 @@ const SHARED_MS: i64 = 500;
 const SHARE: u32 = 20;
 /// People may come and go between two readings. After so many the difference is real.
 const READINGS: usize = 4;
+
+/// How often door and ledger are looked at before a difference is reported.
+const LOOKS: usize = 4;
 
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
@@ -114,6 +118,36 @@ impl InsideCheck {
         });
     }
 
+    /// Whether door and ledger agree. A difference is reported if it lasts, although it was looked at.
+    pub async fn agreement(&self, lines: &[EventId]) -> Finding {
+        let mut broken = Vec::new();
+        for _ in 0..LOOKS {
+            broken = self.differences(lines).await;
+            if broken.is_empty() {
+                break;
+            }
+            lines.iter().for_each(|event| self.asked(*event));
+            tokio::time::sleep(INTERVAL).await;
+        }
+        Finding { name: DOOR_AGREES, broken }
+    }
+
+    /// A store that does not answer says nothing.
+    async fn differences(&self, lines: &[EventId]) -> Vec<String> {
+        let mut found = Vec::new();
+        for event in lines {
+            let (Ok(Some(door)), Ok(ledger)) = (self.door.inside(*event, None).await, self.ledger.inside(*event).await)
+            else {
+                continue;
+            };
+            found.extend(difference(*event, &door, &ledger));
+            if found.len() >= SHOWN_MOST {
+                break;
+            }
+        }
+        found
+    }
+
     /// The ledger has just contradicted the door: the door is corrected before the caller is answered.
     pub async fn recount(&self, event: EventId) {
         if let Err(failure) = self.correct(event).await {
@@ -155,4 +189,10 @@ impl InsideCheck {
         }
         Ok(())
     }
+}
+
+/// None: they agree.
+pub fn difference(event: EventId, door: &InsideDigest, ledger: &InsideDigest) -> Option<String> {
+    let (inside, known) = (ledger.count, door.count);
+    (!door.agrees(ledger)).then(|| format!("event {event}: {inside} inside by the ledger, {known} by the door"))
 }

@@ -20,6 +20,11 @@ pub struct Proof {
     pub unexplained: u64,
     /// Served out of order.
     pub order_broken: u64,
+    /// Arrival numbers that two requests got.
+    pub numbers_twice: u64,
+    /// Invariants that the server's own audit found broken: numbers, order within batches, who is inside by the
+    /// door and by the ledger, and the rest of `verify`. None: it was not asked, or had no time.
+    pub invariants_broken: Option<u64>,
     /// Answers that are not in the contract.
     pub not_in_contract: u64,
     pub compared_with_server: bool,
@@ -27,7 +32,8 @@ pub struct Proof {
 
 impl Proof {
     pub fn holds(&self) -> bool {
-        self.sold_twice + self.lost + self.unexplained + self.order_broken + self.not_in_contract == 0
+        let told = self.sold_twice + self.lost + self.unexplained + self.order_broken + self.not_in_contract;
+        told + self.numbers_twice + self.invariants_broken.unwrap_or_default() == 0
     }
 }
 
@@ -120,8 +126,22 @@ pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof
         compare(&mut proof, run, &known, listed);
     }
     proof.not_in_contract = memories.iter().filter(|m| !in_contract(&m.outcome)).count() as u64;
+    proof.numbers_twice = numbers_twice(memories);
     proof.order_broken = order_broken(memories, known.nothing_came_back() && known.doubt.is_empty());
     proof
+}
+
+/// How many invariants the server's audit finds broken. A large ledger may take longer than an audit may.
+pub async fn audited(shop: &Shop) -> Option<u64> {
+    let audit = shop.admin(HttpRequest::get("/api/v1/admin/audit")).await.ok()?;
+    let invariants = audit["invariants"].as_array()?;
+    Some(invariants.iter().filter(|invariant| invariant["holds"] == false).count() as u64)
+}
+
+fn numbers_twice(memories: &[Memory]) -> u64 {
+    let mut seen = HashSet::new();
+    let given = memories.iter().filter(|memory| !replayed(memory)).filter_map(|memory| memory.outcome.number());
+    given.filter(|number| !seen.insert(*number)).count() as u64
 }
 
 fn in_contract(outcome: &RushOutcome) -> bool {
@@ -253,6 +273,9 @@ mod tests {
         let afterwards =
             [Memory { server: Some(2), ..memory(1, 0, 10, sold_out(1)) }, memory(2, 20, 30, reserved(2, 2))];
         assert_eq!(prove("r", &afterwards, None).order_broken, 1, "one asked after it was sold out");
+        let same_number = [memory(1, 0, 30, reserved(1, 7)), memory(2, 0, 30, sold_out(7))];
+        assert_eq!(prove("r", &same_number, None).numbers_twice, 1, "overlapping, so order says nothing");
+        assert!(!Proof { invariants_broken: Some(1), ..Proof::default() }.holds());
         let odd = RushOutcome::Refused { reason: "internal_error".into(), status: 500, number: None };
         assert_eq!(prove("r", &[memory(1, 0, 1, odd)], None).not_in_contract, 1);
     }

@@ -29,6 +29,8 @@ pub fn table(figures: &RushFigures, proof: &Proof) -> String {
     row("lost", grouped(proof.lost));
     row("unexplained", grouped(proof.unexplained));
     row("order broken", grouped(proof.order_broken));
+    row("numbers twice", grouped(proof.numbers_twice));
+    row("invariants broken", proof.invariants_broken.map_or("not asked".into(), grouped));
     row("not in the contract", grouped(proof.not_in_contract));
     text
 }
@@ -62,6 +64,7 @@ pub fn machine(figures: &RushFigures, goodput: &Goodput, proof: &Proof) -> Value
         "outcomes": figures.outcomes, "latencyMs": quantiles,
         "sold": proof.sold, "soldTwice": proof.sold_twice, "lost": proof.lost,
         "unexplained": proof.unexplained, "orderBroken": proof.order_broken,
+        "numbersTwice": proof.numbers_twice, "invariantsBroken": proof.invariants_broken,
         "notInContract": proof.not_in_contract, "comparedWithServer": proof.compared_with_server,
         "holds": proof.holds(), "crowd": goodput.machine(),
     })

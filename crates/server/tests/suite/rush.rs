@@ -181,6 +181,22 @@ async fn kept_cancellation_and_reversed_order_are_noticed() {
     assert!(rush.figures()["orderBroken"].as_u64().unwrap() > 0, "{}", rush.out);
 }
 
+/// A number of a generation that the ledger does not know, in an event beside: only the audit sees it.
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_invariant_of_the_ledger_is_noticed() {
+    let stand = TestServer::on(Backing::Embedded, &[]).await;
+    assert_eq!(stand.client().reserve(1, "alice").await.status, 200);
+    let arguments = ["--buyers", "20", "--seats", "50", "--rate", "200"];
+    let good = run(command(stand.address, &stand.app.admin_token, &arguments)).await;
+    assert_eq!((good.code, &good.figures()["invariantsBroken"]), (Some(0), &Value::from(0)), "{}", good.out);
+    let file = stores::ledger::sqlite::database_in(stand.stores.folder());
+    let tampered = "DROP TRIGGER history_no_update;
+        UPDATE history SET number = number + 3000000000 WHERE event = 1 AND number IS NOT NULL";
+    rusqlite::Connection::open(file).unwrap().execute_batch(tampered).unwrap();
+    let rush = run(command(stand.address, &stand.app.admin_token, &arguments)).await;
+    assert_eq!((rush.code, &rush.figures()["invariantsBroken"]), (Some(3), &Value::from(1)), "{}", rush.out);
+}
+
 #[test]
 fn rush_refuses_targets_off_loopback() {
     for url in ["http://192.0.2.1:5800", "http://10.0.0.1", "http://[2001:db8::1]:5800", "http://0.0.0.0:5800"] {

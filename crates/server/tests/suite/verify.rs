@@ -97,6 +97,11 @@ const LIES: &[(&str, &str, &str)] = &[
         "arrival numbers are unique",
     ),
     (
+        "a ledger that went back behind its numbers",
+        "UPDATE history SET number = number + 3000000000 WHERE event = 1 AND n = (SELECT max(n) FROM history WHERE event = 1 AND number IS NOT NULL)",
+        "no number is beyond the generation",
+    ),
+    (
         "two sales out of turn",
         "UPDATE history SET number = CASE n WHEN 5 THEN number + 1 ELSE number - 1 END WHERE event = 1 AND n IN (5, 6)",
         "lower arrival numbers were served first",

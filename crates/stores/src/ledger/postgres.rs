@@ -41,7 +41,7 @@ pub use self::planted::PlantedBug;
 pub use self::prepare::{NotPrepared, format};
 use self::session::{Sessions, within};
 use self::trouble::Trouble;
-pub use self::verify::verify;
+pub use self::verify::{insiders, verify};
 use super::halls::HallCache;
 use super::{Answered, LedgerFault, LedgerName};
 

@@ -48,6 +48,8 @@ const LIES: &[(&str, &str)] = &[
         "UPDATE history SET number = 9999 - number, batch = CASE WHEN n = 2 THEN 'one' END WHERE number IS NOT NULL",
         "lower arrival numbers were served first",
     ),
+    ("UPDATE history SET number = number + 7000000000 WHERE n = 20", "no number is beyond the generation"),
+    ("UPDATE entry SET number = 5000000003 WHERE number = 3", "no number is beyond the generation"),
     ("UPDATE taken SET owner = 'thief' WHERE seat = 3", "every reservation is in the history"),
     ("UPDATE taken SET owner = 'user-0' WHERE seat IN (5, 6)", "no user is beyond the limit"),
     ("UPDATE entry SET over_at = NULL WHERE number = 1", "never more inside than allowed"),

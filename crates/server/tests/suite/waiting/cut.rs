@@ -105,3 +105,60 @@ async fn door_that_lost_an_entry_is_told_again() {
     }
     assert_eq!(redis.ask::<Vec<String>>(&["ZRANGE", &token, "0", "-1"]), ["a"]);
 }
+
+/// `verify` compares door and ledger, and so does the server's audit: what the servers correct holds, what
+/// stays is broken.
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_compares_who_is_inside() {
+    let (database, redis) = (Database::fresh().await, OwnRedis::start());
+    let wire = Proxy::to(redis.port).await;
+    let stand = through(&wire, &database).await;
+    let (_, mut b, _) = two_people(&stand).await;
+    let verify = async || {
+        let mut command = testing::process::binary();
+        command.arg("verify").env("DATABASE_URL", &database.url).env("REDIS_URL", redis.url());
+        command.env("ADMIN_TOKEN", "0123456789abcdef0123456789abcdef");
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, said) = verify().await;
+    assert!(code == Some(0) && said.contains("ok      door and ledger agree on who is inside"), "{said}");
+    let key = |name: &str| format!("{name}:{{e:{}}}", b.event);
+    let (token, inside, state) = (key("token"), key("queue:inside"), key("queue:state"));
+    // Somebody polls, so a server corrects it meanwhile.
+    redis.ask::<()>(&["DEL", &token, &inside]);
+    let polling = tokio::spawn(async move {
+        loop {
+            b.poll().await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let (code, said) = verify().await;
+    assert_eq!(code, Some(0), "{said}");
+    let audit = stand.admin("GET", "audit", &serde_json::Value::Null).await.json();
+    assert!(audit["holds"] == true && audit.to_string().contains("door and ledger agree"), "{audit}");
+    polling.abort();
+    // Now nobody corrects it, and it looks as if somebody did.
+    stand.ask_to_stop();
+    stand.stopped().await;
+    drop(stand);
+    redis.ask::<()>(&["ZADD", &token, "4000000000000", "ghost"]);
+    redis.ask::<()>(&["HSET", &inside, "ghost", "1 4000000000000"]);
+    let (code, said) = verify().await;
+    assert_eq!(code, Some(0), "nobody asks this line: {said}");
+    let server = redis.client();
+    let comparing = tokio::task::spawn_blocking(move || {
+        let until = Instant::now() + Duration::from_secs(8);
+        while Instant::now() < until {
+            let time: (i64, i64) = testing::redis::ask(&server, &["TIME"]);
+            let now = (time.0 * 1_000 + time.1 / 1_000).to_string();
+            testing::redis::ask::<()>(&server, &["HSET", &state, "compared", &now]);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let (code, said) = verify().await;
+    assert!(code == Some(3) && said.contains("BROKEN  door and ledger agree"), "{said}");
+    assert!(said.contains("1 inside by the ledger, 2 by the door"), "{said}");
+    comparing.await.unwrap();
+}

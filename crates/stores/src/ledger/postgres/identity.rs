@@ -49,7 +49,7 @@ impl Identity {
             epoch = client.query_one("SELECT epoch FROM ledger", &[]).await?.try_get(0)?;
         }
         *seen = Some((place, flushed));
-        let name = if epoch.is_empty() { id } else { format!("{id}.{epoch}") };
+        let name = named(id, &epoch);
         let before = self.name.get();
         if before.as_deref() == Some(&*name) {
             return Ok(());
@@ -61,4 +61,9 @@ impl Identity {
         self.name.set(&name);
         Ok(())
     }
+}
+
+/// The first epoch has no name of its own.
+pub fn named(id: String, epoch: &str) -> String {
+    if epoch.is_empty() { id } else { format!("{id}.{epoch}") }
 }

@@ -52,6 +52,7 @@ queries! {
     KEEP_ANSWERS = "keep_answers",
     IDENTITY = "identity",
     INSIDE = "inside",
+    INSIDE_ALL = "inside_all",
     LAPSED_ENTRIES = "lapsed_entries",
     LAPSED_ON = "lapsed_on",
     LIVE_ENTRIES = "live_entries",

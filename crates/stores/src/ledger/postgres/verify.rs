@@ -1,8 +1,12 @@
 //! The invariants, asked of a PostgreSQL; also of one that servers are using.
 
-use tokio_postgres::{Client, Config, Error};
+use rules::entries::InsideDigest;
+use rules::ids::EventId;
+use tokio_postgres::{Client, Config, Error, Row};
 
 use super::address::PostgresAddress;
+use super::identity::named;
+use super::queries;
 use super::trouble::words;
 use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ORDER, SHOWN_MOST};
 
@@ -30,6 +34,20 @@ pub async fn verify_at(address: &PostgresAddress) -> Result<(Looked, Vec<Finding
         findings.push(Finding { name: invariant.name, broken });
     }
     Ok((looked, findings))
+}
+
+/// The ledger's name, and who is inside each waiting room, without preparing anything.
+pub async fn insiders(url: &str) -> Result<(String, Vec<(EventId, InsideDigest)>), String> {
+    let address = PostgresAddress::read(url)?;
+    let (client, connection) = Config::connect(&address.config, address.tls.clone()).await.map_err(|e| words(&e))?;
+    tokio::spawn(connection);
+    client.batch_execute(ONE_MOMENT).await.map_err(|e| words(&e))?;
+    let row = client.query_one("SELECT id, epoch FROM ledger", &[]).await.map_err(|e| words(&e))?;
+    let name = named(row.get(0), row.get(1));
+    let rows = client.query(queries::INSIDE_ALL, &[]).await.map_err(|e| words(&e))?;
+    let digest =
+        |row: &Row| InsideDigest { count: row.get::<_, i64>(1) as u64, sum: Some(row.get::<_, i64>(2) as u64) };
+    Ok((name, rows.iter().map(|row| (EventId(row.get(0)), digest(row))).collect()))
 }
 
 async fn sentences(client: &Client, sql: &str) -> Result<Vec<String>, Error> {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rules::ids::EventId;
 use rules::outcome::Refusal;
+use stores::ledger::LedgerFault;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -31,7 +33,10 @@ pub async fn check(app: Arc<App>, _: Call<Admin>) -> Handled {
             async move {
                 let checked = app.ledger.audit().await;
                 drop(guard);
-                checked
+                let (looked, mut findings) = checked?;
+                let lines: Vec<EventId> = app.lines.known().into_iter().map(|(event, _)| event).collect();
+                findings.push(app.inside.agreement(&lines).await);
+                Ok::<_, LedgerFault>((looked, findings))
             }
         });
         task.await

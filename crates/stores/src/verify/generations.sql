@@ -1,0 +1,12 @@
+-- No number is of a generation that the ledger does not know. After a restore from a backup the door may know a
+-- higher one: were the ledger's not raised above it, numbers would be given again once the door loses its data.
+SELECT 'event ' || CAST(e.id AS TEXT) || ' has number ' || CAST(given.highest AS TEXT) || ' and generation '
+       || CAST(e.generation AS TEXT)
+FROM event e
+JOIN (SELECT event, max(number) AS highest
+      FROM (SELECT event, number FROM history WHERE number IS NOT NULL
+            UNION ALL
+            SELECT event, number FROM entry) AS numbers
+      GROUP BY event) AS given ON given.event = e.id
+WHERE given.highest >= (CASE WHEN e.generation < 0 THEN 0 ELSE e.generation END + 1) * 1000000000
+LIMIT 5

@@ -12,8 +12,18 @@ use crate::{telemetry, wiring};
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let settings = line::settings(given).map_err(|e| e.to_string())?;
     telemetry::begin_logging(&settings);
+    use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
     runtime.block_on(serve(settings))
+}
+
+/// The allocator asks for huge pages. What it gives back is smaller, so a huge page stays resident as long as
+/// anything on it is used: after an hour of churn 9 MiB of live data kept 84.
+fn use_small_pages() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "huge pages stay on");
+    }
 }
 
 async fn serve(settings: Settings) -> Result<(), String> {

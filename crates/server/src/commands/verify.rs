@@ -7,8 +7,8 @@ use clap::ArgMatches;
 use rules::arrive::Budget;
 use rules::entries::InsideDigest;
 use rules::ids::EventId;
-use stores::door::{Door, DoorFault};
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
+use stores::door::{Door, DoorFault};
 use stores::ledger::{LedgerName, postgres, sqlite};
 use stores::verify::{DOOR_AGREES, Finding, Looked, SHOWN_MOST};
 

@@ -28,8 +28,7 @@ on_every_backing!(
 /// A date so many days from today, in UTC. Today is read once: a test that runs over midnight keeps asking
 /// for the same nights.
 pub fn day(ahead: i32) -> String {
-    static TODAY: LazyLock<i32> =
-        LazyLock::new(|| (EmbeddedClock::starting(Moment(0)).now().0 / 86_400_000) as i32);
+    static TODAY: LazyLock<i32> = LazyLock::new(|| (EmbeddedClock::starting(Moment(0)).now().0 / 86_400_000) as i32);
     Night(*TODAY + ahead).to_string()
 }
 

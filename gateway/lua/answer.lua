@@ -38,7 +38,7 @@ local function say(parts, trace, facts)
 end
 
 -- Sends a refusal. nginx adds the headers that every answer has. `facts` has what the answer needs of:
--- retry, line, column, opens, caller.
+-- retry, line, column, opens, opens_in_seeds, caller.
 function M.send(kind, dialect, trace, facts)
     local answer = answers[kind][dialect]
     if answer.language then
@@ -60,8 +60,14 @@ function M.quoted(words)
     return (gsub(cjson.encode(words), "\\/", "/"))
 end
 
--- RFC 3339 in UTC, as the server writes a moment.
+-- RFC 3339 in UTC with milliseconds, as the server writes a moment.
 function M.moment(ms)
+    local fraction = ms % 1000
+    return os.date("!%Y-%m-%dT%H:%M:%S", (ms - fraction) / 1000) .. format(".%03dZ", fraction)
+end
+
+-- The same as the dialects of the seeds write it: without zeros at the end.
+function M.seed_moment(ms)
     local fraction = ms % 1000
     local seconds = (ms - fraction) / 1000
     local tail = fraction == 0 and "" or gsub(format(".%03d", fraction), "0+$", "")

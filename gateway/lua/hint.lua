@@ -103,7 +103,8 @@ local NONE = {}
 local function facts(known, now)
     if known.word == "held_out" or known.word == "not_open" then
         local wait = format("%d", max(1, ceil((known.first_end - now) / 1000)))
-        return { retry = wait, opens = answer.moment(known.shown) }
+        local opens = known.shown
+        return { retry = wait, opens = answer.moment(opens), opens_in_seeds = answer.seed_moment(opens) }
     end
     return NONE
 end

@@ -9,6 +9,7 @@ local M = {}
 
 local STREAM = { streams = true, speaks = false, default = "1.1" }
 local OTHER = { speaks = false, default = "1.1" }
+local SEED_004 = { speaks = false, default = "v1" }
 local ODD = { odd = true, speaks = false, default = "1.1" }
 local SEATS = { speaks = true, default = "1.1" }
 
@@ -38,6 +39,7 @@ local function long(path)
         if find(rest, "^/%d+/reservation$") then return whole(event) and asking("chosen", event, "1.1", false) or SEATS end
         return OTHER
     end
+    if find(path, "^/v1/") then return SEED_004 end
     if find(path, "^/api/v1/events/%d+/stream$") then return STREAM end
     if find(path, "^/api/v1/seats/%d+/reservation$") then return asking("chosen", "1", "1.1", true) end
     if find(path, "^/api/v1/seats/[^/]+$") then return SEATS end
@@ -72,7 +74,7 @@ local DIALECTS = { ["1.1"] = true, ["1.0"] = true, ["2025-08-17"] = true }
 function M.dialect(path, version)
     if version == nil then return path.default end
     if not DIALECTS[version] then return nil end
-    return path.speaks and version or "1.1"
+    return path.speaks and version or path.default
 end
 
 return M

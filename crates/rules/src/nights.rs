@@ -85,6 +85,19 @@ impl Dates {
         Ok(Dates { check_in, check_out })
     }
 
+    /// The nights of a month, written `2026-12`.
+    pub fn of_month(text: &str) -> Option<Dates> {
+        let check_in: Night = format!("{text}-01").parse().ok()?;
+        let last = check_in.date().last_of_month();
+        Some(Dates { check_in, check_out: Night::of_date(last)?.plus(1) })
+    }
+
+    /// Those of the nights from `first` up to, not including, `end`; none: there are none.
+    pub fn within(self, first: Night, end: Night) -> Option<Dates> {
+        let dates = Dates { check_in: self.check_in.max(first), check_out: self.check_out.min(end) };
+        (dates.check_in < dates.check_out).then_some(dates)
+    }
+
     /// Not in the property's past, and the last night not further ahead than is sold.
     pub fn sold_on(self, today: Night, days_ahead: u32) -> Result<Dates, Refusal> {
         let furthest = today.plus(days_ahead);
@@ -136,6 +149,20 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn months_are_as_long_as_the_calendar_says() {
+        let night = |text: &str| text.parse::<Night>().unwrap();
+        let december = Dates { check_in: night("2026-12-01"), check_out: night("2027-01-01") };
+        assert_eq!(Dates::of_month("2026-12"), Some(december));
+        assert_eq!(Dates::of_month("2028-02").map(Dates::count), Some(29));
+        for bad in ["2026-13", "2026-00", "2026", "2026-1", "2026-12-01", "", "1969-12"] {
+            assert_eq!(Dates::of_month(bad), None, "{bad}");
+        }
+        let rest = december.within(night("2026-12-30"), night("2030-01-01"));
+        assert_eq!(rest.map(Dates::count), Some(2));
+        assert_eq!(december.within(night("2027-01-01"), night("2030-01-01")), None);
+    }
 
     #[test]
     fn every_day_has_one_spelling() {

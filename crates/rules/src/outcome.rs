@@ -306,6 +306,8 @@ pub enum Expected {
     WellFormedRequest,
     /// The `next` of an earlier page.
     NextOfAPage,
+    /// `2026-12`.
+    Month,
     TimeZone,
     /// Not below `tokenTtl`.
     AtLeastTokenTtl,
@@ -326,7 +328,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 19] = [
+    pub const ALL: [Expected; 20] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -335,6 +337,7 @@ impl Expected {
         Expected::CompleteBody,
         Expected::WellFormedRequest,
         Expected::NextOfAPage,
+        Expected::Month,
         Expected::TimeZone,
         Expected::AtLeastTokenTtl,
         Expected::NoSeats,

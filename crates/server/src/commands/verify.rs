@@ -17,7 +17,7 @@ use crate::line::difference;
 use crate::rush::report::grouped;
 use crate::settings::{Redis, Settings, Stores};
 
-use crate::terminal::say;
+use crate::terminal::{complain, say};
 
 /// A server corrects the door within a second.
 const LOOKS: usize = 4;
@@ -78,7 +78,7 @@ async fn door_agrees(url: &str, redis: &Redis) -> Result<Option<Finding>, String
         match differences(&door, &lines, look == LOOKS).await {
             Ok(found) => broken = found,
             Err(fault) => {
-                eprintln!("tickettock: {fault}; who is inside was not compared");
+                complain!("tickettock: {fault}; who is inside was not compared");
                 return Ok(None);
             }
         }

@@ -43,8 +43,7 @@ pub struct GateRequest {
     pub kind: RequestKind,
     /// The event in the path. 0: the path names none.
     pub event: i64,
-    /// It is answered in the dialects of the seeds; in this one unless a header names another.
-    pub spoken: Option<Dialect>,
+    pub speech: Speech,
 }
 
 impl GateRequest {
@@ -61,15 +60,13 @@ impl GateRequest {
             },
         };
         let event = if rest == "/fcfs/join" { FIRST_EVENT.0 } else { event };
-        let spoken = match path {
-            "/api/v1/seats/reservation" => Some(Dialect::V1_0),
-            _ => (rest.starts_with("seats") || rest == "/fcfs/join").then_some(Dialect::V1_1),
+        let speech = match path {
+            "/api/v1/seats/reservation" => Speech::Every(Dialect::V1_0),
+            _ if rest.starts_with("seats") || rest == "/fcfs/join" => Speech::Every(Dialect::V1_1),
+            _ if path.starts_with("/v1/") => Speech::Seed004,
+            _ => Speech::Plain,
         };
-        GateRequest { kind: kind(method, path, rest), event, spoken }
-    }
-
-    pub fn speech(self) -> Speech {
-        self.spoken.map_or(Speech::Plain, Speech::Every)
+        GateRequest { kind: kind(method, path, rest), event, speech }
     }
 }
 
@@ -80,7 +77,7 @@ fn kind(method: &Method, path: &str, rest: &str) -> RequestKind {
     }
     match *method {
         Method::POST if rest.ends_with("/confirm") => RequestKind::Confirm,
-        Method::POST if rest.starts_with("/v1/holds") => RequestKind::Hold,
+        Method::POST if rest.starts_with("/v1/holds") || rest.starts_with("holds") => RequestKind::Hold,
         Method::POST if rest == "queue" => RequestKind::Join,
         Method::POST => RequestKind::Reserve,
         Method::DELETE => RequestKind::Cancel,
@@ -129,12 +126,7 @@ mod tests {
                 let admin = operation.access.name() == "admin";
                 let health = matches!(route.path, "/livez" | "/readyz" | "/metrics");
                 assert_eq!(always, admin || health, "{}", operation.doc.id);
-                assert_eq!(
-                    GateRequest::of(&operation.method, route.path).speech(),
-                    route.speech,
-                    "{}",
-                    operation.doc.id
-                );
+                assert_eq!(GateRequest::of(&operation.method, route.path).speech, route.speech, "{}", operation.doc.id);
             }
         }
     }

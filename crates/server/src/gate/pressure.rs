@@ -131,7 +131,7 @@ impl Gate {
     ) -> Response<ResBody> {
         // Reads and those in line are needed again soon, and wait for no appointment.
         let retry = if asked.kind.changes() { self.retry_after() } else { self.appointments.soon() };
-        self.prepared.answer(headers, asked.speech(), trace, retry, close)
+        self.prepared.answer(headers, asked.speech, trace, retry, close)
     }
 
     /// Waits while the runtime is so late that further connections would only make it later.

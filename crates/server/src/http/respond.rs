@@ -8,6 +8,7 @@ pub mod gateway;
 mod language;
 mod prepared;
 mod reply;
+mod seed_004;
 mod success;
 mod v1_0;
 mod v1_1;
@@ -90,13 +91,13 @@ pub fn number(refusal: &Refusal) -> u16 {
 /// A seat was given.
 pub fn reserved(reserved: &Reserved, hall: &Hall, caller: &Caller, dialect: Dialect, ids: &PublicIds) -> Reply {
     match dialect {
-        Dialect::V1_1 => Reply::ok(&v1_1::reserved(reserved, hall, ids)),
+        Dialect::V1_1 | Dialect::Seed004 => Reply::ok(&v1_1::reserved(reserved, hall, ids)),
         Dialect::V1_0 => Reply::ok(&v1_0::reserved(reserved)),
         Dialect::V2025_08_17 => Reply::ok(&v2025_08_17::reserved(reserved, caller)),
     }
 }
 
-/// The language is that of 1.1; the dialects of the seeds have the words of their seeds.
+/// The language is that of 1.1 and of the fifth specification; the other dialects of the seeds have the words of their seeds.
 pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &str) -> Reply {
     let refusal = &refused.refusal;
     if matches!(refusal, Refusal::Internal) {
@@ -106,9 +107,15 @@ pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &
     if let Some(seconds) = refused.retry_after {
         card.retry = Retry::After(seconds);
     }
+    if dialect != Dialect::V1_1 {
+        card.code = seed_004::code(refusal).unwrap_or(card.code);
+    }
     let (status, retry) = (card.status, card.retry);
     let mut reply = match dialect {
-        Dialect::V1_1 => in_language(Reply::json(status, &v1_1::refused(refused, card, language, trace)), language),
+        Dialect::V1_1 | Dialect::Seed004 => {
+            let body = v1_1::refused(refused, card, language, trace, dialect.moment());
+            in_language(Reply::json(status, &body), language)
+        }
         Dialect::V1_0 => v1_0::refused(refused, &card),
         Dialect::V2025_08_17 => v2025_08_17::refused(refused, card, trace),
     };
@@ -121,7 +128,7 @@ pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &
     if status == StatusCode::UNAUTHORIZED {
         reply = reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    reply
+    reply.ended(dialect)
 }
 
 /// Of our refusals, caches keep these two although nothing says that they may.

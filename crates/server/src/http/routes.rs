@@ -23,7 +23,7 @@ const POST: Method = Method::POST;
 const PATCH: Method = Method::PATCH;
 const DELETE: Method = Method::DELETE;
 
-const BUYER: JsonByDialect = JsonByDialect { schema: "BuyerInAnyDialect", most: BODY_MOST };
+const BUYER: JsonByDialect = JsonByDialect { schema: "Buyer", most: BODY_MOST };
 const ANY: AnyBytes = AnyBytes { most: BODY_MOST };
 
 const fn json(schema: &'static str) -> Json {
@@ -38,6 +38,7 @@ const fn admin_json(schema: &'static str) -> Json {
 pub fn table() -> Vec<Route> {
     let mut table = crowd();
     table.extend(nights());
+    table.extend(seed_004());
     table.extend(operators());
     table.extend(machine());
     table
@@ -87,31 +88,63 @@ fn crowd() -> Vec<Route> {
 
 fn nights() -> Vec<Route> {
     vec![
-        plain("/v1/room-types").on(GET, Anyone, NoBody, room_types::list, doc::ROOM_TYPES),
-        plain("/v1/room-types/{roomTypeId}").on(GET, Anyone, NoBody, room_types::one, doc::ROOM_TYPE),
-        plain("/v1/room-types/{roomTypeId}/availability").on(
+        plain("/api/v1/room-types").on(GET, Anyone, NoBody, room_types::list, doc::ROOM_TYPES),
+        plain("/api/v1/room-types/{roomTypeId}").on(GET, Anyone, NoBody, room_types::one, doc::ROOM_TYPE),
+        plain("/api/v1/room-types/{roomTypeId}/availability").on(
             GET,
             Anyone,
             NoBody,
             room_types::availability,
             doc::AVAILABILITY,
         ),
-        plain("/v1/holds").on(GET, KnownUser, NoBody, holds::mine, doc::HOLDS).on(
+        plain("/api/v1/room-types/{roomTypeId}/calendar").on(GET, Anyone, NoBody, room_types::calendar, doc::CALENDAR),
+        plain("/api/v1/holds").on(GET, KnownUser, NoBody, holds::mine, doc::HOLDS).on(
             POST,
             KnownUser,
             json("NewHold"),
             holds::create,
             doc::CREATE_HOLD,
         ),
-        plain("/v1/holds/{holdId}").on(GET, KnownUser, NoBody, holds::one, doc::HOLD).on(
+        plain("/api/v1/holds/{holdId}").on(GET, KnownUser, NoBody, holds::one, doc::HOLD).on(
             DELETE,
             KnownUser,
             ANY,
             holds::cancel,
             doc::CANCEL_HOLD,
         ),
-        plain("/v1/holds/{holdId}/confirm").on(POST, OwnerOrService, ANY, holds::confirm, doc::CONFIRM_HOLD),
-        plain("/v1/holds/{holdId}/extend").on(POST, KnownUser, ANY, holds::extend, doc::EXTEND_HOLD),
+        plain("/api/v1/holds/{holdId}/confirm").on(POST, OwnerOrService, ANY, holds::confirm, doc::CONFIRM_HOLD),
+        plain("/api/v1/holds/{holdId}/extend").on(POST, KnownUser, ANY, holds::extend, doc::EXTEND_HOLD),
+    ]
+}
+
+/// The same as the fifth specification has it.
+fn seed_004() -> Vec<Route> {
+    vec![
+        seed("/v1/room-types").on(GET, Anyone, NoBody, room_types::list, doc::SEED_ROOM_TYPES),
+        seed("/v1/room-types/{roomTypeId}").on(GET, Anyone, NoBody, room_types::one, doc::SEED_ROOM_TYPE),
+        seed("/v1/room-types/{roomTypeId}/availability").on(
+            GET,
+            Anyone,
+            NoBody,
+            room_types::availability,
+            doc::SEED_AVAILABILITY,
+        ),
+        seed("/v1/holds").on(GET, KnownUser, NoBody, holds::mine, doc::SEED_HOLDS).on(
+            POST,
+            KnownUser,
+            json("NewHold"),
+            holds::create,
+            doc::SEED_CREATE_HOLD,
+        ),
+        seed("/v1/holds/{holdId}").on(GET, KnownUser, NoBody, holds::one, doc::SEED_HOLD).on(
+            DELETE,
+            KnownUser,
+            ANY,
+            holds::cancel,
+            doc::SEED_CANCEL_HOLD,
+        ),
+        seed("/v1/holds/{holdId}/confirm").on(POST, OwnerOrService, ANY, holds::confirm, doc::SEED_CONFIRM_HOLD),
+        seed("/v1/holds/{holdId}/extend").on(POST, KnownUser, ANY, holds::extend, doc::SEED_EXTEND_HOLD),
     ]
 }
 
@@ -175,6 +208,7 @@ fn machine() -> Vec<Route> {
         plain("/readyz").on(GET, Anyone, NoBody, health::ready, doc::READY),
         plain("/metrics").on(GET, Anyone, NoBody, health::metrics, doc::METRICS),
         plain("/openapi.json").on(GET, Anyone, NoBody, docs::openapi, doc::OPENAPI),
+        plain("/openapi/{file}").on(GET, Anyone, NoBody, docs::openapi_of_dialect, doc::OPENAPI_OF_DIALECT),
         plain("/docs").on(GET, Anyone, NoBody, docs::page, doc::DOCS),
         plain("/docs/{file}").on(GET, Anyone, NoBody, docs::file, doc::DOCS_FILE),
         plain("/assets/{file}").on(GET, Anyone, NoBody, page::file, doc::PAGE_FILE),
@@ -191,6 +225,10 @@ pub fn operator_table() -> Vec<Route> {
 
 fn plain(path: &'static str) -> Route {
     Route::at(path, Speech::Plain)
+}
+
+fn seed(path: &'static str) -> Route {
+    Route::at(path, Speech::Seed004)
 }
 
 fn spoken(path: &'static str) -> Route {

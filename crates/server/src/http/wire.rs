@@ -6,7 +6,6 @@
 
 pub mod answers;
 pub mod asked;
-pub mod dialects;
 pub mod events;
 pub mod line;
 pub mod records;
@@ -20,14 +19,23 @@ mod verdict;
 use jiff::Timestamp;
 use rules::time::Moment;
 
-pub use self::events::{EventBody, WaitingRoomBody};
+pub use self::events::{AdminEventBody, EventBody, WaitingRoomBody};
 pub use self::reservations::{AdminReservationBody, ReservationBody, ReservedBody, SeatName};
 pub use self::seats::{BareSeatBody, LayoutBody, SeatBody, SoldSeatBody};
 pub use self::verdict::{Failed, Succeeded};
 
-/// RFC 3339 in UTC.
+/// RFC 3339 in UTC, always with milliseconds.
 pub fn moment(at: Moment) -> String {
-    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+    format!("{:.3}", timestamp(at))
+}
+
+/// The same as the dialects of the seeds write it: without zeros at the end.
+pub fn seed_moment(at: Moment) -> String {
+    timestamp(at).to_string()
+}
+
+fn timestamp(at: Moment) -> Timestamp {
+    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// RFC 3339 with an offset, or none if there is no such moment.

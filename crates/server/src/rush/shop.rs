@@ -44,7 +44,8 @@ impl Shop {
         let event = &event["event"];
         shop.event = event["id"].as_i64().ok_or("the server showed no event")?;
         shop.seats = event["remainingSeats"].as_u64().ok_or("the server showed no seats")?;
-        shop.waiting_room = event["waitingRoom"] == true;
+        // Its operator sees the settings, everybody else whether there is one.
+        shop.waiting_room = event["waitingRoom"] == true || event["waitingRoom"].is_object();
         Ok(shop)
     }
 

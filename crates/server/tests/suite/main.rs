@@ -4,6 +4,7 @@ mod amendments;
 mod answers;
 mod auth_matrix;
 mod caching;
+mod canonical;
 mod chosen;
 mod clock;
 mod connections;

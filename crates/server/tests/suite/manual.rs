@@ -38,22 +38,31 @@ fn config_prints_the_committed_manual() {
 fn openapi_prints_the_committed_document() {
     let (good, text, _) = run(binary().arg("openapi"));
     assert!(good && text == std::fs::read_to_string(repository("openapi/tickettock.yaml")).unwrap());
+    let (good, text, _) = run(binary().args(["openapi", "--dialect", "1.0"]));
+    assert!(good && text == std::fs::read_to_string(repository("openapi/1.0.yaml")).unwrap());
+    assert!(!run(binary().args(["openapi", "--dialect", "2"])).0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_documented_path_answers() {
     let stand = TestServer::on(Backing::Embedded, &[]).await;
     let mut client = stand.client();
-    let document = client.get("/openapi.json").await;
-    assert_eq!(document.header("content-type"), Some("application/json; charset=utf-8"));
-    let document = document.json();
-    assert_eq!(document["openapi"], "3.1.0");
-    let paths = document["paths"].as_object().unwrap();
-    assert!(paths.len() > 25);
-    for (path, item) in paths {
+    let canonical = client.get("/openapi.json").await;
+    assert_eq!(canonical.header("content-type"), Some("application/json; charset=utf-8"));
+    assert_eq!(client.get("/openapi/1.1.json").await.text(), canonical.text());
+    assert_eq!(client.get("/openapi/2.json").await.status, 404);
+    let mut paths = serde_json::Map::new();
+    for name in ["1.1", "1.0", "2025-08-17", "v1"] {
+        let document = client.get(&format!("/openapi/{name}.json")).await.json();
+        assert_eq!(document["openapi"], "3.1.0");
+        paths.extend(document["paths"].as_object().unwrap().clone());
+    }
+    assert!(paths.len() > 40);
+    for (path, item) in &paths {
         let path = path.replace("{eventId}", "1").replace("{seatId}", "1").replace("{reservationId}", "e1-9");
         let path = path.replace("{roomTypeId}", "1").replace("{holdId}", "hr1-2");
-        let path = path.replace("{file}", "swagger-ui.css");
+        let file = if path.starts_with("/openapi/") { "1.1.json" } else { "swagger-ui.css" };
+        let path = path.replace("{file}", file);
         let wrong = client.send("PUT", &path, &[], "").await;
         assert_eq!(wrong.status, 405, "{path}");
         let allowed = wrong.header("allow").unwrap().to_ascii_lowercase();
@@ -117,6 +126,13 @@ async fn event_commands_use_the_running_server() {
     assert!(!stranger.0 && stranger.2.contains("ADMIN_TOKEN"), "{}", stranger.2);
     let (good, _, complaint) = run(binary().args(["event", "list", "--url", "http://127.0.0.1:1"]));
     assert!(!good && complaint.contains("no server answers"), "{complaint}");
+}
+
+#[test]
+fn examples_match_their_schemas() {
+    let (good, text, complaint) = run(Command::new(repository("scripts/schemathesis.sh")).arg("examples"));
+    assert!(good, "{text}{complaint}");
+    println!("{}", text.trim());
 }
 
 /// schemathesis over `/openapi.json`: no 5xx, no status, type or shape that is not documented.

@@ -3,7 +3,7 @@
 mod rooms;
 
 use rules::ids::Seat;
-use rules::outcome::{Forbidden, Refusal};
+use rules::outcome::{Forbidden, Limit, Refusal};
 
 pub use self::rooms::*;
 use super::{Doc, Filter, Gives, Shown};
@@ -16,13 +16,25 @@ const fn ok(schema: &'static str) -> Gives {
     Gives { status: Success::Ok, kind: JSON, schema: Some(schema) }
 }
 
-const RESERVED: &[Gives] = &[ok("ReservedInAnyDialect")];
-const ONE_EVENT: &[Gives] = &[ok("EventAnswer")];
+const RESERVED: &[Gives] = &[ok("Reserved")];
+const ONE_EVENT: &[Gives] = &[ok("AdminEventAnswer")];
 const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: None };
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
-    Doc { id, tag, summary, done: "ok", shows: &[], paged: false, dates: false, filters: &[], gives, refuses: &[] }
+    Doc {
+        id,
+        tag,
+        summary,
+        done: "ok",
+        shows: &[],
+        paged: false,
+        dates: false,
+        month: false,
+        filters: &[],
+        gives,
+        refuses: &[],
+    }
 }
 
 /// Asked for where the event has a waiting room.
@@ -38,14 +50,19 @@ const TICKET: &[Shown] = &[Shown {
     most: Some(TICKET_CHARS),
 }];
 
+const LIMIT: Refusal = Refusal::LimitReached { seats: Vec::new(), limit: Limit::Seats { asked: 1, has: 2, most: 2 } };
+
 const SALE: &[fn() -> Refusal] = &[
     || Refusal::NotFound,
     || Refusal::AlreadyAsking { retry_after: 1 },
     || Refusal::NotOpen { opens_at: None, retry_after: None },
     || Refusal::Closed,
-    || Refusal::AlreadyReserved { seat: Seat(1) },
+    || Refusal::Duplicate { seat: Seat(3), user_ttl_s: Some(870) },
+    || Refusal::AlreadyReserved { seat: Seat(3) },
+    || LIMIT,
     || Refusal::EntryRequired,
     || Refusal::SoldOut,
+    || Refusal::HeldOut { retry_after: 42 },
     || Refusal::Contention,
     || Refusal::KeyMismatch,
     || Refusal::DoorUnreachable,
@@ -59,7 +76,9 @@ const CHOICE: &[fn() -> Refusal] = &[
     || Refusal::AlreadyAsking { retry_after: 1 },
     || Refusal::NotOpen { opens_at: None, retry_after: None },
     || Refusal::Closed,
-    || Refusal::AlreadyReserved { seat: Seat(1) },
+    || Refusal::Duplicate { seat: Seat(3), user_ttl_s: Some(870) },
+    || Refusal::AlreadyReserved { seat: Seat(3) },
+    || LIMIT,
     || Refusal::EntryRequired,
     || Refusal::SeatTaken,
     || Refusal::Contention,
@@ -88,8 +107,8 @@ pub const LAYOUT: Doc = read(
     &[ok("LayoutAnswer")],
 );
 pub const SEATS: Doc =
-    read("listSeats", "seats", "Every seat, at most 250 ms behind. ETag, gzip.", &[ok("SeatsInAnyDialect"), UNCHANGED]);
-pub const SEAT: Doc = read("getSeat", "seats", "One seat, exact.", &[ok("SeatInAnyDialect")]);
+    read("listSeats", "seats", "Every seat, at most 250 ms behind. ETag, gzip.", &[ok("SeatsAnswer"), UNCHANGED]);
+pub const SEAT: Doc = read("getSeat", "seats", "One seat, exact.", &[ok("SeatAnswer")]);
 pub const RESERVE: Doc = reserve("reserve", "The lowest free seat of the event, first come, first served.");
 pub const RESERVE_SEAT: Doc =
     Doc { refuses: CHOICE, ..reserve("reserveSeat", "This seat and no other, by the same rules.") };
@@ -183,10 +202,10 @@ pub const CANCEL: Doc = Doc {
 };
 
 pub const ADMIN_EVENTS: Doc =
-    Doc { paged: true, ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("EventsAnswer")]) };
+    Doc { paged: true, ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("AdminEventsAnswer")]) };
 pub const CREATE_EVENT: Doc = Doc {
     done: "created",
-    gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("EventAnswer") }],
+    gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("AdminEventAnswer") }],
     ..operate("createEvent", "Makes an event: a count of seats, or a hall of sections and rows.", &[])
 };
 pub const ADMIN_EVENT: Doc = read("adminGetEvent", "admin", "One event, for the operator.", ONE_EVENT);
@@ -242,6 +261,12 @@ pub const METRICS: Doc = read(
 );
 pub const OPENAPI: Doc =
     read("openapi", "machine", "This document.", &[Gives { status: Success::Ok, kind: JSON, schema: None }]);
+pub const OPENAPI_OF_DIALECT: Doc = read(
+    "openapiOfDialect",
+    "machine",
+    "The document of a dialect: `1.1.json`, `1.0.json`, `2025-08-17.json`, `v1.json`.",
+    &[Gives { status: Success::Ok, kind: JSON, schema: None }],
+);
 pub const DOCS: Doc = read("docs", "machine", "This document, to try.", HTML);
 pub const DOCS_FILE: Doc = read(
     "docsFile",

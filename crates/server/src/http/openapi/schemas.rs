@@ -6,30 +6,75 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::http::respond::Dialect;
 use crate::http::wire::answers::{
-    AdminReservationsAnswer, ConfirmedAnswer, EventAnswer, EventsAnswer, HoldAnswer, HoldsAnswer, LayoutAnswer,
-    ReservationAnswer, ReservationsAnswer, RoomTypeAnswer, RoomTypesAnswer, SuccessBody,
+    AdminEventAnswer, AdminEventsAnswer, AdminReservationsAnswer, ConfirmedAnswer, EventAnswer, EventsAnswer,
+    HoldAnswer, HoldsAnswer, LayoutAnswer, ReservationAnswer, ReservationsAnswer, RoomTypeAnswer, RoomTypesAnswer,
+    SeatAnswer, SeatsAnswer, SeedHoldAnswer, SeedHoldsAnswer, SuccessBody,
 };
-use crate::http::wire::asked::{EventAmendmentBody, NewEventBody, NewHoldBody, NewRoomTypeBody, RoomTypeAmendmentBody};
-use crate::http::wire::dialects::{
-    BuyerInAnyDialect, RefusalInAnyDialect, ReservedInAnyDialect, SeatInAnyDialect, SeatsInAnyDialect,
+use crate::http::wire::asked::{
+    Buyer10, Buyer20250817, BuyerBody, EventAmendmentBody, NewEventBody, NewHoldBody, NewRoomTypeBody,
+    RoomTypeAmendmentBody,
 };
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
 use crate::http::wire::records::{AuditAnswer, HistoryAnswer};
 use crate::http::wire::refusals::RefusalBody;
-use crate::http::wire::stays::AvailabilityBody;
+use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
+use crate::http::wire::stays::{AvailabilityBody, CalendarBody};
+use crate::http::wire::{BareSeatBody, ReservedBody};
 
-/// Every schema by its name.
-pub fn all() -> Value {
+/// A schema by the name that it has in the route table. Paths that speak several dialects have one in each.
+pub fn in_dialect(name: &str, dialect: Dialect) -> Value {
+    let refer = |name: &str| json!({ "$ref": format!("{PLACE}{name}") });
+    let any = |names: &[&str]| json!({ "anyOf": names.iter().map(|name| refer(name)).collect::<Vec<_>>() });
+    match (name, dialect) {
+        ("Buyer", Dialect::V1_0) => refer("Buyer10"),
+        ("Buyer", Dialect::V2025_08_17) => refer("Buyer20250817"),
+        ("Refusal", Dialect::V1_0) => refer("Refusal10"),
+        ("Refusal", Dialect::V2025_08_17) => refer("Refusal20250817"),
+        ("Reserved", Dialect::V1_0) => any(&["Reserved10", "Refusal10"]),
+        ("Reserved", Dialect::V2025_08_17) => refer("Reserved20250817"),
+        ("SeatAnswer", Dialect::V1_0) => refer("Seat10"),
+        ("SeatsAnswer", Dialect::V1_0) => json!({ "type": "array", "items": refer("Seat10") }),
+        (name, _) => refer(name),
+    }
+}
+
+const PLACE: &str = "#/components/schemas/";
+
+/// The schemas that `described` refers to, and those that these refer to.
+pub fn named_in(described: &Value) -> Value {
     let mut all = asked();
     all.extend(answered());
-    Value::Object(all)
+    let (mut found, mut open) = (Map::new(), Vec::new());
+    references(described, &mut open);
+    while let Some(name) = open.pop() {
+        if let Some((name, schema)) = all.remove_entry(&name) {
+            references(&schema, &mut open);
+            found.insert(name, schema);
+        }
+    }
+    found.sort_keys();
+    Value::Object(found)
+}
+
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(map.get("$ref").and_then(|name| Some(name.as_str()?.strip_prefix(PLACE)?.to_owned())));
+            map.values().for_each(|value| references(value, found));
+        }
+        Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
 }
 
 /// Bodies of requests. Null and absent are the same where a field is an `Option`.
 fn asked() -> Map<String, Value> {
     let mut generator = generator(SchemaSettings::draft2020_12().for_deserialize());
-    name::<BuyerInAnyDialect>(&mut generator);
+    name::<BuyerBody>(&mut generator);
+    name::<Buyer10>(&mut generator);
+    name::<Buyer20250817>(&mut generator);
     name::<NewEventBody>(&mut generator);
     name::<EventAmendmentBody>(&mut generator);
     name::<NewHoldBody>(&mut generator);
@@ -45,9 +90,14 @@ fn answered() -> Map<String, Value> {
     name::<EventAnswer>(&mut generator);
     name::<EventsAnswer>(&mut generator);
     name::<LayoutAnswer>(&mut generator);
-    name::<SeatInAnyDialect>(&mut generator);
-    name::<SeatsInAnyDialect>(&mut generator);
-    name::<ReservedInAnyDialect>(&mut generator);
+    name::<AdminEventAnswer>(&mut generator);
+    name::<AdminEventsAnswer>(&mut generator);
+    name::<SeatAnswer>(&mut generator);
+    name::<SeatsAnswer>(&mut generator);
+    name::<BareSeatBody>(&mut generator);
+    name::<ReservedBody>(&mut generator);
+    name::<Reserved10>(&mut generator);
+    name::<Four<'static>>(&mut generator);
     name::<ReservationAnswer>(&mut generator);
     name::<ReservationsAnswer>(&mut generator);
     name::<AdminReservationsAnswer>(&mut generator);
@@ -56,15 +106,19 @@ fn answered() -> Map<String, Value> {
     name::<RoomTypeAnswer>(&mut generator);
     name::<RoomTypesAnswer>(&mut generator);
     name::<AvailabilityBody>(&mut generator);
+    name::<CalendarBody>(&mut generator);
     name::<HoldAnswer>(&mut generator);
     name::<HoldsAnswer>(&mut generator);
+    name::<SeedHoldAnswer>(&mut generator);
+    name::<SeedHoldsAnswer>(&mut generator);
     name::<ConfirmedAnswer>(&mut generator);
     name::<StandingBody>(&mut generator);
     name::<EnteredBody>(&mut generator);
     name::<ServingBody>(&mut generator);
     name::<TicketKeyBody>(&mut generator);
     name::<RefusalBody<'static>>(&mut generator);
-    name::<RefusalInAnyDialect>(&mut generator);
+    name::<Refusal10>(&mut generator);
+    name::<Envelope<'static>>(&mut generator);
     generator.take_definitions(true)
 }
 
@@ -84,27 +138,6 @@ fn without_widths(schema: &mut Schema) {
     let format = schema.get("format").and_then(Value::as_str);
     if format.is_some_and(|format| !matches!(format, "date" | "date-time")) {
         schema.remove("format");
-    }
-}
-
-/// What to try first; also the way by which the fuzzer reaches a sale.
-pub fn example(schema: &str) -> Option<Value> {
-    match schema {
-        "BuyerInAnyDialect" => Some(json!({ "userName": "Alice", "phone": "010-1234-5678" })),
-        "NewEvent" => {
-            let rows = json!([{ "name": "A", "seats": 20 }, { "name": "B", "seats": 24 }]);
-            Some(json!({ "name": "Gala", "seats": { "sections": [{ "name": "1층", "rows": rows }] } }))
-        }
-        "Amendment" => Some(json!({ "maxPerUser": 4 })),
-        "NewHold" => Some(json!({
-            "roomTypeId": 1, "checkIn": "2026-12-24", "checkOut": "2026-12-26",
-            "clientHoldKey": "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11",
-        })),
-        "NewRoomType" => Some(json!({
-            "name": "Double", "totalQuantity": 5, "timeZone": "Asia/Seoul", "description": "Two beds", "price": 129000,
-        })),
-        "RoomTypeAmendment" => Some(json!({ "totalQuantity": 6 })),
-        _ => None,
     }
 }
 

@@ -58,7 +58,7 @@ impl Endpoint {
         let sound = framed.is_ok();
         let asked = framed.and_then(|()| check_path(request.uri().path()));
         let (dialect, completion) = match asked.and_then(|()| Dialect::asked(request.headers(), self.speech)) {
-            Err(refusal) => (Dialect::V1_1, refusal.into()),
+            Err(refusal) => (self.speech.own(), refusal.into()),
             Ok(dialect) => match served {
                 Some(served) => (dialect, self.perform(&served.operation, request, dialect, aside.as_ref()).await),
                 None => (dialect, self.nothing_here().into()),
@@ -66,7 +66,7 @@ impl Endpoint {
         };
         self.count(served, &completion);
         let reply = match completion {
-            Completion::Done(reply) | Completion::Unready(reply) => reply,
+            Completion::Done(reply) | Completion::Unready(reply) => reply.ended(dialect),
             Completion::Refused(mut refused) => {
                 if matches!(refused.refusal, Refusal::Overloaded) {
                     refused.retry_after = Some(self.app.gate.retry_after());

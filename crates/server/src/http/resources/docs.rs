@@ -12,18 +12,30 @@ use crate::app::App;
 use crate::http::openapi;
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::Handled;
-use crate::http::respond::Reply;
+use crate::http::respond::{Dialect, Reply};
 
 const PAGE: &str = include_str!("docs.html");
 /// Swagger UI styles elements in place, and draws its icons from `data:`.
 const NOTHING_FROM_ELSEWHERE: &str = "default-src 'none'; script-src 'self'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static DOCUMENT: LazyLock<Bytes> =
-    LazyLock::new(|| serde_json::to_vec(&openapi::document()).unwrap_or_default().into());
+/// By the names of their files.
+static DOCUMENTS: LazyLock<[(String, Bytes); 4]> = LazyLock::new(|| {
+    Dialect::ALL.map(|dialect| {
+        let text = format!("{}\n", openapi::document(dialect));
+        (format!("{}.json", dialect.name()), text.into())
+    })
+});
 
 pub async fn openapi(_: Arc<App>, _: Call) -> Handled {
-    Ok(Reply::written(DOCUMENT.clone()).public())
+    Ok(Reply::written(DOCUMENTS[0].1.clone()).public())
+}
+
+pub async fn openapi_of_dialect(_: Arc<App>, call: Call) -> Handled {
+    let asked: String = call.request.id("file")?;
+    let found = DOCUMENTS.iter().find(|(name, _)| *name == asked);
+    let (_, document) = found.ok_or(Refusal::NotFound)?;
+    Ok(Reply::written(document.clone()).public())
 }
 
 pub async fn page(_: Arc<App>, _: Call) -> Handled {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rules::event::Event;
 use rules::ids::{EventId, whole};
 use rules::outcome::Refusal;
 
@@ -9,32 +10,32 @@ use crate::app::App;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
-use crate::http::respond::Reply;
+use crate::http::respond::{Refused, Reply};
 use crate::http::wire::answers::{EventAnswer, EventsAnswer};
 use crate::http::wire::{EventBody, Succeeded};
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    show_page(&app, &call.request).await.map(Reply::public)
+    let (events, next) = page(&app, &call.request).await?;
+    let now = app.ledger.wall();
+    let events = events.iter().map(|event| EventBody::of(event, now)).collect();
+    Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }).public())
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
-    show(&app, &call.request).await.map(Reply::public)
+    let event = find(&app, &call.request).await?;
+    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall())).public())
 }
 
-/// A page of events, for buyers and operators alike.
-pub async fn show_page(app: &App, request: &Incoming) -> Handled {
+/// A page of events and `next`, for buyers and operators alike.
+pub async fn page(app: &App, request: &Incoming) -> Result<(Vec<Event>, Option<String>), Refused> {
     let paging = Paging::of(request)?;
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
     let events = app.ledger.events(after, paging.one_more()).await?;
-    let (events, next) = paging.cut(events, |event| event.id.to_string());
-    let now = app.ledger.wall();
-    let events: Vec<EventBody> = events.iter().map(|event| EventBody::of(event, now)).collect();
-    Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }))
+    Ok(paging.cut(events, |event| event.id.to_string()))
 }
 
-/// One event, for buyers and operators alike.
-pub async fn show(app: &App, request: &Incoming) -> Handled {
+/// The event in the path, for buyers and operators alike.
+pub async fn find(app: &App, request: &Incoming) -> Result<Event, Refused> {
     let found = app.ledger.event(request.event()?).await?;
-    let event = found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
-    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall())))
+    Ok(found.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?)
 }

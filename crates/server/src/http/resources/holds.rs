@@ -6,13 +6,15 @@ use rules::command::{EventAction, Key};
 use rules::decide::Answer;
 use rules::event::Event;
 use rules::history::Actor;
-use rules::holds::{Ask, HoldState, is_hold_key};
+use rules::holds::{Ask, Hold, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::outcome::{Done, Expected, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::room_type::{RoomAction, RoomType};
 use rules::seats::Hall;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
+use rules::time::Moment;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::http::plumbing::access::Confirmer;
@@ -21,11 +23,11 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
-use crate::http::respond::{Refused, Reply};
+use crate::http::respond::{Dialect, Refused, Reply};
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
-use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer};
-use crate::http::wire::stays::{HoldBody, HoldReservations};
+use crate::http::wire::answers::{ConfirmedAnswer, HoldAnswer, HoldsAnswer, SeedHoldAnswer, SeedHoldsAnswer};
+use crate::http::wire::stays::{HoldBody, HoldReservations, SeedHoldBody};
 use crate::lane::Served;
 use crate::path::{ChangeRequest, Ended, serve};
 use crate::refusals::Failure;
@@ -98,9 +100,7 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
     let told = take(&app, &request, user, &sent).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Held { hold, now, fresh }) => {
-            let body = HoldAnswer::of(hold, *now);
-            let reply = if *fresh { Reply::created(&body) } else { Reply::ok(&body) };
-            Ok(reply.replayed(told.answer.replayed))
+            Ok(show(&request, *fresh, hold, *now).replayed(told.answer.replayed))
         }
         other => Err(refused(&app, other, told.hall).await),
     }
@@ -139,7 +139,8 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
     match &told.answer.outcome {
         Outcome::Done(Done::Confirmed { hold }) => {
             let ids = &app.secrets.get().await?.ids;
-            let reservations = HoldReservations::of(hold, told.hall.as_deref(), Some(ids));
+            let reservations =
+                HoldReservations::of(hold, told.hall.as_deref(), Some(ids), call.request.dialect.moment());
             let body = ConfirmedAnswer::of(reservations).ok_or(Refusal::Internal)?;
             Ok(Reply::ok(&body).replayed(told.answer.replayed))
         }
@@ -161,8 +162,7 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Extend).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Extended { hold, now }) => {
-            let body = HoldAnswer::of(hold, *now);
-            Ok(Reply::ok(&body).replayed(told.answer.replayed))
+            Ok(show(&call.request, false, hold, *now).replayed(told.answer.replayed))
         }
         other => Err(refused(&app, other, told.hall).await),
     }
@@ -212,8 +212,16 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
     let after = paging.after(|text| text.parse::<HoldId>().ok())?;
     let at = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(&app);
     let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
-    let holds: Vec<HoldBody> = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
-    Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
+    Ok(match request.dialect {
+        Dialect::Seed004 => {
+            let holds = found.iter().map(|hold| SeedHoldBody::of(hold, at.now)).collect();
+            Reply::ok(&SeedHoldsAnswer { success: Succeeded, holds, next })
+        }
+        Dialect::V1_1 | Dialect::V1_0 | Dialect::V2025_08_17 => {
+            let holds = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
+            Reply::ok(&HoldsAnswer { success: Succeeded, holds, next })
+        }
+    })
 }
 
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
@@ -222,7 +230,18 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
     if hold.owner != user {
         return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());
     }
-    Ok(Reply::ok(&HoldAnswer::of(&hold, at.now)))
+    Ok(show(&request, false, &hold, at.now))
+}
+
+/// One hold, in the caller's dialect.
+fn show(request: &Incoming, fresh: bool, hold: &Hold, now: Moment) -> Reply {
+    fn reply(fresh: bool, body: &impl Serialize) -> Reply {
+        if fresh { Reply::created(body) } else { Reply::ok(body) }
+    }
+    match request.dialect {
+        Dialect::Seed004 => reply(fresh, &SeedHoldAnswer { success: Succeeded, hold: SeedHoldBody::of(hold, now) }),
+        Dialect::V1_1 | Dialect::V1_0 | Dialect::V2025_08_17 => reply(fresh, &HoldAnswer::of(hold, now)),
+    }
 }
 
 async fn refused(app: &App, outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::ids::whole;
 use rules::nights::Dates;
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::RoomTypeId;
 
 use super::seats::has_already;
@@ -15,7 +15,7 @@ use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
 use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{RoomTypeAnswer, RoomTypesAnswer};
-use crate::http::wire::stays::{AvailabilityBody, RoomTypeBody};
+use crate::http::wire::stays::{AvailabilityBody, CalendarBody, RoomTypeBody};
 use crate::zones;
 
 /// The room type in the path.
@@ -46,6 +46,22 @@ pub async fn show(app: &App, request: &Incoming) -> Handled {
     let found = app.ledger.room_type(id_in_path(request)?).await?;
     let room_type = found.ok_or(Refusal::NotFound)?;
     Ok(Reply::ok(&RoomTypeAnswer::of(&room_type)))
+}
+
+/// The nights of one month that can still be sold.
+pub async fn calendar(app: Arc<App>, Call { request, .. }: Call) -> Handled {
+    let not_a_month = || FieldError::refused("month", Problem::Expected(Expected::Month));
+    let text = request.query("month")?.ok_or_else(|| FieldError::refused("month", Problem::Missing))?;
+    let month = Dates::of_month(&text).ok_or_else(not_a_month)?;
+    let id = id_in_path(&request)?;
+    let room_type = app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
+    let today = zones::today(&room_type.time_zone, app.ledger.wall());
+    let sold = month.within(today, today.plus(app.settings.max_days_ahead + 1));
+    let nights = match sold {
+        None => Vec::new(),
+        Some(dates) => app.ledger.availability(id, dates).await?.ok_or(Refusal::NotFound)?.nights,
+    };
+    Ok(Reply::ok(&CalendarBody::of(&room_type, text, &nights)))
 }
 
 /// Exact: one read of the ledger, one moment of its clock.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt, stream};
 use rules::outcome::Refusal;
 use salvo::http::HeaderMap;
 use salvo::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, IF_NONE_MATCH};
+use salvo::hyper::body::Bytes;
 
 use crate::app::App;
 use crate::board::{Body, SeatState, Writing};
@@ -24,13 +26,16 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call) -> Handled {
         return Ok(Reply::unchanged().cached(&etag));
     }
     let writing = match request.dialect {
-        Dialect::V1_1 | Dialect::V2025_08_17 => Writing::Full,
+        Dialect::V1_1 | Dialect::V2025_08_17 | Dialect::Seed004 => Writing::Full,
         Dialect::V1_0 => Writing::Bare,
     };
     let gzipped = takes_gzip(&request.headers);
     let reply = match list.body(writing, gzipped).await? {
         Body::Parts(parts) => Reply::parts(parts.iter().cloned().collect(), gzipped),
-        Body::Flowing => Reply::flowing(list.flowing(writing, gzipped), gzipped),
+        Body::Flowing => {
+            let newline = (request.dialect == Dialect::V1_1 && !gzipped).then(|| Bytes::from_static(b"\n"));
+            Reply::flowing(list.flowing(writing, gzipped).chain(stream::iter(newline)), gzipped)
+        }
     };
     Ok(reply.cached(&etag))
 }
@@ -75,7 +80,7 @@ pub async fn one(app: Arc<App>, Call { request, .. }: Call) -> Handled {
         None => SeatState::Free,
     };
     Ok(match request.dialect {
-        Dialect::V1_1 | Dialect::V2025_08_17 => {
+        Dialect::V1_1 | Dialect::V2025_08_17 | Dialect::Seed004 => {
             Reply::ok(&SeatAnswer { success: Succeeded, seat: SeatBody::with_state(&hall, seat, state) })
         }
         Dialect::V1_0 => Reply::ok(&BareSeatBody::of(seat, state)),

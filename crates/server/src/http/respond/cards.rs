@@ -22,7 +22,7 @@ use super::language::Language;
 
 pub struct Card {
     pub status: StatusCode,
-    /// `reason` in dialect 1.1, `code` in 2025-08-17.
+    /// `reason` in dialect 1.1, `code` in 2025-08-17; the fifth specification has its own for holds.
     pub code: &'static str,
     pub message: Message,
     pub retry: Retry,

@@ -2,13 +2,14 @@
 
 use rules::ids::Seat;
 use rules::outcome::{Limit, Refusal};
+use rules::time::Moment;
 
 use super::{Refused, Retry};
+use crate::http::wire::SoldSeatBody;
 use crate::http::wire::refusals::{Facts, Scope};
 use crate::http::wire::stays::HoldReservations;
-use crate::http::wire::{SoldSeatBody, moment};
 
-pub fn facts(refused: &Refused, retry: Retry) -> Facts {
+pub fn facts(refused: &Refused, retry: Retry, moment: fn(Moment) -> String) -> Facts {
     let known =
         Facts { retry_after: retry.seconds(), sequence: refused.number.map(|number| number.0), ..Facts::default() };
     match &refused.refusal {
@@ -28,7 +29,7 @@ pub fn facts(refused: &Refused, retry: Retry) -> Facts {
             Facts { seat_ids: ids(seats), requested, current, limit, ..known }
         }
         Refusal::HoldProcessed { confirmed: Some(hold) } => {
-            let all = HoldReservations::of(hold, refused.hall.as_deref(), refused.ids.as_deref());
+            let all = HoldReservations::of(hold, refused.hall.as_deref(), refused.ids.as_deref(), moment);
             let first = all.first().cloned();
             Facts { reservation: first, reservations: (all.len() > 1).then_some(all), ..known }
         }

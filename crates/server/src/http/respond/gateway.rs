@@ -70,7 +70,7 @@ fn in_every_language(refusal: &Refusal, dialect: Dialect) -> String {
     let mut others = String::new();
     for language in Language::ALL.into_iter().filter(|language| *language != Language::English) {
         match dialect {
-            Dialect::V1_1 => {
+            Dialect::V1_1 | Dialect::Seed004 => {
                 let _ = write!(others, ", {} = {{ {} }}", language.tag(), answer(refusal, dialect, language));
             }
             Dialect::V1_0 | Dialect::V2025_08_17 => {}
@@ -110,6 +110,7 @@ fn parts(body: &str) -> Vec<String> {
         (LINE.to_string(), "line"),
         (COLUMN.to_string(), "column"),
         (wire::moment(OPENS), "opens"),
+        (wire::seed_moment(OPENS), "opens_in_seeds"),
     ];
     let mut parts = vec![];
     let mut rest = body;
@@ -167,7 +168,7 @@ mod tests {
             r#"status = 404, language = "ko", vary = "Accept-Language", parts = "#,
             r#"status = 429, again = "retry", parts = "#,
             r#"status = 503, again = "1", parts = "#,
-            r#""trace", "\",\"retryAfter\":", "retry", ",\"opensAt\":\"", "opens", "\"}" }"#,
+            r#""trace", "\",\"retryAfter\":", "retry", ",\"opensAt\":\"", "opens", "\"}\010" }"#,
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

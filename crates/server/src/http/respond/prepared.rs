@@ -47,7 +47,7 @@ impl PreparedRefusals {
         retry: u64,
         close: bool,
     ) -> Response<ResBody> {
-        let dialect = Dialect::asked(headers, speech).unwrap_or(Dialect::V1_1);
+        let dialect = Dialect::asked(headers, speech).unwrap_or(speech.own());
         let language = Language::asked(headers);
         let mut response = Response::new(ResBody::None);
         let Some((_, _, prepared)) = self.0.iter().find(|(d, l, _)| (*d, *l) == (dialect, language)) else {
@@ -122,7 +122,7 @@ mod tests {
     fn prepared_refusals_equal_rendered_ones() {
         let prepared = PreparedRefusals::default();
         let trace = HeaderValue::from_static("trace-1");
-        for dialect in Dialect::ALL {
+        for dialect in Dialect::BY_HEADER {
             for language in Language::ALL {
                 let mut headers = HeaderMap::new();
                 headers.insert(API_VERSION, dialect.name().parse().unwrap());

@@ -11,6 +11,7 @@ use salvo::http::{HeaderName, HeaderValue, ResBody, StatusCode};
 use salvo::hyper::body::Bytes;
 use serde::Serialize;
 
+use super::Dialect;
 use crate::http::wire::Succeeded;
 use crate::http::wire::answers::SuccessBody;
 
@@ -28,6 +29,8 @@ pub struct Reply {
 #[derive(Debug)]
 enum ReplyBody {
     None,
+    /// Written for this answer.
+    Text(Vec<u8>),
     Whole(Bytes),
     Parts(VecDeque<Bytes>),
     Flowing(ResBody),
@@ -36,7 +39,19 @@ enum ReplyBody {
 impl Reply {
     pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Reply {
         let body = serde_json::to_vec(body).unwrap_or_default();
-        Reply { status, kind: JSON, headers: Vec::new(), body: ReplyBody::Whole(body.into()) }
+        Reply { status, kind: JSON, headers: Vec::new(), body: ReplyBody::Text(body) }
+    }
+
+    /// In 1.1 text ends in a newline, for those who read it in a terminal.
+    pub fn ended(mut self, dialect: Dialect) -> Reply {
+        let packed = self.headers.iter().any(|(name, _)| name == CONTENT_ENCODING);
+        match &mut self.body {
+            _ if dialect != Dialect::V1_1 || self.kind != JSON || packed => {}
+            ReplyBody::Text(text) if !text.ends_with(b"\n") => text.push(b'\n'),
+            ReplyBody::Parts(parts) => parts.push_back(Bytes::from_static(b"\n")),
+            ReplyBody::None | ReplyBody::Text(_) | ReplyBody::Whole(_) | ReplyBody::Flowing(_) => {}
+        }
+        self
     }
 
     pub(super) fn status(&self) -> StatusCode {
@@ -145,6 +160,7 @@ impl Reply {
         }
         match self.body {
             ReplyBody::None => {}
+            ReplyBody::Text(text) => *response.body_mut() = ResBody::Once(text.into()),
             ReplyBody::Whole(bytes) => *response.body_mut() = ResBody::Once(bytes),
             ReplyBody::Parts(parts) => {
                 let length: usize = parts.iter().map(Bytes::len).sum();
@@ -159,6 +175,7 @@ impl Reply {
     pub fn described(&self) -> (u16, Vec<String>, String) {
         let headers = self.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap_or("?")));
         let body = match &self.body {
+            ReplyBody::Text(text) => String::from_utf8_lossy(text).into_owned(),
             ReplyBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             ReplyBody::None | ReplyBody::Parts(_) | ReplyBody::Flowing(_) => String::new(),
         };

@@ -2,6 +2,7 @@
 
 use rules::outcome::Reserved;
 use rules::seats::Hall;
+use rules::time::Moment;
 
 use super::facts::facts;
 use super::{Card, Language, Refused};
@@ -13,12 +14,18 @@ pub fn reserved(reserved: &Reserved, hall: &Hall, ids: &PublicIds) -> ReservedBo
     ReservedBody::of(reserved, hall, ids)
 }
 
-pub fn refused<'a>(refused: &Refused, card: Card, language: Language, trace: &'a str) -> RefusalBody<'a> {
+pub fn refused<'a>(
+    refused: &Refused,
+    card: Card,
+    language: Language,
+    trace: &'a str,
+    moment: fn(Moment) -> String,
+) -> RefusalBody<'a> {
     RefusalBody {
         success: Failed,
         reason: card.code,
         message: card.message.in_language(language),
         trace_id: trace,
-        facts: facts(refused, card.retry),
+        facts: facts(refused, card.retry, moment),
     }
 }

@@ -6,6 +6,7 @@ use rules::outcome::Reserved;
 
 use super::facts::facts;
 use super::{Caller, Card, Refused, Reply, Seeds};
+use crate::http::wire::seed_moment;
 use crate::http::wire::seeds::{Envelope, EnvelopeError, Four, FourReason};
 
 pub fn reserved<'a>(reserved: &Reserved, caller: &'a Caller) -> Four<'a> {
@@ -37,7 +38,7 @@ fn without_seat(caller: &Caller, seeds: Seeds) -> Option<Four<'_>> {
 }
 
 fn envelope<'a>(refused: &Refused, card: Card, trace: &'a str) -> Envelope<'a> {
-    let meta = facts(refused, card.retry);
+    let meta = facts(refused, card.retry, seed_moment);
     let (code, message) = match card.seeds {
         Seeds::CodeWith(message) => (card.code, message.into()),
         Seeds::BadRequest => ("validation_failed", card.message.en),

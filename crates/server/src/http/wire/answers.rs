@@ -7,8 +7,8 @@ use rules::time::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::stays::{AnyReservationBody, HoldBody, RoomTypeBody};
-use super::{AdminReservationBody, EventBody, LayoutBody, SeatBody, Succeeded};
+use super::stays::{AnyReservationBody, HoldBody, RoomTypeBody, SeedHoldBody};
+use super::{AdminEventBody, AdminReservationBody, EventBody, LayoutBody, SeatBody, Succeeded};
 
 /// It was done.
 #[derive(Serialize, JsonSchema)]
@@ -33,6 +33,26 @@ impl EventAnswer {
 pub struct EventsAnswer {
     pub success: Succeeded,
     pub events: Vec<EventBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct AdminEventAnswer {
+    pub success: Succeeded,
+    pub event: AdminEventBody,
+}
+
+impl AdminEventAnswer {
+    pub fn of(event: &Event, now: Moment) -> AdminEventAnswer {
+        AdminEventAnswer { success: Succeeded, event: AdminEventBody::of(event, now) }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct AdminEventsAnswer {
+    pub success: Succeeded,
+    pub events: Vec<AdminEventBody>,
     /// `after` of the next page; null: this is the last one.
     pub next: Option<String>,
 }
@@ -116,6 +136,20 @@ impl HoldAnswer {
 pub struct HoldsAnswer {
     pub success: Succeeded,
     pub holds: Vec<HoldBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct SeedHoldAnswer {
+    pub success: Succeeded,
+    pub hold: SeedHoldBody,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct SeedHoldsAnswer {
+    pub success: Succeeded,
+    pub holds: Vec<SeedHoldBody>,
     /// `after` of the next page; null: this is the last one.
     pub next: Option<String>,
 }

@@ -28,6 +28,28 @@ pub struct EventBody {
     pub hold_ttl: Option<i64>,
 }
 
+/// An event as its operator sees it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AdminEvent")]
+#[serde(rename_all = "camelCase")]
+pub struct AdminEventBody {
+    #[schemars(range(min = 1))]
+    pub id: i64,
+    pub name: String,
+    #[schemars(extend("enum" = State::ALL.map(State::as_str)))]
+    pub state: &'static str,
+    pub opens_at: Option<String>,
+    pub seat_count: u32,
+    pub remaining_seats: u32,
+    /// As it was sent, with the defaults; null: none.
+    pub waiting_room: Option<WaitingRoomBody>,
+    pub waiting_room_settings: Option<WaitingRoomBody>,
+    #[schemars(range(min = 1))]
+    pub max_per_user: u32,
+    /// Seconds that a hold of its seats lasts; null: `HOLD_TTL`.
+    pub hold_ttl: Option<i64>,
+}
+
 /// The settings of a waiting room, in seconds.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "WaitingRoomSettings")]
@@ -49,6 +71,26 @@ impl WaitingRoomBody {
             token_max_age: room.token_max_age_ms / 1000,
             idle_timeout: room.idle_ms / 1000,
             queue_most: room.queue_most,
+        }
+    }
+}
+
+impl AdminEventBody {
+    pub fn of(event: &Event, wall: Moment) -> AdminEventBody {
+        let EventBody { id, name, state, opens_at, seat_count, remaining_seats, max_per_user, hold_ttl, .. } =
+            EventBody::of(event, wall);
+        let room = || event.waiting_room.as_ref().map(WaitingRoomBody::of);
+        AdminEventBody {
+            id,
+            name,
+            state,
+            opens_at,
+            seat_count,
+            remaining_seats,
+            waiting_room: room(),
+            waiting_room_settings: room(),
+            max_per_user,
+            hold_ttl,
         }
     }
 }

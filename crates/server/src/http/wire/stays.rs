@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stores::ledger::rooms::Availability;
 
-use super::{ReservationBody, SeatName, Succeeded, moment};
+use super::{ReservationBody, SeatName, Succeeded, moment, seed_moment};
 use crate::public_ids::PublicIds;
 
 #[derive(Serialize, JsonSchema)]
@@ -84,6 +84,27 @@ impl AvailabilityBody {
     }
 }
 
+/// What is left on the nights of one month.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CalendarAnswer")]
+#[serde(rename_all = "camelCase")]
+pub struct CalendarBody {
+    pub success: Succeeded,
+    #[schemars(range(min = 1))]
+    pub room_type_id: i64,
+    #[schemars(regex(pattern = "^[0-9]{4}-[0-9]{2}$"))]
+    pub month: String,
+    /// Those that can still be sold: none in the property's past.
+    pub nights: Vec<NightBody>,
+}
+
+impl CalendarBody {
+    pub fn of(room_type: &RoomType, month: String, nights: &[(Night, NightRow)]) -> CalendarBody {
+        let nights = nights.iter().map(|(night, row)| NightBody::of(*night, *row)).collect();
+        CalendarBody { success: Succeeded, room_type_id: room_type.id.0, month, nights }
+    }
+}
+
 /// What is held: the nights of a room type, or seats of an event.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -120,10 +141,37 @@ pub struct HoldBody {
     #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
     #[schemars(extend("format" = "date-time"))]
+    pub expires_at: String,
+    #[schemars(extend("enum" = HoldBody::STATES.map(HoldState::as_str)))]
+    pub state: &'static str,
+    pub seconds_remaining: u64,
+}
+
+/// A hold as the fifth specification writes it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SeedHold")]
+#[serde(rename_all = "camelCase")]
+pub struct SeedHoldBody {
+    pub hold_id: String,
+    #[serde(flatten)]
+    pub on: OnBody,
+    pub user_id: String,
+    pub client_hold_key: String,
+    #[schemars(extend("format" = "date-time"))]
+    pub created_at: String,
+    #[schemars(extend("format" = "date-time"))]
     pub expired_at: String,
     #[schemars(extend("enum" = HoldBody::STATES.map(HoldState::as_str)))]
     pub state: &'static str,
     pub seconds_remaining: u64,
+}
+
+impl SeedHoldBody {
+    pub fn of(hold: &Hold, now: Moment) -> SeedHoldBody {
+        let HoldBody { hold_id, on, user_id, client_hold_key, state, seconds_remaining, .. } = HoldBody::of(hold, now);
+        let (created_at, expired_at) = (seed_moment(hold.at), seed_moment(hold.ends_at));
+        SeedHoldBody { hold_id, on, user_id, client_hold_key, created_at, expired_at, state, seconds_remaining }
+    }
 }
 
 impl HoldBody {
@@ -148,7 +196,7 @@ impl HoldBody {
             user_id: hold.owner.as_str().to_owned(),
             client_hold_key: hold.key.to_string(),
             created_at: moment(hold.at),
-            expired_at: moment(hold.ends_at),
+            expires_at: moment(hold.ends_at),
             state: hold.state_at(now).as_str(),
             seconds_remaining: seconds,
         }
@@ -199,7 +247,12 @@ pub struct HoldReservations;
 
 impl HoldReservations {
     /// With the ids that the buyer knows them by; none: the readable ones.
-    pub fn of(hold: &Hold, hall: Option<&Hall>, ids: Option<&PublicIds>) -> Vec<AnyReservationBody> {
+    pub fn of(
+        hold: &Hold,
+        hall: Option<&Hall>,
+        ids: Option<&PublicIds>,
+        moment: fn(Moment) -> String,
+    ) -> Vec<AnyReservationBody> {
         let at = hold.ended_at.unwrap_or(hold.at);
         match (&hold.on, hold.id.subject) {
             (On::Nights(dates), SubjectId::RoomType(room_type)) => {
@@ -207,7 +260,7 @@ impl HoldReservations {
                     let (id, owner) = (StayId { room_type, n: *n }, hold.owner.clone());
                     let body = StayBody::of(&Stay { id, owner, dates: *dates, hold: hold.id.n, at });
                     let reservation_id = ids.map_or_else(|| id.to_string(), |ids| ids.of_stay(id));
-                    AnyReservationBody::Stay(StayBody { reservation_id, ..body })
+                    AnyReservationBody::Stay(StayBody { reservation_id, created_at: moment(at), ..body })
                 });
                 stays.collect()
             }

@@ -140,7 +140,7 @@ impl Stage {
     fn sample(&self, schema: &str) -> String {
         let n = self.calls;
         match schema {
-            "BuyerInAnyDialect" => {
+            "Buyer" => {
                 json!({ "userName": "Alice", "phone": format!("010-{:04}-{:04}", 1000 + n / 9000, 1000 + n % 9000) })
             }
             "NewHold" => nights(self.room_type, 1, 2, n),
@@ -158,10 +158,13 @@ impl Stage {
         let (user, other) = (format!("alice-{n}"), format!("bob-{n}"));
         let mut client = self.stand.client();
         let mut target = row.path.replace("{seatId}", &n.to_string()).replace("/assets/{file}", "/assets/page.css");
-        target = target.replace("{file}", "swagger-ui.css");
+        target = target.replace("/openapi/{file}", "/openapi/1.0.json").replace("{file}", "swagger-ui.css");
         target = target.replace("{roomTypeId}", &self.room_type.to_string());
         if target.ends_with("/availability") {
             target += &format!("?checkIn={}&checkOut={}", day(1), day(2));
+        }
+        if row.operation.doc.month {
+            target += &format!("?month={}", &day(1)[..7]);
         }
         let mut ticket = "no-ticket".to_owned();
         if target.contains("/queue") || row.caller == Caller::Ticket {

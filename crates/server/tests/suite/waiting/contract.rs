@@ -204,11 +204,13 @@ async fn events_show_their_waiting_room(backing: Backing) {
         json!({ "maxConcurrent": 7, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 20, "queueMost": 1_000_000 });
     assert_eq!((&shown["event"]["waitingRoom"], &shown["event"]["waitingRoomSettings"]), (&json!(true), &settings));
     let path = format!("events/{event}");
+    let shown = stand.admin("GET", &path, &serde_json::Value::Null).await.json();
+    assert_eq!(shown["event"]["waitingRoom"], settings, "the operator sees what was sent");
     let mut alice = Person::new(&stand, event, "alice");
     alice.join().await;
     refused(&alice.book().await, 403, "entry_required");
     let changed = stand.admin("PATCH", &path, &json!({ "waitingRoom": null })).await.json();
-    assert_eq!(changed["event"]["waitingRoom"], false);
+    assert_eq!(changed["event"]["waitingRoom"], serde_json::Value::Null);
     refused(&alice.poll().await, 409, "no_waiting_room");
     assert_eq!(alice.book().await.seat(), Some(1), "nobody needs an entry any more");
     let changed = stand.admin("PATCH", &path, &json!({ "waitingRoom": { "maxConcurrent": 1 } })).await.json();

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use redis::Script;
 use rules::holds::{Hold, HoldState, On};
@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::connection::RedisConnections;
 use super::keys;
 use crate::door::DoorFault;
+use crate::limited;
 
 /// What may wait to be shown: batches, and holds on nights. Beyond that they are dropped.
 const QUEUE: usize = 1_024;
@@ -30,8 +31,6 @@ const TOGETHER: usize = 128;
 const PAIRS_MOST: usize = 500;
 /// Between two calls onlookers leave Redis alone for so many times as long as the last one took.
 const REST: u32 = 4;
-/// Drops are logged at most this often.
-const LOG: Duration = Duration::from_secs(10);
 
 /// Holds of one subject that began or changed.
 type Shown = (SubjectId, Vec<Hold>);
@@ -87,7 +86,6 @@ struct HoldWriter {
 
 impl HoldWriter {
     async fn run(self, mut waiting: Receiver<Shown>) {
-        let mut logged: Option<Instant> = None;
         while let Some(first) = waiting.recv().await {
             let (taken, gathered) = gather(first, &mut waiting);
             for (subject, holds) in gathered {
@@ -99,12 +97,9 @@ impl HoldWriter {
                 }
             }
             self.waits.fetch_sub(taken, Ordering::Relaxed);
-            if logged.is_none_or(|at| at.elapsed() >= LOG) {
-                let dropped = self.dropped.swap(0, Ordering::Relaxed);
-                if dropped > 0 {
-                    tracing::warn!(dropped, "changes of holds were not shown to onlookers");
-                    logged = Some(Instant::now());
-                }
+            let dropped = self.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                limited!(warn, dropped, "changes of holds were not shown to onlookers");
             }
         }
     }
@@ -183,6 +178,7 @@ fn by_night(holds: &[Hold]) -> BTreeMap<Night, Vec<usize>> {
     }
     nights
 }
+
 fn shown(hold: &Hold) -> String {
     let id = hold.id.subject.row().abs();
     let mut shown = match &hold.on {

@@ -22,6 +22,11 @@ pub const AVAILABILITY: Doc = Doc {
     )
 };
 
+pub const CALENDAR: Doc = Doc {
+    month: true,
+    ..read("getCalendar", "rooms", "What is left on the nights of one month.", &[ok("CalendarAnswer")])
+};
+
 pub const HOLDS: Doc =
     Doc { paged: true, ..read("listMyHolds", "holds", "The caller's live holds.", &[ok("HoldsAnswer")]) };
 pub const HOLD: Doc = Doc {
@@ -38,9 +43,9 @@ pub const CREATE_HOLD: Doc = Doc {
         || Refusal::HoldKeyConflict,
         || Refusal::Duplicate { seat: rules::ids::Seat(1), user_ttl_s: None },
         || Refusal::AlreadyReserved { seat: rules::ids::Seat(1) },
-        || Refusal::LimitReached { seats: vec![], limit: Limit::HoldAge },
+        || Refusal::LimitReached { seats: vec![], limit: Limit::Holds { has: 5, most: 5 } },
         || Refusal::EntryRequired,
-        || Refusal::NotAvailable { nights: vec![], seats: vec![] },
+        || Refusal::NotAvailable { nights: vec![rules::nights::Night(20_811)], seats: vec![] },
         || Refusal::LockTimeout,
     ],
     ..read(
@@ -74,6 +79,22 @@ pub const CONFIRM_HOLD: Doc = on_hold(
 pub const CANCEL_HOLD: Doc = on_hold("cancelHold", "Gives what is held back.", "released", &[ok("Success")]);
 pub const EXTEND_HOLD: Doc =
     on_hold("extendHold", "HOLD_TTL from now, up to HOLD_MAX_AGE from the first hold.", "extended", ONE_HOLD);
+
+const SEED_HOLD_SHOWN: &[Gives] = &[ok("SeedHoldAnswer")];
+
+pub const SEED_ROOM_TYPES: Doc = Doc { id: "seedListRoomTypes", ..ROOM_TYPES };
+pub const SEED_ROOM_TYPE: Doc = Doc { id: "seedGetRoomType", ..ROOM_TYPE };
+pub const SEED_AVAILABILITY: Doc = Doc { id: "seedGetAvailability", ..AVAILABILITY };
+pub const SEED_HOLDS: Doc = Doc { id: "seedListMyHolds", gives: &[ok("SeedHoldsAnswer")], ..HOLDS };
+pub const SEED_HOLD: Doc = Doc { id: "seedGetHold", gives: SEED_HOLD_SHOWN, ..HOLD };
+pub const SEED_CREATE_HOLD: Doc = Doc {
+    id: "seedCreateHold",
+    gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("SeedHoldAnswer") }, ok("SeedHoldAnswer")],
+    ..CREATE_HOLD
+};
+pub const SEED_CONFIRM_HOLD: Doc = Doc { id: "seedConfirmHold", ..CONFIRM_HOLD };
+pub const SEED_CANCEL_HOLD: Doc = Doc { id: "seedCancelHold", ..CANCEL_HOLD };
+pub const SEED_EXTEND_HOLD: Doc = Doc { id: "seedExtendHold", gives: SEED_HOLD_SHOWN, ..EXTEND_HOLD };
 
 pub const ADMIN_ROOM_TYPES: Doc = Doc {
     paged: true,

@@ -24,8 +24,9 @@ use crate::http::plumbing::json::Node;
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
-use crate::http::wire::answers::EventAnswer;
+use crate::http::wire::answers::{AdminEventAnswer, AdminEventsAnswer};
 use crate::http::wire::read_moment;
+use crate::http::wire::{AdminEventBody, Succeeded};
 use crate::path::{ChangeRequest, serve};
 
 /// A deletion is answered after this time even if the door does not answer.
@@ -101,15 +102,19 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let new = new_event(&call.sent, app.settings.terms.holds)?;
     let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
-    Ok(Reply::created(&EventAnswer::of(&event, app.ledger.wall())))
+    Ok(Reply::created(&AdminEventAnswer::of(&event, app.ledger.wall())))
 }
 
 pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
-    public::show_page(&app, &call.request).await
+    let (events, next) = public::page(&app, &call.request).await?;
+    let now = app.ledger.wall();
+    let events = events.iter().map(|event| AdminEventBody::of(event, now)).collect();
+    Ok(Reply::ok(&AdminEventsAnswer { success: Succeeded, events, next }))
 }
 
 pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
-    public::show(&app, &call.request).await
+    let event = public::find(&app, &call.request).await?;
+    Ok(Reply::ok(&AdminEventAnswer::of(&event, app.ledger.wall())))
 }
 
 pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Admin, SentBody<Json>>) -> Handled {
@@ -172,7 +177,7 @@ async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventActi
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
             app.lines.learn(event);
-            Ok(Reply::ok(&EventAnswer::of(event, app.ledger.wall())))
+            Ok(Reply::ok(&AdminEventAnswer::of(event, app.ledger.wall())))
         }
         Outcome::Refused(refusal) => Err(Refused::at_the_end(refusal.clone(), &ended)),
         Outcome::Done(_) => Err(Refusal::Internal.into()),

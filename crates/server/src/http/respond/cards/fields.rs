@@ -80,6 +80,7 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
         Expected::CompleteBody => ("a complete body", "요청 본문이 끝까지 도착하지 않았습니다."),
         Expected::WellFormedRequest => ("a well-formed HTTP request", "올바른 HTTP 요청이 아닙니다."),
         Expected::NextOfAPage => ("the next of an earlier page", "이전 페이지의 next 값이어야 합니다."),
+        Expected::Month => ("a month such as 2026-12", "2026-12와 같은 연월이어야 합니다."),
         Expected::TimeZone => ("a time zone such as Asia/Seoul", "Asia/Seoul과 같은 시간대여야 합니다."),
         Expected::AtLeastTokenTtl => ("at least tokenTtl", "tokenTtl 이상이어야 합니다."),
         Expected::NoSeats => {

@@ -7,13 +7,13 @@ use super::{Card, Message, NOTHING, Retry, Seeds, message};
 pub fn not_found() -> Card {
     Card {
         status: StatusCode::NOT_FOUND,
-        code: "RESERVATION_HOLD_NOT_FOUND",
+        code: "hold_not_found",
         message: message("There is no such hold.", "해당 선점 내역을 찾을 수 없습니다."),
         retry: Retry::No,
         seeds: Seeds::Code,
         when: "there is no such hold, or another replaced it",
         buyer: "Choose again.",
-        author: "Use the id of the newest hold; `GET /v1/holds` lists the live ones.",
+        author: "Use the id of the newest hold; `GET /api/v1/holds` lists the live ones.",
         operator: NOTHING,
     }
 }
@@ -21,7 +21,7 @@ pub fn not_found() -> Card {
 pub fn expired() -> Card {
     Card {
         status: StatusCode::BAD_REQUEST,
-        code: "RESERVATION_HOLD_EXPIRED",
+        code: "hold_expired",
         message: message("The hold has expired.", "선점 시간이 만료되었습니다."),
         retry: Retry::No,
         seeds: Seeds::Code,
@@ -43,7 +43,7 @@ pub fn cancelled() -> Card {
 fn processed(message: Message) -> Card {
     Card {
         status: StatusCode::CONFLICT,
-        code: "RESERVATION_HOLD_ALREADY_PROCESSED",
+        code: "hold_already_processed",
         message,
         retry: Retry::No,
         seeds: Seeds::Code,
@@ -57,7 +57,7 @@ fn processed(message: Message) -> Card {
 pub fn key_conflict() -> Card {
     Card {
         status: StatusCode::CONFLICT,
-        code: "RESERVATION_HOLD_KEY_CONFLICT",
+        code: "hold_key_conflict",
         message: message(
             "This clientHoldKey belongs to another user's hold.",
             "다른 사용자의 선점에 사용된 clientHoldKey입니다.",
@@ -74,7 +74,7 @@ pub fn key_conflict() -> Card {
 pub fn not_available(on_nights: bool) -> Card {
     Card {
         status: StatusCode::CONFLICT,
-        code: "RESERVATION_NOT_AVAILABLE",
+        code: "not_available",
         message: if on_nights {
             message(
                 "No room is free on some of these nights.",
@@ -95,7 +95,7 @@ pub fn not_available(on_nights: bool) -> Card {
 pub fn lock_timeout() -> Card {
     Card {
         status: StatusCode::CONFLICT,
-        code: "LOCK_TIMEOUT",
+        code: "lock_timeout",
         message: message("Too many wanted it at once; ask again.", "요청이 한꺼번에 몰렸습니다. 다시 시도해 주세요."),
         retry: Retry::After(1),
         seeds: Seeds::Code,

@@ -72,7 +72,7 @@ pub fn limit_reached(newest: Option<Seat>, limit: Limit) -> Card {
         seeds: Seeds::Already(newest),
         when: "more than the limit allows, at the limit by holds alone, or nothing to gain by extending",
         buyer: "Ask for less, pay for what you hold, or give it back.",
-        author: "Show `requested`, `current` and `limit`, and the holds in `seatIds` or those of `GET /v1/holds`.",
+        author: "Show `requested`, `current` and `limit`, and the holds in `seatIds` or those of `GET /api/v1/holds`.",
         operator: NOTHING,
     }
 }

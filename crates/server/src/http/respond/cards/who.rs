@@ -55,7 +55,7 @@ pub fn anothers() -> Card {
 pub fn anothers_hold() -> Card {
     Card {
         status: StatusCode::FORBIDDEN,
-        code: "FORBIDDEN",
+        code: "forbidden",
         message: message("This hold belongs to another user.", "다른 사용자의 선점 내역에는 접근할 수 없습니다."),
         retry: Retry::No,
         seeds: Seeds::Code,

@@ -1,0 +1,155 @@
+//! Examples of bodies. The suite checks each against its schema.
+
+use serde_json::{Value, json};
+
+use crate::http::respond::Dialect;
+
+/// What to try first; also the way by which the fuzzer reaches a sale.
+pub fn request(schema: &str) -> Option<Value> {
+    match schema {
+        "Buyer" => Some(json!({ "userName": "Alice", "phone": "010-1234-5678" })),
+        "NewEvent" => {
+            let rows = json!([{ "name": "A", "seats": 20 }, { "name": "B", "seats": 24 }]);
+            Some(json!({ "name": "Gala", "seats": { "sections": [{ "name": "1층", "rows": rows }] } }))
+        }
+        "Amendment" => Some(json!({ "maxPerUser": 4 })),
+        "NewHold" => Some(json!({
+            "roomTypeId": 1, "checkIn": "2026-12-24", "checkOut": "2026-12-26",
+            "clientHoldKey": "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11",
+        })),
+        "NewRoomType" => Some(json!({
+            "name": "Double", "totalQuantity": 5, "timeZone": "Asia/Seoul", "description": "Two beds", "price": 129000,
+        })),
+        "RoomTypeAmendment" => Some(json!({ "totalQuantity": 6 })),
+        _ => None,
+    }
+}
+
+/// What a success looks like.
+pub fn answer(schema: &str, dialect: Dialect) -> Option<Value> {
+    match (schema, dialect) {
+        ("Reserved", Dialect::V1_0) => Some(json!({ "success": true, "seat": 5 })),
+        ("Reserved", Dialect::V2025_08_17) => {
+            Some(json!({ "success": true, "seat_id": 5, "reserved_by": "alice", "reason": null }))
+        }
+        ("SeatAnswer", Dialect::V1_0) => Some(json!({ "id": 5, "status": true })),
+        ("SeatsAnswer", Dialect::V1_0) => Some(json!([{ "id": 1, "status": true }, { "id": 2, "status": false }])),
+        _ => canonical(schema),
+    }
+}
+
+fn canonical(schema: &str) -> Option<Value> {
+    let body = match schema {
+        "Success" => json!({}),
+        "EventAnswer" => json!({ "event": event(json!(true)) }),
+        "EventsAnswer" => json!({ "events": [event(json!(true))], "next": null }),
+        "AdminEventAnswer" => json!({ "event": event(room()) }),
+        "AdminEventsAnswer" => json!({ "events": [event(room())], "next": null }),
+        "LayoutAnswer" => json!({ "layout": layout() }),
+        "SeatAnswer" => json!({ "seat": seat(5, "sold") }),
+        "SeatsAnswer" => json!({ "seats": [seat(1, "sold"), seat(2, "held"), seat(3, "free")] }),
+        "Reserved" => json!({
+            "seat": { "id": 5, "name": "A5", "status": true }, "remainingSeats": 3, "userTtlRemaining": 900,
+            "sequence": 42, "reservationId": RESERVATION,
+        }),
+        "ReservationAnswer" => json!({ "reservation": reservation() }),
+        "ReservationsAnswer" => json!({ "reservations": [reservation(), stay()], "next": null }),
+        "AdminReservationsAnswer" => json!({ "reservations": [admin_reservation()], "next": null }),
+        "ConfirmedAnswer" => json!({ "reservation": stay() }),
+        "HoldAnswer" => json!({ "hold": hold("expiresAt", "2026-11-16T09:10:00.000Z") }),
+        "HoldsAnswer" => json!({ "holds": [hold("expiresAt", "2026-11-16T09:10:00.000Z")], "next": null }),
+        "SeedHoldAnswer" => json!({ "hold": hold("expiredAt", "2026-11-16T09:10:00Z") }),
+        "SeedHoldsAnswer" => json!({ "holds": [hold("expiredAt", "2026-11-16T09:10:00Z")], "next": null }),
+        "RoomTypeAnswer" => json!({ "roomType": room_type() }),
+        "RoomTypesAnswer" => json!({ "roomTypes": [room_type()], "next": null }),
+        "AvailabilityAnswer" => json!({ "roomTypeId": 7, "available": 2, "nights": [night()] }),
+        "CalendarAnswer" => json!({ "roomTypeId": 7, "month": "2026-12", "nights": [night()] }),
+        "QueueStanding" => json!({
+            "status": "waiting", "number": 1234, "rank": 733, "aheadCount": 500, "estimatedWait": 42, "pollAfter": 3,
+            "ticket": "ticket of the user",
+        }),
+        "Entered" => json!({ "status": "entered", "token": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f6071", "expiresIn": 300 }),
+        "Serving" => json!({ "serving": 733, "waiting": 501, "admittedPerMinute": 60, "soldOut": false }),
+        "TicketKey" => json!({ "key": 2 }),
+        "HistoryAnswer" => json!({ "history": [], "next": null }),
+        "AuditAnswer" => json!({
+            "holds": true, "checkedAt": "2026-11-16T09:00:00.000Z", "events": 1, "reservations": 0, "history": 1,
+            "invariants": [{ "name": "every seat has one owner", "holds": true, "broken": [] }],
+        }),
+        _ => return None,
+    };
+    let mut answer = json!({ "success": true });
+    let (answer_fields, body) = (answer.as_object_mut()?, body);
+    if let Value::Object(fields) = body {
+        answer_fields.extend(fields);
+    }
+    Some(answer)
+}
+
+const RESERVATION: &str = "e1-7Q2M4K";
+const MADE: &str = "2026-11-16T09:00:00.000Z";
+
+fn event(waiting_room: Value) -> Value {
+    json!({
+        "id": 2, "name": "Gala", "state": "open", "opensAt": null, "seatCount": 500, "remainingSeats": 123,
+        "waitingRoom": waiting_room, "waitingRoomSettings": room(), "maxPerUser": 4, "holdTtl": null,
+    })
+}
+
+fn room() -> Value {
+    json!({ "maxConcurrent": 800, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 60, "queueMost": 1000000 })
+}
+
+fn layout() -> Value {
+    let rows = json!([{ "name": "A", "firstSeat": 1, "seats": 20 }, { "name": "B", "firstSeat": 21, "seats": 24 }]);
+    json!({ "seatCount": 44, "sections": [{ "name": "1층", "firstSeat": 1, "seatCount": 44, "rows": rows }] })
+}
+
+fn seat(id: u32, state: &str) -> Value {
+    json!({ "id": id, "name": format!("A{id}"), "status": state != "free", "state": state })
+}
+
+fn reservation() -> Value {
+    json!({
+        "reservationId": RESERVATION, "eventId": 1, "seat": { "id": 5, "name": "A5" }, "createdAt": MADE,
+        "state": "confirmed",
+    })
+}
+
+fn admin_reservation() -> Value {
+    json!({
+        "reservationId": "e1-7", "eventId": 1, "seat": { "id": 5, "name": "A5" }, "createdAt": MADE,
+        "state": "confirmed", "publicId": RESERVATION, "userId": "alice", "userName": "Alice", "phone": "+821012345678", "sequence": 42,
+    })
+}
+
+fn stay() -> Value {
+    json!({
+        "reservationId": "r7-4K9X1B", "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26",
+        "createdAt": MADE, "state": "confirmed",
+    })
+}
+
+fn hold(end: &str, at: &str) -> Value {
+    let mut hold = json!({
+        "holdId": "hr7-31", "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26", "userId": "alice",
+        "clientHoldKey": "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11", "createdAt": "2026-11-16T09:00:00Z",
+        "state": "held", "secondsRemaining": 600,
+    });
+    hold[end] = at.into();
+    if end == "expiresAt" {
+        hold["createdAt"] = MADE.into();
+    }
+    hold
+}
+
+fn room_type() -> Value {
+    json!({
+        "id": 7, "name": "Double", "totalQuantity": 5, "timeZone": "Asia/Seoul", "description": "Two beds",
+        "price": 129000,
+    })
+}
+
+fn night() -> Value {
+    json!({ "date": "2026-12-24", "total": 5, "reserved": 2, "held": 1, "available": 2 })
+}

@@ -1,0 +1,75 @@
+//! What the document says that a request may carry beside its body.
+
+use rules::ids::USER_CHARS;
+use serde_json::{Value, json};
+
+use crate::http::plumbing::access::Access;
+use crate::http::plumbing::call::KEY_CHARS;
+use crate::http::plumbing::operation::{Operation, Route};
+use crate::http::respond::{Dialect, Speech};
+
+/// Of the path, the headers and the query.
+pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec<Value> {
+    let mut all = Vec::new();
+    for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
+        let schema = match name {
+            "eventId" => json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }),
+            "roomTypeId" => json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX }),
+            "seatId" => json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
+            _ => json!({ "type": "string" }),
+        };
+        all.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+    }
+    let header = |name: &str, required: bool, schema: Value, description: &str| json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": description });
+    let text = |least: usize, most: usize| json!({ "type": "string", "minLength": least, "maxLength": most });
+    let doc = &operation.doc;
+    match operation.access {
+        Access::Anyone | Access::Admin => {}
+        Access::User | Access::OwnerOrService | Access::UserOrNobody => {
+            let about = "Who asks (FCFS_USER_HEADER).";
+            // An empty header names nobody, which is allowed where nobody is.
+            let required = operation.access != Access::UserOrNobody || dialect != Dialect::V2025_08_17;
+            all.push(header("X-User-Id", required, text(usize::from(required), USER_CHARS), about));
+        }
+        Access::UserOrTicket => {
+            let about = "Who asks (FCFS_USER_HEADER); a ticket alone says whose it is.";
+            all.push(header("X-User-Id", false, text(1, USER_CHARS), about));
+        }
+    }
+    for shown in doc.shows {
+        let schema = shown.most.map_or(json!({ "type": "string" }), |most| text(1, most));
+        all.push(header(shown.name, false, schema, shown.about));
+    }
+    // Queue calls are idempotent by nature.
+    if operation.access != Access::Admin && doc.tag != "queue" && !operation.method.is_safe() {
+        // Two more for quotes around it.
+        let about = "The same key again gets the first answer again.";
+        all.push(header("Idempotency-Key", false, text(1, KEY_CHARS + 2), about));
+    }
+    if let Speech::Every(default) = route.speech {
+        let versions = json!({ "type": "string", "enum": [dialect.name()] });
+        let about = format!("The dialect; without it {}.", default.name());
+        all.push(header("Api-Version", dialect != default, versions, &about));
+    }
+    if doc.month {
+        let month = json!({ "type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$" });
+        all.push(json!({ "name": "month", "in": "query", "required": true, "schema": month }));
+    }
+    if doc.dates {
+        for name in ["checkIn", "checkOut"] {
+            let date = json!({ "type": "string", "format": "date" });
+            all.push(json!({ "name": name, "in": "query", "required": true, "schema": date }));
+        }
+    }
+    for filter in doc.filters {
+        let schema = json!({ "type": filter.kind });
+        all.push(json!({ "name": filter.name, "in": "query", "schema": schema, "description": filter.about }));
+    }
+    if doc.paged {
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 });
+        all.push(json!({ "name": "limit", "in": "query", "schema": limit }));
+        let about = "The `next` of an earlier page.";
+        all.push(json!({ "name": "after", "in": "query", "schema": { "type": "string" }, "description": about }));
+    }
+    all
+}

@@ -42,8 +42,12 @@ fn begins_there(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| !line[..at].ends_with(part_of_longer))
 }
 
+/// Made from the OpenAPI document; the suite fails if it is not what that says.
+const GENERATED: &[&str] = &["sdk/typescript/src/schema.ts"];
+
 fn too_long(files: &[File]) -> Vec<String> {
-    let sources = files.iter().filter(|file| file.has_extension(SOURCE));
+    let written = |file: &&File| file.has_extension(SOURCE) && !GENERATED.contains(&file.path.as_str());
+    let sources = files.iter().filter(written);
     let long = sources.map(|file| (file, file.text.lines().count())).filter(|(_, lines)| *lines > LINES_MOST);
     long.map(|(file, lines)| format!("{}: {lines} lines; give its second noun a file", file.path)).collect()
 }

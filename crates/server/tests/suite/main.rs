@@ -32,6 +32,7 @@ mod public_ids;
 mod readers;
 mod records;
 mod rush;
+mod sdk;
 mod strangers;
 mod terminal;
 mod verify;

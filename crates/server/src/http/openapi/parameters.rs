@@ -26,10 +26,10 @@ pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec
     match operation.access {
         Access::Anyone | Access::Admin => {}
         Access::User | Access::OwnerOrService | Access::UserOrNobody => {
-            let about = "Who asks (FCFS_USER_HEADER).";
+            let about = "Who asks (FCFS_USER_HEADER). Not needed where a token says so.";
             // An empty header names nobody, which is allowed where nobody is.
-            let required = operation.access != Access::UserOrNobody || dialect != Dialect::V2025_08_17;
-            all.push(header("X-User-Id", required, text(usize::from(required), USER_CHARS), about));
+            let least = usize::from(operation.access != Access::UserOrNobody || dialect != Dialect::V2025_08_17);
+            all.push(header("X-User-Id", false, text(least, USER_CHARS), about));
         }
         Access::UserOrTicket => {
             let about = "Who asks (FCFS_USER_HEADER); a ticket alone says whose it is.";

@@ -7,8 +7,9 @@ use rules::room_type::{NightRow, RoomType, Stay};
 use rules::seats::Hall;
 use rules::subject::{StayId, SubjectId};
 use rules::time::Moment;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
+use serde_json::Value;
 use stores::ledger::rooms::Availability;
 
 use super::{ReservationBody, SeatName, Succeeded, moment, seed_moment};
@@ -128,9 +129,27 @@ pub enum OnBody {
     },
 }
 
+/// Puts the common fields into each variant: generators of clients do not combine `properties` with `anyOf`.
+fn in_each_variant(schema: &mut Schema) {
+    let (Some(Value::Object(common)), Some(Value::Array(required))) =
+        (schema.remove("properties"), schema.remove("required"))
+    else {
+        return;
+    };
+    let Some(Value::Array(variants)) = schema.get_mut("anyOf") else { return };
+    for variant in variants {
+        if let Some(Value::Object(fields)) = variant.get_mut("properties") {
+            fields.extend(common.clone());
+        }
+        if let Some(Value::Array(names)) = variant.get_mut("required") {
+            names.extend(required.clone());
+        }
+    }
+}
+
 /// Nights of a room type, or seats of an event, that somebody holds.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Hold")]
+#[schemars(rename = "Hold", transform = in_each_variant)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldBody {
     pub hold_id: String,
@@ -149,7 +168,7 @@ pub struct HoldBody {
 
 /// A hold as the fifth specification writes it.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SeedHold")]
+#[schemars(rename = "SeedHold", transform = in_each_variant)]
 #[serde(rename_all = "camelCase")]
 pub struct SeedHoldBody {
     pub hold_id: String,

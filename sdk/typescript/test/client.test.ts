@@ -1,0 +1,135 @@
+/** Against a running server: SHOP_URL, and ADMIN_TOKEN to make events. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Tickettock, Unreachable, type Settings, type Stand } from "../src/index.js";
+
+const url = process.env.SHOP_URL ?? "";
+const admin = new Tickettock({ url, token: process.env.ADMIN_TOKEN ?? "" });
+const BUYER = { userName: "Alice", phone: "010-1234-5678" };
+
+function shop(user: string, more: Partial<Settings> = {}): Tickettock {
+  return new Tickettock({ url, user, ...more });
+}
+
+async function event(body: Record<string, unknown>): Promise<number> {
+  const { data, error } = await admin.api.POST("/api/v1/admin/events", { body: { name: "SDK", ...body } as never });
+  assert.ok(data, JSON.stringify(error));
+  return data.event.id;
+}
+
+test("reserves until it is sold out, and cancels", async () => {
+  const id = await event({ seats: 2 });
+  const first = await shop("a").reserve(id, BUYER);
+  assert.ok(first.ok);
+  assert.deepEqual([first.data.seat.name, first.replayed], ["A1", false]);
+  const chosen = await shop("b").reserve(id, BUYER, { seat: 2 });
+  assert.ok(chosen.ok);
+  const none = await shop("c").reserve(id, BUYER);
+  assert.ok(!none.ok);
+  assert.deepEqual([none.reason, none.status], ["sold_out", 409]);
+  const korean = await shop("c", { language: "ko" }).reserve(id, BUYER);
+  assert.ok(!korean.ok && /[가-힣]/.test(korean.message));
+  assert.ok((await shop("a").cancel(first.data.reservationId)).ok);
+  assert.ok((await shop("c").reserve(id, BUYER)).ok);
+});
+
+test("a request whose answer was lost is sent again with its key, and is carried out once", async () => {
+  const id = await event({ seats: 9 });
+  const keys: (string | null)[] = [];
+  const losing: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    keys.push(request.headers.get("Idempotency-Key"));
+    const answer = await fetch(request);
+    if (keys.length < 3) throw new TypeError("the connection broke");
+    return answer;
+  };
+  const got = await shop("lost", { fetch: losing }).reserve(id, BUYER);
+  assert.ok(got.ok && got.replayed);
+  assert.equal(keys.length, 3);
+  assert.ok(keys[0] && keys.every((key) => key === keys[0]), keys.join());
+  const mine = await shop("lost").api.GET("/api/v1/reservations");
+  const here = mine.data?.reservations.filter((one) => "eventId" in one && one.eventId === id);
+  assert.equal(here?.length, 1);
+});
+
+test("comes again after Retry-After, not before", async () => {
+  const id = await event({ seats: 9 });
+  const at: number[] = [];
+  const busy: typeof fetch = async (input, init) => {
+    at.push(performance.now());
+    if (at.length > 1) return fetch(input, init);
+    const body = { success: false, reason: "service_unavailable", message: "Busy.", traceId: "t", retryAfter: 1 };
+    return new Response(JSON.stringify(body), { status: 503, headers: { "Retry-After": "1" } });
+  };
+  assert.ok((await shop("later", { fetch: busy }).reserve(id, BUYER)).ok);
+  const waited = (at[1] ?? 0) - (at[0] ?? 0);
+  assert.ok(waited >= 1_000 && waited < 3_000, `${waited} ms`);
+});
+
+test("a server that does not answer is an exception that names the key", async () => {
+  const nobody = new Tickettock({ url: "http://127.0.0.1:1", user: "a", retry: { attempts: 2 } });
+  await assert.rejects(nobody.reserve(1, BUYER, { key: "mine" }), (error: unknown) => {
+    assert.ok(error instanceof Unreachable);
+    assert.deepEqual([error.attempts, error.idempotencyKey], [2, "mine"]);
+    return true;
+  });
+});
+
+test("holds, extends, confirms and releases nights and seats", async () => {
+  const made = await admin.api.POST("/api/v1/admin/room-types", { body: { name: "Double", totalQuantity: 1 } });
+  const roomTypeId = made.data?.roomType.id ?? 0;
+  const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
+  const alice = shop("alice");
+  const held = await alice.hold({ roomTypeId, checkIn: day(30), checkOut: day(32) });
+  assert.ok(held.ok);
+  assert.ok(Date.parse(held.data.hold.expiresAt) > Date.now());
+  const full = await shop("bob").hold({ roomTypeId, checkIn: day(31), checkOut: day(32) });
+  assert.ok(!full.ok && full.reason === "not_available");
+  assert.deepEqual(full.refusal.nights, [day(31)]);
+  const confirmed = await alice.confirm(held.data.hold.holdId);
+  assert.ok(confirmed.ok);
+  const again = await alice.confirm(held.data.hold.holdId);
+  assert.ok(!again.ok && again.reason === "hold_already_processed");
+
+  const id = await event({ seats: 4, maxPerUser: 4 });
+  const seats = await alice.hold({ eventId: id, seatIds: [2, 3] });
+  assert.ok(seats.ok);
+  assert.ok((await alice.extend(seats.data.hold.holdId)).status < 500);
+  assert.ok((await alice.release(seats.data.hold.holdId)).ok);
+});
+
+test("waits in line, enters and reserves with the entry", async () => {
+  const id = await event({ seats: 5, waitingRoom: { maxConcurrent: 1, idleTimeout: 5 } });
+  const refused = await shop("a").reserve(id, BUYER);
+  assert.ok(!refused.ok && refused.reason === "entry_required");
+  const entered = await shop("a").waitInLine(id);
+  assert.ok(entered.ok && "token" in entered.data);
+  const stands: Stand[] = [];
+  const behind = shop("b").waitInLine(id, { onStand: (stand) => stands.push(stand) });
+  const got = await shop("a").reserve(id, BUYER, { entry: entered.data.token });
+  assert.ok(got.ok, "and gives the entry back");
+  const next = await behind;
+  assert.ok(next.ok && "token" in next.data);
+  assert.ok(stands.length > 0 && stands.every((stand) => stand.success));
+  const none = await shop("c").waitInLine(await event({ seats: 1 }));
+  assert.ok(!none.ok && none.reason === "no_waiting_room");
+});
+
+test("watches seats until it is told to stop", async () => {
+  const id = await event({ seats: 3 });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const watching = shop("w").watchSeats(
+    id,
+    (seats) => {
+      seen.push(seats.map((seat) => `${seat.name} ${seat.state}`).join(", "));
+      if (seen.length === 1) void shop("buyer").reserve(id, BUYER, { seat: 2 });
+      else stop.abort();
+    },
+    { everyMs: 50, signal: stop.signal },
+  );
+  await watching;
+  assert.deepEqual(seen, ["A1 free, A2 free, A3 free", "A2 sold"]);
+});

@@ -23,7 +23,7 @@ mod tidy;
 mod trouble;
 mod verify;
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use rules::room_type::RoomType;
@@ -74,6 +74,8 @@ struct Inner {
     /// Lost: another server may be selling with a door of its own.
     claim: claim::Claim,
     failed_write: FailedWrite,
+    /// Why the last attempt to prepare failed.
+    unreached: Mutex<Option<String>>,
 }
 
 /// The configuration of the ledger.
@@ -110,13 +112,18 @@ impl PostgresLedger {
             planted: place.planted,
             claim: claim::Claim::default(),
             failed_write: FailedWrite::default(),
+            unreached: Mutex::default(),
         })))
     }
 
     /// Makes the tables, or brings them up to this version. To be called until it succeeds.
     pub async fn prepare(&self) -> Result<(), NotPrepared> {
         let known = self.0.identity.name.get().is_some();
-        prepare::prepare(&self.0.address, &self.0.identity).await?;
+        let prepared = prepare::prepare(&self.0.address, &self.0.identity).await;
+        if let Err(NotPrepared::Unreachable(why)) = &prepared {
+            *self.0.unreached() = Some(why.clone());
+        }
+        prepared?;
         if !known {
             tokio::spawn(watch(Arc::downgrade(&self.0)));
         }
@@ -176,9 +183,14 @@ impl PostgresLedger {
 }
 
 impl Inner {
+    fn unreached(&self) -> MutexGuard<'_, Option<String>> {
+        self.unreached.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     fn prepared(&self) -> Result<(), LedgerFault> {
         if self.identity.name.get().is_none() {
-            return Err(LedgerFault::Unreachable("PostgreSQL has not been reached yet".into()));
+            let why = self.unreached().as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            return Err(LedgerFault::Unreachable(format!("PostgreSQL has not been reached yet{why}")));
         }
         if self.claim.lost() {
             return Err(LedgerFault::Unreachable("the claim to be the only server is being renewed".into()));

@@ -162,8 +162,70 @@ async fn unreachable_database_is_retried_and_refusal_is_final() {
     let missing = database.url.replace(&database.name, "no_such_database");
     let refused = database::ledger(&missing, Default::default()).prepare().await;
     assert!(matches!(refused, Err(NotPrepared::Unfit(_))), "{refused:?}");
-    let encrypted = database.url.replace("sslmode=disable", "sslmode=require");
-    assert!(database::ledger(&encrypted, Default::default()).prepare().await.is_err(), "there is no TLS here");
+}
+
+/// A failed handshake names the settings that decide about it, at the start and in `/readyz`.
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_tls_handshake_names_the_setting() {
+    let database = Database::bare().await;
+    let plain = database.url.replace("sslmode=disable", "sslmode=require");
+    let folder = testing::folder::TestFolder::new("tls");
+    let port = tls_server(folder.path());
+    let stranger = folder.path().join("other.crt").display().to_string();
+    let unknown = format!("postgres://postgres@localhost:{port}/x?sslmode=verify-full&sslrootcert={stranger}");
+    let own = unknown.replace("other.crt", "server.crt");
+    for (url, settings) in [
+        (plain, ["sslmode=disable in DATABASE_URL", "ssl = on"]),
+        (unknown, ["sslrootcert names the authority", "sslmode=require"]),
+        (own.replace("localhost", "127.0.0.1"), ["host must be the name in it", "sslmode=require"]),
+    ] {
+        let ledger = database::ledger(&url, Default::default());
+        let Err(NotPrepared::Unreachable(why)) = ledger.prepare().await else { panic!("connected to {url}") };
+        let Err(LedgerFault::Unreachable(shown)) = ledger.ready().await else { panic!("connected to {url}") };
+        for words in settings {
+            assert!(why.contains(words) && shown.contains(words), "{url}: {why}; {shown}");
+        }
+    }
+    // With the right authority and name the handshake succeeds; nobody speaks PostgreSQL behind it.
+    let Err(NotPrepared::Unreachable(why)) = database::ledger(&own, Default::default()).prepare().await else {
+        panic!("this is no PostgreSQL")
+    };
+    assert!(!why.contains("sslrootcert"), "{why}");
+}
+
+/// Accepts TLS as PostgreSQL does, with a certificate for `localhost`, and closes. Another one in `other.crt`.
+fn tls_server(folder: &std::path::Path) -> u16 {
+    use std::io::{Read, Write};
+
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+    for name in ["server", "other"] {
+        let arguments = format!(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout {name}.key -out {name}.crt -days 2 \
+             -subj /CN={name} -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE"
+        );
+        let mut openssl = std::process::Command::new("openssl");
+        let made = openssl.current_dir(folder).args(arguments.split(' ')).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    let certificate = CertificateDer::from_pem_file(folder.join("server.crt")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = Arc::new(config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut asks = [0; 8];
+            if stream.read_exact(&mut asks).is_ok() && stream.write_all(b"S").is_ok() {
+                let mut session = rustls::ServerConnection::new(config.clone()).unwrap();
+                let _ = session.complete_io(&mut stream);
+            }
+        }
+    });
+    port
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -83,10 +83,20 @@ pub fn unknown(word: &str) -> Trouble {
 
 /// The error with its cause: the driver's own message is only "db error" or "error connecting".
 pub fn words(error: &Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
+    let Some(cause) = error.source() else { return error.to_string() };
+    let (said, cause) = (error.to_string(), cause.to_string());
+    // The driver has no other name for it.
+    let hint = if said.starts_with("error performing TLS handshake") { tls_hint(&cause) } else { "" };
+    format!("{said}: {cause}{hint}")
+}
+
+/// Which setting decides about the handshake that failed. Without `sslmode` the operator may not know of any.
+fn tls_hint(cause: &str) -> &'static str {
+    if cause.contains("does not support TLS") {
+        return ". Set ssl = on in PostgreSQL, or sslmode=disable in DATABASE_URL if the network is trusted";
     }
+    ". In DATABASE_URL, sslrootcert names the authority that signed PostgreSQL's certificate, and the host must be the \
+     name in it; sslmode=require encrypts without verifying, sslmode=disable does not encrypt"
 }
 
 #[cfg(test)]

@@ -20,11 +20,13 @@ pub struct HoldTerms {
     pub repeat: Repeat,
     /// Live holds per user and subject.
     pub per_user: u32,
+    /// So long after a hold ended without a sale its owner cannot hold the same again; 0: at once.
+    pub again_after_ms: i64,
 }
 
 impl Default for HoldTerms {
     fn default() -> Self {
-        HoldTerms { ttl_ms: 600_000, max_age_ms: 1_800_000, repeat: Repeat::Same, per_user: 5 }
+        HoldTerms { ttl_ms: 600_000, max_age_ms: 1_800_000, repeat: Repeat::Same, per_user: 5, again_after_ms: 0 }
     }
 }
 
@@ -176,6 +178,15 @@ impl Hold {
     /// As it shows: what lapsed has expired, turned or not.
     pub fn state_at(&self, now: Moment) -> HoldState {
         if self.lapsed(now) { HoldState::Expired } else { self.state }
+    }
+
+    /// When its stock came back, if it did: a lapsed hold was over at its end, whenever it was turned.
+    pub fn given_back_at(&self) -> Option<Moment> {
+        match self.state {
+            HoldState::Cancelled => self.ended_at,
+            HoldState::Expired => Some(self.ends_at),
+            HoldState::Held | HoldState::Confirmed | HoldState::Replaced => None,
+        }
     }
 
     /// Where an extension would end now.

@@ -196,6 +196,10 @@ pub enum Refusal {
     NotReady {
         retry_after: u64,
     },
+    /// The user gave just this back, and may hold it again only after the cool-down.
+    HeldLately {
+        retry_after: u64,
+    },
     // stock
     SeatTaken,
     SoldOut,
@@ -308,6 +312,8 @@ pub enum Expected {
     NextOfAPage,
     /// `2026-12`.
     Month,
+    /// The list has too many seats to be sent plain at once.
+    GzipOrPages,
     TimeZone,
     /// Not below `tokenTtl`.
     AtLeastTokenTtl,
@@ -328,7 +334,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 20] = [
+    pub const ALL: [Expected; 21] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -338,6 +344,7 @@ impl Expected {
         Expected::WellFormedRequest,
         Expected::NextOfAPage,
         Expected::Month,
+        Expected::GzipOrPages,
         Expected::TimeZone,
         Expected::AtLeastTokenTtl,
         Expected::NoSeats,

@@ -14,6 +14,7 @@ use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
 use crate::logins::FailedLogins;
 use crate::names::Names;
+use crate::rates::RequestRates;
 use crate::restored;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
@@ -36,6 +37,7 @@ pub struct App {
     pub audits: Audits,
     pub failed_logins: FailedLogins,
     pub gate: Arc<Gate>,
+    pub rates: Arc<RequestRates>,
     /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
@@ -53,6 +55,7 @@ impl App {
             tickets: Tickets::new(ledger.clone()),
             secrets: Secrets::new(ledger.clone()),
             gate: Gate::new(settings.few()),
+            rates: Arc::new(RequestRates::new(settings.rate_limits())),
             settings,
             admin_token,
             ledger,

@@ -18,7 +18,7 @@ use stores::ledger::holds::At;
 use tokio::sync::OwnedMutexGuard;
 
 pub use self::page::{SeatState, Writing};
-pub use self::prepared::{Body, Prepared};
+pub use self::prepared::{Body, PLAIN_SEATS_MOST, Prepared};
 use crate::refusals::Failure;
 
 /// A list younger than this is shown as it is.

@@ -17,6 +17,7 @@ pub mod logins;
 pub mod names;
 pub mod path;
 pub mod public_ids;
+pub mod rates;
 pub mod refusals;
 pub mod reopen;
 mod restored;

@@ -19,6 +19,7 @@ use tracing_subscriber::EnvFilter;
 use self::series::EventSeries;
 use crate::connections::OpenConnections;
 use crate::gate::Gate;
+use crate::rates::RequestRates;
 use crate::settings::{LogFormat, Settings};
 
 pub fn begin_logging(settings: &Settings) {
@@ -47,6 +48,12 @@ struct KindLabels {
     kind: &'static str,
 }
 
+/// Whose token bucket was empty: `user` or `address`.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ScopeLabels {
+    scope: &'static str,
+}
+
 pub struct Metrics {
     registry: Registry,
     outcomes: Family<OutcomeLabels, Counter>,
@@ -64,7 +71,8 @@ pub struct Metrics {
     in_progress: Gauge<u64, AtomicU64>,
     limit: Gauge<u64, AtomicU64>,
     refused: Counter,
-    front: OnceLock<(Arc<OpenConnections>, Arc<Gate>)>,
+    rate_limited: Family<ScopeLabels, Counter>,
+    front: OnceLock<(Arc<OpenConnections>, Arc<Gate>, Arc<RequestRates>)>,
 }
 
 impl Default for Metrics {
@@ -105,6 +113,9 @@ impl Default for Metrics {
         registry.register("gate_limit", "Requests that may be in progress, as last measured", limit.clone());
         let refused = Counter::default();
         registry.register("gate_refused", "Requests refused before the router because of load", refused.clone());
+        let rate_limited = Family::default();
+        let meaning = "Requests refused because a token bucket was empty, of a user or of an address";
+        registry.register("rate_limited", meaning, rate_limited.clone());
         Metrics {
             registry,
             outcomes,
@@ -122,6 +133,7 @@ impl Default for Metrics {
             in_progress,
             limit,
             refused,
+            rate_limited,
             front: OnceLock::new(),
         }
     }
@@ -163,18 +175,23 @@ impl Metrics {
         self.failed_logins.inc();
     }
 
-    /// Where the figures of the listener and the gate come from.
-    pub fn watch_connections(&self, open: Arc<OpenConnections>, gate: Arc<Gate>) {
-        let _ = self.front.set((open, gate));
+    /// Where the figures of the listener, the gate and the token buckets come from.
+    pub fn watch_front(&self, open: Arc<OpenConnections>, gate: Arc<Gate>, rates: Arc<RequestRates>) {
+        let _ = self.front.set((open, gate, rates));
     }
 
     pub fn text(&self, waiting: usize) -> String {
-        if let Some((open, gate)) = self.front.get() {
+        if let Some((open, gate, rates)) = self.front.get() {
             self.connections.set(open.count() as u64);
             self.turned_away.inner().store(open.turned_away(), Ordering::Relaxed);
             self.in_progress.set(gate.in_progress() as u64);
             self.limit.set(gate.limit() as u64);
             self.refused.inner().store(gate.refused(), Ordering::Relaxed);
+            let (users, addresses) = rates.limited();
+            for (scope, count) in [("user", users), ("address", addresses)] {
+                let series = self.rate_limited.get_or_create(&ScopeLabels { scope });
+                series.inner().store(count, Ordering::Relaxed);
+            }
         }
         self.waiting.set(waiting as u64);
         self.events.show();

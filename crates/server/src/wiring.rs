@@ -181,7 +181,7 @@ impl Listening {
         tokio::spawn(Gate::beat(Arc::downgrade(&self.app.gate)));
         let operators = self.operators.map(|listener| operators::start(listener, self.app.clone()));
         let open = OpenConnections::new(self.app.settings.connection_limits());
-        self.app.metrics.watch_connections(open.clone(), self.app.gate.clone());
+        self.app.metrics.watch_front(open.clone(), self.app.gate.clone(), self.app.rates.clone());
         let (app, routes) = (self.app.clone(), routes(&self.app));
         let stop = async {
             stop.await;

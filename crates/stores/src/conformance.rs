@@ -13,6 +13,7 @@ pub mod carts;
 pub mod chosen;
 pub mod commit;
 pub mod contention;
+mod cool_down;
 pub mod decide;
 pub mod ends;
 pub mod expiry;
@@ -67,6 +68,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("contention", |s| Box::pin(contention::chapter(s))),
     ("carts", |s| Box::pin(carts::chapter(s))),
     ("stays", |s| Box::pin(stays::chapter(s))),
+    ("cool_down", |s| Box::pin(cool_down::chapter(s))),
     ("expiry", |s| Box::pin(expiry::chapter(s))),
     ("calendar", |s| Box::pin(calendar::chapter(s))),
     ("ends", |s| Box::pin(ends::chapter(s))),

@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every seat, at most 250 ms behind. ETag, gzip. */
+        /** Every seat, at most 250 ms behind; a page of them with from or limit. ETag, gzip. More than 20,000 seats are sent with gzip or in pages only. */
         get: operations["listSeats"];
         put?: never;
         post?: never;
@@ -183,7 +183,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every seat, at most 250 ms behind. ETag, gzip. */
+        /** Every seat, at most 250 ms behind; a page of them with from or limit. ETag, gzip. More than 20,000 seats are sent with gzip or in pages only. */
         get: operations["listSeatsOfFirstEvent"];
         put?: never;
         post?: never;
@@ -1264,6 +1264,8 @@ export interface components {
             /** @constant */
             success: true;
             seats: components["schemas"]["Seat"][];
+            /** @description `from` of the next page. Only in a page, and not in the last one. */
+            next?: number | null;
         };
         Serving: {
             /** @constant */
@@ -1536,7 +1538,12 @@ export interface operations {
     };
     listSeats: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The first seat of a page. */
+                from?: number;
+                /** @description Seats in a page, from 1 to 1000, which is the default. */
+                limit?: number;
+            };
             header?: {
                 /** @description The dialect; without it 1.1. */
                 "Api-Version"?: "1.1";
@@ -1758,6 +1765,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "idempotency_mismatch";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -2009,6 +2028,18 @@ export interface operations {
                     };
                 };
             };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
+                    };
+                };
+            };
             /** @description `internal_error` */
             500: {
                 headers: {
@@ -2255,6 +2286,18 @@ export interface operations {
                     };
                 };
             };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
+                    };
+                };
+            };
             /** @description `internal_error` */
             500: {
                 headers: {
@@ -2385,6 +2428,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "validation";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -2523,6 +2578,18 @@ export interface operations {
                     };
                 };
             };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
+                    };
+                };
+            };
             /** @description `internal_error` */
             500: {
                 headers: {
@@ -2633,7 +2700,12 @@ export interface operations {
     };
     listSeatsOfFirstEvent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The first seat of a page. */
+                from?: number;
+                /** @description Seats in a page, from 1 to 1000, which is the default. */
+                limit?: number;
+            };
             header?: {
                 /** @description The dialect; without it 1.1. */
                 "Api-Version"?: "1.1";
@@ -2851,6 +2923,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "idempotency_mismatch";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -3097,6 +3181,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "idempotency_mismatch";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -3428,6 +3524,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "idempotency_mismatch";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -3978,6 +4086,18 @@ export interface operations {
                     };
                 };
             };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
+                    };
+                };
+            };
             /** @description `internal_error` */
             500: {
                 headers: {
@@ -4219,6 +4339,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "idempotency_mismatch";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -4513,6 +4645,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "idempotency_mismatch";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };

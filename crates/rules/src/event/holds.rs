@@ -12,7 +12,7 @@ use crate::outcome::{Done, Refusal};
 use crate::seats::Unit;
 
 impl Deciding<Event> {
-    /// In the order of the contract: repeat, open, conflict of keys, limit, entry, stock.
+    /// In the order of the contract: repeat, open, conflict of keys, limit, entry, cool-down, stock.
     pub(super) fn hold_seats(&mut self, command: &Command, seats: &[Seat], key: &str) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         if seats.iter().any(|seat| !self.subject.has_seat(*seat)) {
@@ -29,6 +29,9 @@ impl Deciding<Event> {
         self.holds.conflict(user, key, &on)?;
         self.within_limits(user, seats.len(), same)?;
         self.needs_entry(command)?;
+        if same.is_none() {
+            self.holds.cooled_down(user, &on, &self.hold_terms())?;
+        }
         let own = |seat: &Seat| same.is_some() && seats.contains(seat);
         let gone = |seat: &&Seat| {
             let state = self.draft.stock.row(**seat);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::action::EventAction;
-use crate::command::Command;
+use crate::command::{Command, Terms};
 use crate::holds::{Ask, LAPSED_MOST, On};
 use crate::ids::{Number, Seat, User};
 
@@ -32,6 +32,8 @@ pub struct EventNeeds<'a> {
     pub hold_keys: Vec<(&'a str, On)>,
     /// Holds by the number they began with.
     pub holds: Vec<u64>,
+    /// What these users held and gave back within the cool-down: each pair once, none without a cool-down.
+    pub given_back: Vec<(&'a User, On)>,
 }
 
 /// A batch ends at most this many lapsed entries.
@@ -45,10 +47,10 @@ impl EventNeeds<'_> {
     }
 }
 
-pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
+pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
     let mut needs = EventNeeds::default();
     let (mut users, mut keys) = (HashSet::with_capacity(commands.len()), HashSet::new());
-    let (mut seats, mut lowest, mut inside) = (HashSet::new(), 0, HashSet::new());
+    let (mut seats, mut lowest, mut inside, mut again) = (HashSet::new(), 0, HashSet::new(), HashSet::new());
     for command in commands {
         if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
             && keys.insert((user, &*key.text))
@@ -83,6 +85,11 @@ pub fn needs(commands: &[Command]) -> EventNeeds<'_> {
             EventAction::Hold { seats: wanted, key } => {
                 needs.seats.extend(wanted.iter().copied().filter(|seat| seats.insert(*seat)));
                 needs.hold_keys.push((key, On::Seats(wanted.clone())));
+                if let Some(user) = whose.filter(|_| terms.holds.again_after_ms > 0)
+                    && again.insert((user, wanted))
+                {
+                    needs.given_back.push((user, On::Seats(wanted.clone())));
+                }
             }
             EventAction::OnHold { n, .. } | EventAction::ConfirmFor { n, .. } => needs.holds.push(*n),
             EventAction::Cancel { n } => needs.sales.push(*n),

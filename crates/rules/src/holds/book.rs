@@ -80,6 +80,20 @@ impl HoldBook {
         if self.holds.values().any(anothers) { Err(Refusal::HoldKeyConflict) } else { Ok(()) }
     }
 
+    /// Others get their chance first: who gave just this stock back holds it again only after a while.
+    pub fn cooled_down(&self, user: &User, on: &On, terms: &HoldTerms) -> Result<(), Refusal> {
+        if terms.again_after_ms == 0 {
+            return Ok(());
+        }
+        let mine = self.holds.values().filter(|hold| hold.owner == *user && hold.on == *on);
+        let Some(given_back) = mine.filter_map(Hold::given_back_at).max() else { return Ok(()) };
+        let again = given_back.plus_ms(terms.again_after_ms);
+        if again <= self.now {
+            return Ok(());
+        }
+        Err(Refusal::HeldLately { retry_after: self.now.seconds_until(again).max(1) })
+    }
+
     pub fn begin(&mut self, new: NewHold, terms: &HoldTerms) -> Hold {
         let NewHold { id, owner, key, on, first_at } = new;
         let now = self.now;
@@ -210,6 +224,28 @@ mod tests {
         assert_eq!(book.conflict(&user("b"), KEY, &on), Err(Refusal::HoldKeyConflict));
         assert_eq!(book.conflict(&user("b"), KEY, &On::Seats(vec![Seat(2)])), Ok(()));
         assert_eq!(book.conflict(&user("a"), KEY, &on), Ok(()));
+    }
+
+    #[test]
+    fn stock_that_was_given_back_cools_down_for_its_last_owner() {
+        let terms = HoldTerms { again_after_ms: 30_000, ..HoldTerms::default() };
+        let mut book = book_with(&[new(2, "a", 1), new(4, "a", 2), new(6, "a", 3)], NOW);
+        let seat = |seat| On::Seats(vec![Seat(seat)]);
+        book.end(2, HoldState::Cancelled);
+        book.end(4, HoldState::Replaced);
+        assert_eq!(book.cooled_down(&user("a"), &seat(1), &terms), Err(Refusal::HeldLately { retry_after: 30 }));
+        assert_eq!(book.cooled_down(&user("b"), &seat(1), &terms), Ok(()), "others may have it");
+        assert_eq!(book.cooled_down(&user("a"), &seat(2), &terms), Ok(()), "what was replaced is not given back");
+        assert_eq!(book.cooled_down(&user("a"), &seat(3), &terms), Ok(()), "what is held is not given back");
+        assert_eq!(book.cooled_down(&user("a"), &seat(1), &HoldTerms::default()), Ok(()), "0 is off");
+        let ended = book.holds[&2].clone();
+        for (later, cool) in [(29_999, false), (30_000, true)] {
+            let book = HoldBook::new([(2, ended.clone())].into(), NOW.plus_ms(later));
+            assert_eq!(book.cooled_down(&user("a"), &seat(1), &terms).is_ok(), cool);
+        }
+        let lapsed = Hold { state: HoldState::Expired, ends_at: Moment(NOW.0 - 30_000), ..ended };
+        let book = HoldBook::new([(2, lapsed)].into(), NOW);
+        assert_eq!(book.cooled_down(&user("a"), &seat(1), &terms), Ok(()), "it ended when it lapsed");
     }
 
     #[test]

@@ -50,6 +50,7 @@ impl Refusal {
             Refusal::LimitReached { seats: vec![], limit: Limit::HoldAge },
             Refusal::EntryRequired,
             Refusal::NotReady { retry_after: 3 },
+            Refusal::HeldLately { retry_after: 20 },
             Refusal::SeatTaken,
             Refusal::SoldOut,
             Refusal::HeldOut { retry_after: 42 },

@@ -137,7 +137,7 @@ impl Subject for RoomType {
 }
 
 impl Deciding<RoomType> {
-    /// In the order of the contract: repeat, conflict of keys, limit, stock.
+    /// In the order of the contract: repeat, conflict of keys, limit, cool-down, stock.
     fn hold_nights(&mut self, command: &RoomCommand, dates: Dates, key: &str) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         let (on, terms) = (On::Nights(dates), self.hold_terms());
@@ -148,6 +148,9 @@ impl Deciding<RoomType> {
         self.holds.conflict(user, key, &on)?;
         let live = self.holds.live_of(user).count() - usize::from(same.is_some());
         terms.one_more(live).map_err(|limit| Refusal::LimitReached { seats: Vec::new(), limit })?;
+        if same.is_none() {
+            self.holds.cooled_down(user, &on, &terms)?;
+        }
         self.room_on(dates, same.is_some())?;
         let replaced = same.map(|old| old.id.n);
         Ok(self.begin_hold(&command.actor, user, on, key, replaced))

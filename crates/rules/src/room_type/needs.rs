@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{NightRow, NightShift, RoomAction, RoomCommand, RoomType, RoomTypeKnown};
+use crate::command::Terms;
 use crate::holds::{LAPSED_MOST, LapsedMark, On};
 use crate::ids::User;
 use crate::nights::{Dates, Night, sums};
@@ -20,6 +21,8 @@ pub struct RoomTypeNeeds<'a> {
     pub hold_keys: Vec<(&'a str, On)>,
     /// Holds by the number they began with.
     pub holds: Vec<u64>,
+    /// What these users held and gave back within the cool-down: each pair once, none without a cool-down.
+    pub given_back: Vec<(&'a User, On)>,
     /// Stays that stand, by history number.
     pub stays: Vec<u64>,
     /// Answers kept for these keys: each pair once.
@@ -28,9 +31,10 @@ pub struct RoomTypeNeeds<'a> {
     pub hull: Option<Dates>,
 }
 
-pub fn needs(commands: &[RoomCommand]) -> RoomTypeNeeds<'_> {
+pub fn needs<'a>(commands: &'a [RoomCommand], terms: &Terms) -> RoomTypeNeeds<'a> {
     let mut needs = RoomTypeNeeds::default();
     let (mut users, mut hold_keys, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut again = HashSet::new();
     for command in commands {
         if let (Some(user), Some(key)) = (command.actor.user(), &command.key)
             && keys.insert((user, &*key.text))
@@ -46,6 +50,11 @@ pub fn needs(commands: &[RoomCommand]) -> RoomTypeNeeds<'_> {
                 }
                 if hold_keys.insert((&**key, *dates)) {
                     needs.hold_keys.push((key, On::Nights(*dates)));
+                }
+                if let Some(user) = command.actor.user().filter(|_| terms.holds.again_after_ms > 0)
+                    && again.insert((user, *dates))
+                {
+                    needs.given_back.push((user, On::Nights(*dates)));
                 }
                 widen(&mut needs.hull, *dates);
             }

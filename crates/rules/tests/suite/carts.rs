@@ -135,7 +135,7 @@ impl Cinema {
     }
 
     fn known(&self, commands: &[Command]) -> EventKnown {
-        let needs = needs(commands);
+        let needs = needs(commands, &self.terms);
         let mut known = EventKnown::default();
         for user in &needs.users {
             let mine = self.rows.iter().filter_map(|(seat, row)| match row {

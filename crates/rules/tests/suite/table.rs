@@ -107,7 +107,7 @@ impl Table {
     }
 
     fn known(&self, commands: &[Command], depth: usize) -> EventKnown {
-        let needs = needs(commands);
+        let needs = needs(commands, &Terms::default());
         let mut known = EventKnown::default();
         for user in needs.users.iter().filter(|_| self.bug != Some(Bug::ForgetsHoldings)) {
             let mine = self.standing().filter(|s| s.owner.as_ref().is_some_and(|o| o.user == **user));

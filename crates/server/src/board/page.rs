@@ -85,19 +85,36 @@ impl SeatPage {
         self.deflated[writing as usize].get_or_init(|| Deflated::of(&self.text(hall, writing, keep)))
     }
 
+    /// The place of its first seat in the list.
+    pub fn first_place(&self) -> usize {
+        self.before as usize
+    }
+
+    /// Its seats at these places of the list as JSON, with commas between them.
+    pub fn write_range(&self, text: &mut Vec<u8>, hall: &Hall, writing: Writing, from: usize, to: usize) {
+        let mut name = String::new();
+        let first = from.max(self.first_place());
+        let skipped = first - self.first_place();
+        for (place, state) in (first..to).zip(self.states.iter().skip(skipped)) {
+            if place > from {
+                text.push(b',');
+            }
+            let seat = Seat(place as u32 + 1);
+            match writing {
+                Writing::Full => write_full(text, &mut name, hall, seat, *state),
+                Writing::Bare => write_bare(text, seat, *state),
+            }
+        }
+    }
+
     /// The seats of the page as JSON, with a comma before each but the first of the list.
     fn write(&self, hall: &Hall, writing: Writing) -> Bytes {
         let mut text = Vec::with_capacity(self.states.len() * if writing == Writing::Full { 68 } else { 34 });
-        let mut name = String::new();
-        for (seat, state) in (self.before + 1..).map(Seat).zip(&self.states) {
-            if seat.0 > 1 {
-                text.push(b',');
-            }
-            match writing {
-                Writing::Full => write_full(&mut text, &mut name, hall, seat, *state),
-                Writing::Bare => write_bare(&mut text, seat, *state),
-            }
+        if self.before > 0 {
+            text.push(b',');
         }
+        let from = self.first_place();
+        self.write_range(&mut text, hall, writing, from, from + self.states.len());
         text.shrink_to_fit();
         text.into()
     }

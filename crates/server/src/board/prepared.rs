@@ -18,9 +18,9 @@ use tokio::sync::OnceCell;
 use super::gzip::{Deflated, Member};
 use super::page::{PAGE_SEATS, SeatPage, SeatState, Writing};
 
-/// A list with more text than this keeps only its compressed pages, which take about a tenth. Its plain
-/// text is written again for each reader.
-const KEPT_TEXT_MOST: usize = 100 << 20;
+/// A longer list is sent packed, or in pages. Its texts would take ten times the memory of what is kept of it, and
+/// its plain text up to a hundred megabytes per reader.
+pub const PLAIN_SEATS_MOST: u32 = 20_000;
 
 pub struct Prepared {
     /// The history number of that moment.
@@ -63,7 +63,7 @@ impl Prepared {
         let pages = states.chunks(PAGE_SEATS).enumerate();
         let pages: Vec<_> =
             pages.map(|(i, states)| Arc::new(SeatPage::new((i * PAGE_SEATS) as u32, states.to_vec()))).collect();
-        let keep_texts = text_length(&hall) <= KEPT_TEXT_MOST;
+        let keep_texts = hall.seat_count() <= PLAIN_SEATS_MOST;
         let (n, told) = (snapshot.n, pages.clone());
         let (lapsed, held, bodies) = Default::default();
         Prepared { n, lapsed, hall, pages, told, held, keep_texts, read_at, bodies }
@@ -144,7 +144,7 @@ impl Prepared {
 
     /// The list as it is sent. It is made once, on a blocking thread.
     pub async fn body(self: &Arc<Self>, writing: Writing, gzipped: bool) -> Result<Body, Refusal> {
-        if self.pages.len() > TOGETHER_PAGES || (!gzipped && !self.keep_texts) {
+        if self.pages.len() > TOGETHER_PAGES {
             return Ok(Body::Flowing);
         }
         let making = || async {
@@ -153,6 +153,25 @@ impl Prepared {
             made.await.map(|parts| Body::Parts(parts.into())).map_err(|_| Refusal::Internal)
         };
         self.bodies[writing as usize][usize::from(gzipped)].get_or_try_init(making).await.cloned()
+    }
+
+    /// So many seats from this one on, and where the next page begins.
+    pub fn range(&self, writing: Writing, first: Seat, count: usize) -> Vec<u8> {
+        let (head, tail) = frame(writing);
+        let (from, all) = (place(first), self.hall.seat_count() as usize);
+        let to = from.saturating_add(count).min(all);
+        let mut text = head.to_vec();
+        let pages = self.pages.iter().skip(from / PAGE_SEATS).take_while(|page| page.first_place() < to);
+        for page in pages {
+            page.write_range(&mut text, &self.hall, writing, from, to);
+        }
+        if to < all && writing == Writing::Full {
+            text.push(b']');
+            text.extend_from_slice(format!(r#","next":{}}}"#, to + 1).as_bytes());
+        } else {
+            text.extend_from_slice(tail);
+        }
+        text
     }
 
     fn parts(&self, writing: Writing, gzipped: bool) -> Vec<Bytes> {
@@ -264,15 +283,6 @@ fn turned(pages: &[Arc<SeatPage>], touched: &mut [(usize, SeatState)]) -> Vec<Ar
     pages
 }
 
-fn text_length(hall: &Hall) -> usize {
-    let seats = hall.seat_count() as usize;
-    let longest = hall.sections().into_iter().flatten().map(|section| {
-        section.name.len() + 1 + section.rows.iter().map(|row| row.name.len()).max().unwrap_or_default()
-    });
-    let name = longest.max().unwrap_or(1) + 6;
-    seats.saturating_mul(name + 54 + 30)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -328,6 +338,34 @@ mod tests {
                 let name = format!("A{}", i + 1);
                 assert_eq!(*full, serde_json::json!({"id": i + 1, "name": name, "status": sold, "state": state}));
                 assert_eq!(*bare, serde_json::json!({"id": i + 1, "status": sold}));
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_parts_of_the_list() {
+        let hall = Arc::new(Hall::Count(2_500));
+        let list = Arc::new(Prepared::whole(hall, &snapshot(2_500, &[1, 1_000, 2_500]), Instant::now()));
+        let read = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).unwrap();
+        for writing in Writing::ALL {
+            let whole = read(text(&list, writing).as_bytes());
+            let whole = if writing == Writing::Full { &whole["seats"] } else { &whole };
+            for (from, count, next) in [
+                (1, 1_000, Some(1_001)),
+                (1, 1, Some(2)),
+                (999, 3, Some(1_002)),
+                (500, 1_000, Some(1_500)),
+                (1_501, 1_000, None),
+                (2_500, 1_000, None),
+                (2_501, 1_000, None),
+                (u32::MAX, 1_000, None),
+            ] {
+                let page = read(&list.range(writing, Seat(from), count));
+                let full = writing == Writing::Full;
+                assert_eq!(page.get("next").and_then(|n| n.as_u64()), next.filter(|_| full), "{from} {count}");
+                let seats = if full { page["seats"].as_array() } else { page.as_array() }.unwrap();
+                let wanted: Vec<_> = whole.as_array().unwrap().iter().skip(from as usize - 1).take(count).collect();
+                assert_eq!(seats.iter().collect::<Vec<_>>(), wanted, "{from} {count}");
             }
         }
     }

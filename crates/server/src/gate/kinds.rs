@@ -32,6 +32,15 @@ impl RequestKind {
         }
     }
 
+    /// The budget that a request spends, per user and per address. Polls and confirmations spend none: they keep
+    /// what their sender already has.
+    pub fn spent(method: &Method, path: &str) -> Option<RequestKind> {
+        let kind = GateRequest::of(method, path).kind;
+        let budgeted =
+            matches!(kind, RequestKind::Join | RequestKind::Reserve | RequestKind::Hold | RequestKind::Cancel);
+        (budgeted && !method.is_safe()).then_some(kind)
+    }
+
     /// Whether it passes a lane, so that its time says how fast the ledger is.
     pub fn changes(self) -> bool {
         matches!(self, RequestKind::Reserve | RequestKind::Hold | RequestKind::Cancel | RequestKind::Confirm)

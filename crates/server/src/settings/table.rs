@@ -88,6 +88,12 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("HOLDS_PER_USER", "5", "Maximum number of live holds per user and room type or event."),
     setting(
+        "HOLD_AGAIN_AFTER",
+        "0",
+        "Seconds after a hold was cancelled or expired before the same user can hold the same nights or seats again, so \
+         that others get their chance; 0: at once.",
+    ),
+    setting(
         "CONFIRM_BY",
         "owner",
         "Who may confirm a hold: owner, or service (your backend, with ADMIN_TOKEN, after payment).",
@@ -133,6 +139,19 @@ pub const SETTINGS: &[Setting] = &[
         "",
         "Maximum number of connections per client address (IPv6 by /64); further ones are closed. 0: no limit. If unset: a \
          quarter of MAX_CONNECTIONS; no limit for loopback, with GATEWAY_KEY, or with ALLOW_TRUSTED_HEADER=1.",
+    ),
+    setting(
+        "USER_RATE",
+        "20",
+        "Requests per second and user that one server takes of each kind (reserve, cancel, hold, join), with a burst of ten \
+         times that; 0: no limit. Further ones get 429. Nobody clicks as fast; a program that retries without a pause does.",
+    ),
+    setting(
+        "ADDRESS_RATE",
+        "",
+        "The same per client address (IPv6 by /64); 0: no limit. If unset: 2000, as at the gateway, so that 20,000 buyers \
+         behind one NAT may ask at the same moment; no limit for loopback, where load tests and rush have many users on one \
+         address, nor for requests whose client address is unknown (ALLOW_TRUSTED_HEADER=1 without a gateway).",
     ),
     setting(
         "ADMIN_LISTEN",

@@ -15,6 +15,7 @@ use super::stores::Stores;
 use super::{BadSetting, Values};
 use crate::connections::ConnectionLimits;
 use crate::connections::files::room_for_connections;
+use crate::rates::RateLimits;
 use crate::tidier::Keep;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +51,16 @@ pub struct Settings {
     pub max_connections: Option<usize>,
     /// None: the default, which depends on who connects.
     pub address_connections: Option<usize>,
+    pub user_rate: u32,
+    /// None: the default, which spares loopback.
+    pub address_rate: Option<usize>,
     pub admin_listen: Option<SocketAddr>,
     pub log_filter: String,
     pub log_format: LogFormat,
 }
 
+/// The gateway has the same default.
+const ADDRESS_RATE: u32 = 2_000;
 /// Ten years.
 const KEEP_MOST_S: i64 = 315_360_000;
 const ADMIN_TOKEN_CHARS: usize = 16;
@@ -96,6 +102,8 @@ impl Settings {
             keep: read.keep()?,
             max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
             address_connections: read.unless_empty("ADDRESS_CONNECTIONS", |name| read.within(name, 0, 1_000_000))?,
+            user_rate: read.within("USER_RATE", 0, 1_000_000)? as u32,
+            address_rate: read.unless_empty("ADDRESS_RATE", |name| read.within(name, 0, 1_000_000))?,
             admin_listen: match read.text("ADMIN_LISTEN").trim() {
                 "" => None,
                 _ => Some(read.parsed("ADMIN_LISTEN", "an address and a port such as 127.0.0.1:5900")?),
@@ -142,6 +150,14 @@ impl Settings {
             None => ((most / 4).max(1), true),
         };
         ConnectionLimits { most, per_address, loopback_unlimited }
+    }
+
+    pub fn rate_limits(&self) -> RateLimits {
+        let (address, loopback_unlimited) = match self.address_rate {
+            Some(given) => (given as u32, false),
+            None => (ADDRESS_RATE, true),
+        };
+        RateLimits { user: self.user_rate, address, loopback_unlimited }
     }
 
     /// The data folder and the stores only, for commands that read the ledger and need no other setting.
@@ -210,6 +226,11 @@ impl Reading<'_> {
         if ttl > max_age {
             return Err(self.bad("HOLD_TTL", &format!("at most HOLD_MAX_AGE, which is {max_age}")));
         }
+        let (again_after, keep) =
+            (self.within("HOLD_AGAIN_AFTER", 0, 86_400)?, self.within("HOLD_KEEP", 1, KEEP_MOST_S)?);
+        if again_after > keep {
+            return Err(self.bad("HOLD_AGAIN_AFTER", &format!("at most HOLD_KEEP, which is {keep}")));
+        }
         Ok(HoldTerms {
             ttl_ms: ttl * 1_000,
             max_age_ms: max_age * 1_000,
@@ -219,6 +240,7 @@ impl Reading<'_> {
                 _ => return Err(self.bad("HOLD_REPEAT", "same or replace")),
             },
             per_user: self.within("HOLDS_PER_USER", 1, 1_000)? as u32,
+            again_after_ms: again_after * 1_000,
         })
     }
 
@@ -325,12 +347,15 @@ mod tests {
             ("QUEUE_DEPTH", "0"),
             ("MAX_CONNECTIONS", "0"),
             ("ADDRESS_CONNECTIONS", "many"),
+            ("USER_RATE", "-1"),
+            ("ADDRESS_RATE", "many"),
             ("ADMIN_LISTEN", "5900"),
             ("HOLD_TTL", "0"),
             ("HOLD_TTL", "1801"),
             ("HOLD_MAX_AGE", "forever"),
             ("HOLD_REPEAT", "again"),
             ("HOLDS_PER_USER", "-1"),
+            ("HOLD_AGAIN_AFTER", "soon"),
             ("CONFIRM_BY", "anybody"),
             ("MAX_DAYS_AHEAD", "0"),
             ("KEY_KEEP", "0"),

@@ -3,7 +3,7 @@
 
 mod arriving;
 mod echoes;
-mod edge;
+pub mod edge;
 mod faults;
 mod files;
 mod framing;

@@ -14,6 +14,7 @@ on_every_backing!(
     list_is_at_most_250_ms_old,
     halls_have_names_and_a_layout,
     bad_halls_are_refused,
+    list_is_read_in_pages,
     heavy_list_of_a_million_seats,
 );
 
@@ -119,6 +120,55 @@ async fn bad_halls_are_refused(backing: Backing) {
     assert_eq!((answer.status, answer.reason().as_str()), (400, "validation"));
     assert_eq!(answer.json()["field"], "seats.sections[0].rows[2].seats");
     assert_eq!(answer.json()["message"], "seats.sections[0].rows[2].seats must be from 1 to 100000.");
+}
+
+async fn list_is_read_in_pages(backing: Backing) {
+    let stand = TestServer::on(backing, &[("FCFS_SEATS", "2500")]).await;
+    let mut client = stand.client();
+    client.reserve(1, "a").await;
+    let whole = client.get("/api/v1/seats").await;
+    let etag = whole.header("etag").unwrap().to_owned();
+    let mut seats: Vec<Value> = Vec::new();
+    let mut next = Some(1);
+    while let Some(from) = next {
+        let page = client.get(&format!("/api/v1/events/1/seats?from={from}&limit=900")).await;
+        assert_eq!(
+            (page.status, page.header("etag"), page.header("cache-control")),
+            (200, Some(etag.as_str()), Some("max-age=1"))
+        );
+        next = page.json().get("next").map(|next| next.as_u64().unwrap());
+        seats.extend(page.json()["seats"].as_array().unwrap().clone());
+    }
+    assert_eq!(json!({ "success": true, "seats": seats }), whole.json());
+    let tail = client.send("GET", "/api/v1/seats?from=2499", &[("Api-Version", "1.0")], "").await;
+    assert_eq!(tail.text(), r#"[{"id":2499,"status":false},{"id":2500,"status":false}]"#);
+    let first = client.get("/api/v1/seats?limit=1").await;
+    let seat = r#"{"id":1,"name":"A1","status":true,"state":"sold"}"#;
+    assert_eq!(first.text(), format!("{{\"success\":true,\"seats\":[{seat}],\"next\":2}}\n"));
+    assert_eq!(client.get("/api/v1/seats?from=2501").await.text(), "{\"success\":true,\"seats\":[]}\n");
+    let known = [("If-None-Match", etag.as_str())];
+    assert_eq!(client.send("GET", "/api/v1/seats?from=2", &known, "").await.status, 304);
+    for bad in ["from=0", "from=x", "limit=0", "limit=1001", "from=1&from=2", "from=4294967296"] {
+        let told = client.get(&format!("/api/v1/seats?{bad}")).await;
+        assert_eq!((told.status, told.reason().as_str()), (400, "validation"), "{bad}");
+        assert_eq!(told.json()["field"].as_str(), bad.split('=').next(), "{bad}");
+    }
+    for (seats, status) in [(20_000, 200), (20_001, 400)] {
+        let made = stand.admin("POST", "events", &json!({ "name": "Large", "seats": seats })).await;
+        let path = format!("/api/v1/events/{}/seats", made.json()["event"]["id"]);
+        let plain = client.get(&path).await;
+        assert_eq!(plain.status, status, "{seats} seats");
+        if status == 400 {
+            assert_eq!(
+                (plain.reason().as_str(), plain.json()["field"].as_str()),
+                ("validation", Some("Accept-Encoding"))
+            );
+            assert!(plain.json()["message"].as_str().unwrap().contains("?from=1&limit=1000"), "{}", plain.text());
+        }
+        let packed = client.send("GET", &path, &[("Accept-Encoding", "gzip")], "").await;
+        assert_eq!(unpacked(&packed)["seats"].as_array().unwrap().len(), seats);
+        assert_eq!(client.get(&format!("{path}?from={seats}")).await.json()["seats"][0]["id"], seats);
+    }
 }
 
 /// Made in under two seconds, listed whole, and a sale in another event goes on meanwhile.

@@ -29,6 +29,7 @@ mod overload;
 mod peak;
 mod plain_build;
 mod public_ids;
+mod rates;
 mod readers;
 mod records;
 mod rush;

@@ -11,7 +11,8 @@ const ROOMS: i64 = 300;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scrape_shows_the_busiest_events_and_sums_the_rest() {
-    let stand = TestServer::embedded(&[]).await;
+    // One user joins them all.
+    let stand = TestServer::embedded(&[("USER_RATE", "0")]).await;
     for i in 0..ROOMS {
         let new = NewEvent {
             name: format!("Room {i}").into(),

@@ -106,8 +106,19 @@ pub const LAYOUT: Doc = read(
     "Sections and rows with the seats they begin with, for a map. Never changes while the event lives.",
     &[ok("LayoutAnswer")],
 );
-pub const SEATS: Doc =
-    read("listSeats", "seats", "Every seat, at most 250 ms behind. ETag, gzip.", &[ok("SeatsAnswer"), UNCHANGED]);
+pub const SEATS: Doc = Doc {
+    filters: &[
+        Filter { name: "from", kind: "integer", about: "The first seat of a page." },
+        Filter { name: "limit", kind: "integer", about: "Seats in a page, from 1 to 1000, which is the default." },
+    ],
+    ..read(
+        "listSeats",
+        "seats",
+        "Every seat, at most 250 ms behind; a page of them with from or limit. ETag, gzip. More than 20,000 seats are \
+         sent with gzip or in pages only.",
+        &[ok("SeatsAnswer"), UNCHANGED],
+    )
+};
 pub const SEAT: Doc = read("getSeat", "seats", "One seat, exact.", &[ok("SeatAnswer")]);
 pub const RESERVE: Doc = reserve("reserve", "The lowest free seat of the event, first come, first served.");
 pub const RESERVE_SEAT: Doc =

@@ -117,6 +117,9 @@ fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
         }
         Access::Admin => all.push(Refusal::Unauthorized),
     }
+    if operation.spends.is_some() {
+        all.push(Refusal::RateLimited { retry_after: 1 });
+    }
     if let Some(limit_bytes) = operation.takes.most() {
         all.extend([Refusal::TooLarge { limit_bytes }, Refusal::TooSlow]);
     }

@@ -58,6 +58,11 @@ pub trait AccessRule: Copy + Send + Sync + 'static {
     const THROUGH_DOOR: bool = false;
 
     fn check(app: &App, request: &Incoming) -> Result<Self::Caller, Refusal>;
+
+    /// The user whose budget a request spends.
+    fn user(_: &Self::Caller) -> Option<&User> {
+        None
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +88,10 @@ impl AccessRule for KnownUser {
     fn check(app: &App, request: &Incoming) -> Result<User, Refusal> {
         request.user(app)
     }
+
+    fn user(caller: &User) -> Option<&User> {
+        Some(caller)
+    }
 }
 
 /// A caller that asks for a seat.
@@ -106,6 +115,10 @@ impl AccessRule for SeekingUser {
         let came = request.came()?;
         Ok(SeatSeeker { user: Some(request.user(app)?), came })
     }
+
+    fn user(caller: &SeatSeeker) -> Option<&User> {
+        caller.user.as_ref()
+    }
 }
 
 /// As `SeekingUser`, on the short paths, where dialect 2025-08-17 may do without a user.
@@ -124,6 +137,10 @@ impl AccessRule for SeekingUserOrNobody {
             None if !nobody_may_ask => Err(Refusal::MissingUser),
             user => Ok(SeatSeeker { user, came }),
         }
+    }
+
+    fn user(caller: &SeatSeeker) -> Option<&User> {
+        caller.user.as_ref()
     }
 }
 

@@ -90,6 +90,15 @@ impl Incoming {
         told.unwrap_or(self.peer.ip())
     }
 
+    /// The client's own address, if it is known: a proxy's says nothing about who asks.
+    pub(super) fn client_address(&self, app: &App) -> Option<IpAddr> {
+        let proxied = self.gateway.is_some() || app.settings.allow_trusted_header;
+        if proxied && !self.headers.contains_key(ADDRESS) {
+            return None;
+        }
+        Some(self.address())
+    }
+
     /// Who shows a token, right or wrong.
     pub(super) fn guess(&self) -> Option<IpAddr> {
         self.headers.contains_key(AUTHORIZATION).then(|| self.address())

@@ -12,6 +12,7 @@ use super::access::{Access, AccessRule};
 use super::body::{BodyRule, Takes};
 use super::call::{Call, Incoming};
 use crate::app::App;
+use crate::gate::RequestKind;
 use crate::http::openapi::Doc;
 use crate::http::respond::{self, Refused, Reply, Speech};
 
@@ -37,6 +38,8 @@ pub struct Operation {
     pub takes: Takes,
     /// A request for a seat: see `AccessRule::THROUGH_DOOR`.
     pub through_door: bool,
+    /// The budget that a request of it spends.
+    pub spends: Option<RequestKind>,
     pub time: TimeLimit,
     pub doc: Doc,
     pub(super) run: Run,
@@ -63,9 +66,10 @@ impl Route {
         F: Fn(Arc<App>, Call<A::Caller, B::Sent>) -> W + Copy + Send + Sync + 'static,
         W: Future<Output: Into<Completion>> + Send,
     {
+        let spends = RequestKind::spent(&method, self.path);
         let run: Run = Box::new(move |app, mut request| {
             Box::pin(async move {
-                match admit(&app, &mut request, who, body).await {
+                match admit(&app, &mut request, who, body, spends).await {
                     Ok((caller, sent)) => handler(app, Call { request, caller, sent }).await.into(),
                     Err(refusal) => {
                         if A::THROUGH_DOOR {
@@ -81,6 +85,7 @@ impl Route {
             access: A::ACCESS,
             takes: body.takes(),
             through_door: A::THROUGH_DOOR,
+            spends,
             time: TimeLimit::Within(REQUEST_TIME),
             doc,
             run,
@@ -98,12 +103,13 @@ impl Route {
 }
 
 /// In the order of the contract: the form of the body, then the caller. The body itself is read before the
-/// caller is checked, unless the access rule says otherwise.
+/// caller is checked, unless the access rule says otherwise. Then the budgets of the caller.
 async fn admit<A: AccessRule, B: BodyRule>(
     app: &App,
     request: &mut Incoming,
     _: A,
     body: B,
+    spends: Option<RequestKind>,
 ) -> Result<(A::Caller, B::Sent), Refusal> {
     body.check_form(request)?;
     if A::BEFORE_BODY {
@@ -111,7 +117,11 @@ async fn admit<A: AccessRule, B: BodyRule>(
         return Ok((caller, body.read(request).await?));
     }
     let sent = body.read(request).await?;
-    Ok((A::check(app, request)?, sent))
+    let caller = A::check(app, request)?;
+    if let Some(kind) = spends {
+        app.rates.spend(kind, A::user(&caller), request.client_address(app))?;
+    }
+    Ok((caller, sent))
 }
 
 /// How an operation ended.

@@ -1,6 +1,7 @@
-//! Keyset pages: `limit`, `after`, and in the answer `next`. A page never shifts under a reader.
+//! Keyset pages: `limit`, `after`, and in the answer `next`. A page never shifts under a reader. Seats are counted,
+//! so their pages begin with a seat: `from`.
 
-use rules::ids::whole;
+use rules::ids::{Seat, whole};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 
 use super::call::Incoming;
@@ -15,15 +16,7 @@ pub struct Paging {
 
 impl Paging {
     pub fn of(request: &Incoming) -> Result<Paging, Refusal> {
-        let limit = match request.query("limit")? {
-            None => LIMIT,
-            Some(text) => whole(&text)
-                .and_then(|n| usize::try_from(n).ok())
-                .filter(|limit| (1..=LIMIT_MOST).contains(limit))
-                .ok_or_else(|| {
-                    FieldError::refused("limit", Problem::OutOfRange { least: 1, most: LIMIT_MOST as i64 })
-                })?,
-        };
+        let limit = limit(request)?.unwrap_or(LIMIT);
         Ok(Paging { limit, after: request.query("after")? })
     }
 
@@ -54,5 +47,34 @@ impl Paging {
         rows.truncate(self.limit);
         let next = rows.last().map(name);
         (rows, next)
+    }
+}
+
+fn limit(request: &Incoming) -> Result<Option<usize>, Refusal> {
+    request.query("limit")?.map(|text| within("limit", &text, LIMIT_MOST)).transpose()
+}
+
+fn within(name: &'static str, text: &str, most: usize) -> Result<usize, Refusal> {
+    let number = whole(text).and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=most).contains(n));
+    number.ok_or_else(|| FieldError::refused(name, Problem::OutOfRange { least: 1, most: most as i64 }))
+}
+
+/// A page of a list of seats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeatRange {
+    pub first: Seat,
+    pub count: usize,
+}
+
+impl SeatRange {
+    /// None: the whole list is wanted.
+    pub fn asked(request: &Incoming) -> Result<Option<SeatRange>, Refusal> {
+        let from = request.query("from")?.map(|text| within("from", &text, u32::MAX as usize)).transpose()?;
+        let limit = limit(request)?;
+        if from.is_none() && limit.is_none() {
+            return Ok(None);
+        }
+        let first = Seat(from.map_or(1, |from| from as u32));
+        Ok(Some(SeatRange { first, count: limit.unwrap_or(LIMIT_MOST) }))
     }
 }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use futures_util::{StreamExt, stream};
-use rules::outcome::Refusal;
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use salvo::http::HeaderMap;
 use salvo::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, IF_NONE_MATCH};
-use salvo::hyper::body::Bytes;
 
 use crate::app::App;
-use crate::board::{Body, SeatState, Writing};
+use crate::board::{Body, PLAIN_SEATS_MOST, SeatState, Writing};
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::SeatRange;
 use crate::http::respond::{Dialect, Reply};
 use crate::http::wire::answers::{LayoutAnswer, SeatAnswer};
 use crate::http::wire::{BareSeatBody, LayoutBody, SeatBody, Succeeded};
@@ -19,7 +18,12 @@ use crate::refusals::Failure;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call) -> Handled {
     let event = request.event()?;
+    let range = SeatRange::asked(&request)?;
     let hall = app.lanes.find(event).await?.hall();
+    let gzipped = takes_gzip(&request.headers);
+    if range.is_none() && !gzipped && hall.seat_count() > PLAIN_SEATS_MOST {
+        return Err(FieldError::refused("Accept-Encoding", Problem::Expected(Expected::GzipOrPages)).into());
+    }
     let list = app.boards.listing(event, hall).await?;
     let etag = list.etag();
     if has_already(&request.headers, &etag) {
@@ -29,13 +33,13 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call) -> Handled {
         Dialect::V1_1 | Dialect::V2025_08_17 | Dialect::Seed004 => Writing::Full,
         Dialect::V1_0 => Writing::Bare,
     };
-    let gzipped = takes_gzip(&request.headers);
+    if let Some(range) = range {
+        let page = list.range(writing, range.first, range.count);
+        return Ok(Reply::parts([page.into()].into(), false).cached(&etag));
+    }
     let reply = match list.body(writing, gzipped).await? {
         Body::Parts(parts) => Reply::parts(parts.iter().cloned().collect(), gzipped),
-        Body::Flowing => {
-            let newline = (request.dialect == Dialect::V1_1 && !gzipped).then(|| Bytes::from_static(b"\n"));
-            Reply::flowing(list.flowing(writing, gzipped).chain(stream::iter(newline)), gzipped)
-        }
+        Body::Flowing => Reply::flowing(list.flowing(writing, gzipped), gzipped),
     };
     Ok(reply.cached(&etag))
 }

@@ -134,6 +134,7 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::LimitReached { seats, limit } => sale::limit_reached(seats.last().copied(), *limit),
         Refusal::EntryRequired => door::entry_required(),
         Refusal::NotReady { retry_after } => door::not_ready(*retry_after),
+        Refusal::HeldLately { retry_after } => holds::held_lately(*retry_after),
         Refusal::SeatTaken => sale::seat_taken(),
         Refusal::SoldOut => sale::sold_out(),
         Refusal::HeldOut { retry_after } => sale::held_out(*retry_after),

@@ -61,6 +61,7 @@ pub fn facts(refused: &Refused, retry: Retry, moment: fn(Moment) -> String) -> F
         | Refusal::HoldKeyConflict
         | Refusal::EntryRequired
         | Refusal::NotReady { .. }
+        | Refusal::HeldLately { .. }
         | Refusal::SeatTaken
         | Refusal::InUse
         | Refusal::Contention

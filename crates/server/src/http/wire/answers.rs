@@ -74,6 +74,9 @@ pub struct SeatAnswer {
 pub struct SeatsAnswer {
     pub success: Succeeded,
     pub seats: Vec<SeatBody>,
+    /// `from` of the next page. Only in a page, and not in the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
 }
 
 #[derive(Serialize, JsonSchema)]

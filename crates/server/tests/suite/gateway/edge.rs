@@ -25,13 +25,14 @@ pub struct Edge {
 }
 
 /// The settings of every server and gateway, unless a test overrides them.
-const USUAL: [(&str, &str); 5] = [
+const USUAL: [(&str, &str); 6] = [
     ("GATEWAY_KEY", testing::gateway::KEY),
     // Tests also ask the servers past the gateway.
     ("ALLOW_TRUSTED_HEADER", "1"),
     ("GATEWAY_TRUST_USER_HEADER", "1"),
     ("GATEWAY_USER_RATE", "0"),
     ("GATEWAY_ADDRESS_RATE", "0"),
+    ("USER_RATE", "0"),
 ];
 
 impl Edge {

@@ -10,7 +10,7 @@ mod unlocked;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rules::command::Command;
+use rules::command::{Command, Terms};
 use rules::subject::Subject;
 use rules::time::Moment;
 use tokio_postgres::{Error, Row};
@@ -140,7 +140,8 @@ pub struct PreparedBatch<S: PostgresSubject> {
 
 impl<S: PostgresSubject> PreparedBatch<S> {
     fn portion(&self) -> Portion<'_, S> {
-        Portion { id: self.batch.subject, commands: &self.batch.commands, aside: &self.aside }
+        let Batch { subject, commands, terms, .. } = &self.batch;
+        Portion { id: *subject, commands, terms: *terms, aside: &self.aside }
     }
 }
 
@@ -148,6 +149,7 @@ impl<S: PostgresSubject> PreparedBatch<S> {
 pub struct Portion<'a, S: PostgresSubject> {
     pub id: S::Id,
     pub commands: &'a [Command<S>],
+    pub terms: Terms,
     pub aside: &'a S::Aside,
 }
 

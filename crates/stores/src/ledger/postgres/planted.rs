@@ -109,7 +109,7 @@ mod on_purpose {
         }
         let session = ledger.sessions.get().await?;
         let reads = RoomTypeReads::prepare(&session).await?;
-        let portions = [Portion { id: batch.subject, commands: &batch.commands, aside: &None }];
+        let portions = [Portion { id: batch.subject, commands: &batch.commands, terms: batch.terms, aside: &None }];
         let known = reads.read(&session, &portions).await?.understand()?.remove(&batch.subject);
         Ok(Some(known.map(|known| known.nights).unwrap_or_default()))
     }

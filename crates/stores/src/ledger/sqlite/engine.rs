@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rules::command::Command;
+use rules::command::{Command, Terms};
 use rules::decide::{self, Answer, Decision};
 use rules::event::SEATS_PER_EVENT;
 use rules::event::stock::WALK_MOST;
@@ -28,10 +28,17 @@ pub trait SqliteSubject: Subject {
     fn find(conn: &Connection, halls: &HallCache, id: Self::Id) -> Result<Option<Self>>;
 
     /// What these commands need to be decided. A search for free stock passes at most `depth` rows.
-    fn read(&self, conn: &Connection, commands: &[Command<Self>], now: Moment, depth: usize) -> Result<Self::Known>;
+    fn read(&self, conn: &Connection, asked: &Asked<'_, Self>, depth: usize) -> Result<Self::Known>;
 
     /// Writes what was decided, from `self` to `after`.
     fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, now: Moment) -> Result<()>;
+}
+
+/// What a batch asks of its subject.
+pub struct Asked<'a, S: SqliteSubject> {
+    pub commands: &'a [Command<S>],
+    pub terms: &'a Terms,
+    pub now: Moment,
 }
 
 impl<S: SqliteSubject> Commit<S> for SqliteLedger {
@@ -143,8 +150,9 @@ fn read_decide_write<S: SqliteSubject>(
     let Transaction { conn, halls, read, .. } = *transaction;
     let Some(before) = S::find(conn, halls, batch.subject)? else { return Ok(None) };
     let mut depth = WALK_MOST;
+    let asked = Asked { commands: &batch.commands, terms: &batch.terms, now: read.now };
     let decide = |depth| -> Result<Decision<S>> {
-        let known = before.read(conn, &batch.commands, read.now, depth)?;
+        let known = before.read(conn, &asked, depth)?;
         Ok(before.decide(known, &batch.commands, &batch.terms, read))
     };
     let mut decision = decide(depth)?;

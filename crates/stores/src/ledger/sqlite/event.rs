@@ -7,7 +7,6 @@ mod seat_holds;
 
 use std::collections::HashMap;
 
-use rules::command::Command;
 use rules::event::stock::{Gap, WALK_MOST, Walk};
 use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
 use rules::history::Happened;
@@ -16,7 +15,7 @@ use rules::seats::{Hall, Sale};
 use rules::time::Moment;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
-use super::engine::{SqliteSubject, exactly_one};
+use super::engine::{Asked, SqliteSubject, exactly_one};
 use super::many::{self, Parameters};
 use super::{answers, queries};
 use crate::ledger::halls::HallCache;
@@ -26,11 +25,11 @@ impl SqliteSubject for Event {
         rows::event(conn, halls, id)
     }
 
-    fn read(&self, conn: &Connection, commands: &[Command], now: Moment, depth: usize) -> Result<EventKnown> {
-        let needs = needs(commands);
+    fn read(&self, conn: &Connection, asked: &Asked<'_, Event>, depth: usize) -> Result<EventKnown> {
+        let (needs, now) = (needs(asked.commands, asked.terms), asked.now);
         let event = self.id.0;
         let mut known = EventKnown { holdings: HashMap::with_capacity(needs.users.len()), ..EventKnown::default() };
-        seat_holds::read(conn, self, &needs, &mut known, now)?;
+        seat_holds::read(conn, self, &needs, &mut known, asked)?;
         entries::read(conn, self.id, &needs, &mut known, now)?;
         let owner = |row: &mut Parameters<'_, '_>, user: &&User| row.give(user.as_str());
         many::HOLDINGS.find(conn, &needs.users, event, owner, |row| {

@@ -6,7 +6,7 @@ use rules::subject::{HoldId, SubjectId};
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-use super::engine::exactly_one;
+use super::engine::{Asked, SqliteSubject, exactly_one};
 use super::trouble::unknown;
 use super::{SqliteLedger, many, queries};
 use crate::ledger::Answered;
@@ -40,6 +40,28 @@ pub fn read_lapsed(conn: &Connection, subject: i64, now: Moment, most: usize, ho
         holds.push(found?);
     }
     Ok(holds.len() - before == most)
+}
+
+/// What these users gave back within the cool-down.
+pub fn read_given_back<S: SqliteSubject>(
+    conn: &Connection,
+    subject: i64,
+    wanted: &[(&User, On)],
+    asked: &Asked<'_, S>,
+    holds: &mut Vec<Hold>,
+) -> Result<()> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let after = asked.now.0 - asked.terms.holds.again_after_ms;
+    let mut given_back = conn.prepare_cached(queries::GIVEN_BACK)?;
+    for (user, on) in wanted {
+        let found = given_back.query_map(params![user.as_str(), write_stock(on), subject, after], hold)?;
+        for found in found {
+            holds.push(found?);
+        }
+    }
+    Ok(())
 }
 
 pub fn change_holds(conn: &Connection, subject: i64, changed: &[Hold]) -> Result<()> {

@@ -43,6 +43,7 @@ queries! {
     HOLD = "hold",
     HOLDINGS = "holdings",
     HOLDS_DUE = "holds_due",
+    GIVEN_BACK = "given_back",
     HOLD_BY_KEY = "hold_by_key",
     HOLDS_OF_OWNER = "holds_of_owner",
     HOLD_ON_SEAT = "hold_on_seat",

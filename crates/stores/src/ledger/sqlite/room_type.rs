@@ -10,14 +10,14 @@ use rules::holds::{COUNTED_MOST, CountStep, Hold, LAPSED_MOST, LapsedMark};
 use rules::ids::User;
 use rules::nights::{Dates, NIGHTS_MOST, Night};
 use rules::room_type::{
-    NewRoomType, NightShift, RoomCommand, RoomRecord, RoomType, RoomTypeKnown, RoomTypeWrites, needs, short_nights,
+    NewRoomType, NightShift, RoomRecord, RoomType, RoomTypeKnown, RoomTypeWrites, needs, short_nights,
 };
 use rules::subject::{RoomTypeId, SubjectId};
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::engine::{SqliteSubject, exactly_one};
-use super::holds::{begin_holds, change_holds, hold, read_lapsed};
+use super::engine::{Asked, SqliteSubject, exactly_one};
+use super::holds::{begin_holds, change_holds, hold, read_given_back, read_lapsed};
 use super::{answers, many, queries};
 use crate::ledger::halls::HallCache;
 use crate::ledger::holds::write_stock;
@@ -28,8 +28,8 @@ impl SqliteSubject for RoomType {
         room_type(conn, id)
     }
 
-    fn read(&self, conn: &Connection, commands: &[RoomCommand], now: Moment, _: usize) -> Result<RoomTypeKnown> {
-        let needs = needs(commands);
+    fn read(&self, conn: &Connection, asked: &Asked<'_, RoomType>, _: usize) -> Result<RoomTypeKnown> {
+        let (needs, now) = (needs(asked.commands, asked.terms), asked.now);
         let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
         let mut known = RoomTypeKnown::default();
         let mut holds: Vec<Hold> = Vec::new();
@@ -45,6 +45,7 @@ impl SqliteSubject for RoomType {
         for (key, on) in needs.hold_keys {
             holds.extend(by_key.query_row(params![subject, key, write_stock(&on)], hold).optional()?);
         }
+        read_given_back(conn, subject, &needs.given_back, asked, &mut holds)?;
         if read_lapsed(conn, subject, now, LAPSED_MOST, &mut holds)? {
             known.count = Some(count(conn, self, now)?);
         }
@@ -53,7 +54,7 @@ impl SqliteSubject for RoomType {
             known.nights = nights.query_map((id, check_in.0, check_out.0), rows::night)?.collect::<Result<_>>()?;
         }
         known.holds = holds.into_iter().map(|hold| (hold.id.n, hold)).collect();
-        for (night, needed) in short_nights(self, &known, commands, now) {
+        for (night, needed) in short_nights(self, &known, asked.commands, now) {
             let on = lapsed_on(conn, subject, night, needed as usize, now)?;
             known.holds.extend(on.into_iter().map(|hold| (hold.id.n, hold)));
         }

@@ -10,6 +10,7 @@ use rules::outcome::{Done, Outcome, Refusal};
 
 use super::buyer;
 use crate::app::App;
+use crate::gate::RequestKind;
 use crate::http::plumbing::access::SeatSeeker;
 use crate::http::plumbing::body::{JsonByDialect, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
@@ -46,7 +47,9 @@ async fn ask(
         }
         (None, Some(phone)) => {
             *caller = Caller(Some(phone.into()));
-            Some(app.secrets.get().await?.phone_user(phone))
+            let user = app.secrets.get().await?.phone_user(phone);
+            app.rates.spend_user(RequestKind::Reserve, &user)?;
+            Some(user)
         }
         (None, None) => None,
     };

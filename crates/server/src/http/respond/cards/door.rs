@@ -42,7 +42,7 @@ pub fn rate_limited(retry_after: u64) -> Card {
         when: "too many requests",
         buyer: "Wait a moment.",
         author: "Wait for `Retry-After`, plus some jitter.",
-        operator: "Raise the rate at the gateway if honest users meet it.",
+        operator: "Raise `USER_RATE` or `ADDRESS_RATE`, and the rates of the gateway, if honest users meet it.",
     }
 }
 

@@ -81,6 +81,10 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
         Expected::WellFormedRequest => ("a well-formed HTTP request", "올바른 HTTP 요청이 아닙니다."),
         Expected::NextOfAPage => ("the next of an earlier page", "이전 페이지의 next 값이어야 합니다."),
         Expected::Month => ("a month such as 2026-12", "2026-12와 같은 연월이어야 합니다."),
+        Expected::GzipOrPages => (
+            "gzip, because the list is long; or ask for a page of it, such as ?from=1&limit=1000",
+            "좌석이 많은 목록은 gzip으로 요청하거나 ?from=1&limit=1000과 같이 나누어 요청해야 합니다.",
+        ),
         Expected::TimeZone => ("a time zone such as Asia/Seoul", "Asia/Seoul과 같은 시간대여야 합니다."),
         Expected::AtLeastTokenTtl => ("at least tokenTtl", "tokenTtl 이상이어야 합니다."),
         Expected::NoSeats => {

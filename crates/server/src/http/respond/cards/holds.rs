@@ -32,6 +32,23 @@ pub fn expired() -> Card {
     }
 }
 
+pub fn held_lately(retry_after: u64) -> Card {
+    Card {
+        status: StatusCode::TOO_MANY_REQUESTS,
+        code: "rate_limited",
+        message: message(
+            "You gave this back a moment ago; it can be held again shortly.",
+            "방금 선점을 취소했거나 선점이 만료되었습니다. 잠시 후 다시 선점할 수 있습니다.",
+        ),
+        retry: Retry::After(retry_after),
+        seeds: Seeds::Code,
+        when: "the user gave these nights or seats back less than `HOLD_AGAIN_AFTER` ago",
+        buyer: "Wait a moment, or choose something else.",
+        author: "Wait for `Retry-After`.",
+        operator: "Lower `HOLD_AGAIN_AFTER` if honest people meet it.",
+    }
+}
+
 pub fn confirmed() -> Card {
     processed(message("The hold was confirmed already.", "이미 예약이 확정되었습니다."))
 }

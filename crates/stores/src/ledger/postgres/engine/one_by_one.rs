@@ -24,7 +24,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     let statements = Locking::prepare::<S>(ledger, &session, Lock::Wait).await?;
     session.dirty();
     let (rows, now) = {
-        let portions = [Portion { id: batch.subject, commands: &batch.commands, aside: &aside }];
+        let portions = [Portion { id: batch.subject, commands: &batch.commands, terms: batch.terms, aside: &aside }];
         let begin = session.batch_execute("BEGIN");
         let lock = statements.lock::<S>(&session, &portions);
         let now = session.query_one(&statements.now, &[]);
@@ -40,9 +40,10 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     for i in order(&batch.commands) {
         within(session.batch_execute("SAVEPOINT request")).await??;
         subject.refresh(&mut aside);
-        let command = Portion { id: batch.subject, commands: std::slice::from_ref(&batch.commands[i]), aside: &aside };
+        let commands = std::slice::from_ref(&batch.commands[i]);
+        let command = Portion { id: batch.subject, commands, terms: batch.terms, aside: &aside };
         let one = One { session: &session, portion: command, before: &subject, read, mark };
-        match one.run(&mut writer, &batch.terms).await {
+        match one.run(&mut writer).await {
             Ok(Decision { answers: mut answer, writes, after, effects: later, backlog: left, .. }) => {
                 within(session.batch_execute("RELEASE request")).await??;
                 S::then(&mut effects, later);
@@ -75,7 +76,7 @@ struct One<'a, S: PostgresSubject> {
 }
 
 impl<S: PostgresSubject> One<'_, S> {
-    async fn run(&self, writer: &mut S::Writer, terms: &rules::command::Terms) -> Result<Decision<S>, Trouble> {
+    async fn run(&self, writer: &mut S::Writer) -> Result<Decision<S>, Trouble> {
         let One { session, portion, before, read, mark } = self;
         let before: &S = before;
         let portions = std::slice::from_ref(portion);
@@ -87,7 +88,7 @@ impl<S: PostgresSubject> One<'_, S> {
         let known = S::understand(&found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
         let portion = Portion { ..*portion };
         let deciding = Deep { reads: &reads, session, portion, before, read: *read };
-        let decision = deciding.decide(known, &mut found, terms).await?;
+        let decision = deciding.decide(known, &mut found).await?;
         if !decision.writes.is_empty() {
             let Decision { writes, after, .. } = &decision;
             let to_write = [DecidedBatch { before, after, writes, now: read.now }];

@@ -72,9 +72,9 @@ pub async fn together<S: PostgresSubject>(
             continue;
         };
         let known = known.remove(&id).unwrap_or_default();
-        let (portion, terms) = (prepared.portion(), &prepared.batch.terms);
+        let portion = prepared.portion();
         let deciding = Deep { reads: &reads, session: &session, portion, before, read: *read };
-        decisions.push(Some(deciding.decide(known, &mut found, terms).await?));
+        decisions.push(Some(deciding.decide(known, &mut found).await?));
     }
     let to_write: Vec<DecidedBatch<'_, S>> = decisions
         .iter()
@@ -118,15 +118,15 @@ pub struct Deep<'a, S: PostgresSubject> {
 }
 
 impl<S: PostgresSubject> Deep<'_, S> {
-    pub async fn decide(&self, known: S::Known, found: &mut S::Found, terms: &Terms) -> Result<Decision<S>, Trouble> {
+    pub async fn decide(&self, known: S::Known, found: &mut S::Found) -> Result<Decision<S>, Trouble> {
         let Deep { reads, session, portion, before, read } = self;
-        let mut decision = decided(*before, known, portion.commands, terms, *read)?;
+        let mut decision = decided(*before, known, portion.commands, &portion.terms, *read)?;
         let mut depth = WALK_MOST;
         while decision.short && depth < SEATS_PER_EVENT as usize {
             depth *= DEEPER;
             before.read_deeper(reads, session, portion, found, depth).await?;
             let known = S::understand(found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
-            decision = decided(*before, known, portion.commands, terms, *read)?;
+            decision = decided(*before, known, portion.commands, &portion.terms, *read)?;
         }
         Ok(decision)
     }

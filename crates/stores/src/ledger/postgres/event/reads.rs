@@ -55,9 +55,9 @@ impl EventReads {
     }
 
     async fn read_one(&self, session: &Session, portion: &Portion<'_, Event>) -> Result<EventRows, Error> {
-        let Portion { id: event, commands, aside } = portion;
+        let Portion { id: event, commands, terms, aside } = portion;
         let (stock, holds) = (aside.hint.stock, self.holds.as_ref().filter(|_| wants_holds(portion)));
-        let needs = needs(commands);
+        let needs = needs(commands, terms);
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let (key_users, keys): (Vec<&str>, Vec<&str>) =
             needs.keys.iter().map(|(user, key)| (User::as_str(user), *key)).unzip();
@@ -75,7 +75,7 @@ impl EventReads {
         let stock = OptionFuture::from(stock.then(|| self.stock(session, *event, &needs, WALK_MOST)));
         let seats = try_join(async { stock.await.transpose() }, rows_of(chosen));
         let inside = self.entries.read(session, *event, &needs);
-        let holds = OptionFuture::from(holds.map(|holds| holds.read(session, *event, &needs)));
+        let holds = OptionFuture::from(holds.map(|holds| holds.read(session, *event, &needs, terms)));
         let holds = async { holds.await.transpose() };
         let ((holdings, answers, sales), (stock, chosen), inside, holds) =
             try_join4(people, seats, inside, holds).await?;
@@ -105,7 +105,7 @@ impl EventReads {
         found: &mut EventRows,
         depth: usize,
     ) -> Result<(), Trouble> {
-        let needs = needs(portion.commands);
+        let needs = needs(portion.commands, &portion.terms);
         found.stock = Some(within(self.stock(session, portion.id, &needs, depth)).await??);
         Ok(())
     }
@@ -119,10 +119,10 @@ impl EventReads {
         found: &mut EventRows,
         now: Moment,
     ) -> Result<(), Trouble> {
-        let needs = needs(portion.commands);
+        let needs = needs(portion.commands, &portion.terms);
         if found.misses_holds(event) {
             let holds = SeatHoldReads::prepare(session).await?;
-            found.holds = Some(within(holds.read(session, event.id, &needs)).await??);
+            found.holds = Some(within(holds.read(session, event.id, &needs, &portion.terms)).await??);
         }
         if let Some(holds) = found.holds.as_mut().filter(|holds| holds.misses_count(now)) {
             holds.count(session, event, now).await?;

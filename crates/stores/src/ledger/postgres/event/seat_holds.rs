@@ -1,6 +1,7 @@
 //! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
 
 use futures_util::future::try_join;
+use rules::command::Terms;
 use rules::event::stock::Was;
 use rules::event::{ConfirmedSeat, Event, EventKnown, EventNeeds, EventWrites, HeldSeat};
 use rules::holds::{COUNTED_MOST, CountStep, Hold, HoldState, LapsedMark, On};
@@ -28,15 +29,25 @@ impl SeatHoldReads {
         })
     }
 
-    pub async fn read(&self, session: &Session, event: EventId, needs: &EventNeeds<'_>) -> Result<SeatHoldRows, Error> {
+    pub async fn read(
+        &self,
+        session: &Session,
+        event: EventId,
+        needs: &EventNeeds<'_>,
+        terms: &Terms,
+    ) -> Result<SeatHoldRows, Error> {
         let numbers: Vec<i64> = needs.holds.iter().map(|n| *n as i64).collect();
         let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let keys: Vec<&str> = needs.hold_keys.iter().map(|(key, _)| *key).collect();
         let stocks: Vec<String> = needs.hold_keys.iter().map(|(_, on)| write_stock(on)).collect();
+        let owners: Vec<&str> = needs.given_back.iter().map(|(user, _)| user.as_str()).collect();
+        let given_back: Vec<String> = needs.given_back.iter().map(|(_, on)| write_stock(on)).collect();
         let lapsed_most = needs.lapsed_holds();
         let most = lapsed_most as i64;
-        let wanted: [&(dyn ToSql + Sync); 7] = [&event.0, &numbers, &seats, &users, &keys, &stocks, &most];
+        let again_after = terms.holds.again_after_ms;
+        let wanted: [&(dyn ToSql + Sync); 10] =
+            [&event.0, &numbers, &seats, &users, &keys, &stocks, &most, &owners, &given_back, &again_after];
         let first_end = async { session.query_one(&self.first_end, &[&event.0]).await };
         let (holds, first_end) = try_join(session.query(&self.holds, &wanted), first_end).await?;
         Ok(SeatHoldRows { holds, first_end, lapsed_most, count: None })

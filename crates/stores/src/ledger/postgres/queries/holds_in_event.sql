@@ -1,5 +1,5 @@
 -- Every hold that a batch of an event needs; a hold may occur twice. By history number; by seat; by owner; by
--- client key and seats; and expired holds, oldest first, up to a limit. Each is an index probe, because for
+-- client key and seats; by owner and seats, given back lately; and expired holds, oldest first, up to a limit. Each is an index probe, because for
 -- arrays the planner may read all holds of the event. `+ 0` leaves only the index on the owner, or on the key,
 -- to use. The current time comes from a subquery, because PostgreSQL does not use a volatile function as an
 -- index condition.
@@ -22,6 +22,14 @@ SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.s
 FROM unnest($5::text[], $6::text[]) AS asked (key, stock)
 CROSS JOIN LATERAL (
     SELECT * FROM hold WHERE hold.key = asked.key AND subject + 0 = $1 AND hold.stock = asked.stock AND state = 'held' OFFSET 0
+) AS f
+UNION ALL
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+FROM unnest($8::text[], $9::text[]) AS asked (owner, stock)
+CROSS JOIN LATERAL (
+    SELECT * FROM hold
+    WHERE hold.owner = asked.owner AND hold.stock = asked.stock AND subject + 0 = $1
+        AND ended_at > (SELECT ms FROM now) - $10 AND ended_at IS NOT NULL AND reserved IS NULL OFFSET 0
 ) AS f
 UNION ALL
 (SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved

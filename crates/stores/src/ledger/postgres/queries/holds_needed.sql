@@ -1,5 +1,5 @@
 -- Every hold that a batch of room types needs; a hold may occur twice. By history number; by owner; by client
--- key and stock; and expired holds, oldest first, up to a limit per room type. Each is an index probe, because for arrays the
+-- key and stock; by owner and stock, given back lately; and expired holds, oldest first, up to a limit per room type. Each is an index probe, because for arrays the
 -- planner may read all holds of the room type. `+ 0` leaves only the index on the owner, or on the key, to use,
 -- whatever the planner estimates for a new table. The current time comes from a subquery, because PostgreSQL
 -- does not use a volatile function as an index condition. It is never earlier than the time of any of these
@@ -25,6 +25,14 @@ FROM (SELECT unnest($6::bigint[]) AS subject, unnest($7::text[]) AS key, unnest(
 CROSS JOIN LATERAL (
     SELECT * FROM hold
     WHERE hold.key = asked.key AND hold.subject + 0 = asked.subject AND hold.stock = asked.stock AND state = 'held' OFFSET 0
+) AS f
+UNION ALL
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+FROM (SELECT unnest($10::bigint[]) AS subject, unnest($11::text[]) AS owner, unnest($12::text[]) AS stock) AS asked
+CROSS JOIN LATERAL (
+    SELECT * FROM hold
+    WHERE hold.owner = asked.owner AND hold.stock = asked.stock AND hold.subject + 0 = asked.subject
+        AND ended_at > (SELECT ms FROM now) - $13 AND ended_at IS NOT NULL AND reserved IS NULL OFFSET 0
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved

@@ -6,7 +6,7 @@ use futures_util::future::try_join4;
 use rules::holds::{COUNTED_MOST, CountStep, LAPSED_MOST, LapsedMark};
 use rules::ids::User;
 use rules::nights::{Dates, NIGHTS_MOST, Night};
-use rules::room_type::{RoomCommand, RoomType, RoomTypeKnown, needs};
+use rules::room_type::{RoomType, RoomTypeKnown, needs};
 use rules::subject::{RoomTypeId, SubjectId};
 use rules::time::Moment;
 use tokio_postgres::types::ToSql;
@@ -41,17 +41,30 @@ impl RoomTypeReads {
     pub async fn read(&self, session: &Session, portions: &[Portion<'_, RoomType>]) -> Result<RoomTypeRows, Error> {
         let mut columns = NeedColumns::default();
         for portion in portions {
-            columns.add(portion.id, portion.commands);
+            columns.add(portion);
         }
-        let NeedColumns { subjects, holds, owners, hold_keys, hull, stays, keys } = &columns;
+        let NeedColumns { subjects, holds, owners, hold_keys, given_back, again_after, hull, stays, keys } = &columns;
         // The limit for stock that the batch does not touch is per transaction, however many room types it
         // has.
         let lapsed_most = (LAPSED_MOST / portions.len().max(1)).max(1);
         let most = lapsed_most as i64;
         let nights =
             (!hull.0.is_empty()).then_some(async { session.query(&self.nights, &[&hull.0, &hull.1, &hull.2]).await });
-        let wanted: [&(dyn ToSql + Sync); 9] =
-            [subjects, &holds.0, &holds.1, &owners.0, &owners.1, &hold_keys.0, &hold_keys.1, &hold_keys.2, &most];
+        let wanted: [&(dyn ToSql + Sync); 13] = [
+            subjects,
+            &holds.0,
+            &holds.1,
+            &owners.0,
+            &owners.1,
+            &hold_keys.0,
+            &hold_keys.1,
+            &hold_keys.2,
+            &most,
+            &given_back.0,
+            &given_back.1,
+            &given_back.2,
+            again_after,
+        ];
         let held = session.query(&self.holds, &wanted);
         let stays = (!stays.0.is_empty()).then_some(async { session.query(&self.stays, &[&stays.0, &stays.1]).await });
         let answers =
@@ -69,6 +82,8 @@ struct NeedColumns<'a> {
     holds: (Vec<i64>, Vec<i64>),
     owners: (Vec<i64>, Vec<&'a str>),
     hold_keys: (Vec<i64>, Vec<&'a str>, Vec<String>),
+    given_back: (Vec<i64>, Vec<&'a str>, Vec<String>),
+    again_after: i64,
     /// Room type, from, to.
     hull: (Vec<i64>, Vec<i32>, Vec<i32>),
     /// By room type.
@@ -77,8 +92,9 @@ struct NeedColumns<'a> {
 }
 
 impl<'a> NeedColumns<'a> {
-    fn add(&mut self, id: RoomTypeId, commands: &'a [RoomCommand]) {
-        let needs = needs(commands);
+    fn add(&mut self, portion: &Portion<'a, RoomType>) {
+        let Portion { id, commands, terms, .. } = *portion;
+        let needs = needs(commands, &terms);
         let subject = SubjectId::RoomType(id).row();
         self.subjects.push(subject);
         self.holds.1.extend(needs.holds.iter().map(|n| *n as i64));
@@ -90,6 +106,12 @@ impl<'a> NeedColumns<'a> {
             self.hold_keys.1.push(key);
             self.hold_keys.2.push(write_stock(&on));
         }
+        for (user, on) in needs.given_back {
+            self.given_back.0.push(subject);
+            self.given_back.1.push(User::as_str(user));
+            self.given_back.2.push(write_stock(&on));
+        }
+        self.again_after = self.again_after.max(terms.holds.again_after_ms);
         self.stays.1.extend(needs.stays.iter().map(|n| *n as i64));
         self.stays.0.resize(self.stays.1.len(), id.0);
         for (user, key) in needs.keys {

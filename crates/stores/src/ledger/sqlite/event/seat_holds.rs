@@ -9,8 +9,8 @@ use rules::subject::SubjectId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::super::engine::exactly_one;
-use super::super::holds::{begin_holds, change_holds, hold, read_lapsed};
+use super::super::engine::{Asked, exactly_one};
+use super::super::holds::{begin_holds, change_holds, hold, read_given_back, read_lapsed};
 use super::super::queries;
 use crate::ledger::holds::write_stock;
 
@@ -20,13 +20,15 @@ pub fn read(
     event: &Event,
     needs: &EventNeeds<'_>,
     known: &mut EventKnown,
-    now: Moment,
+    asked: &Asked<'_, Event>,
 ) -> Result<()> {
+    let now = asked.now;
     let mut holds: Vec<Hold> = Vec::new();
     let subject = SubjectId::Event(event.id).row();
     for n in &needs.holds {
         holds.extend(conn.prepare_cached(queries::HOLD)?.query_row((subject, *n as i64), hold).optional()?);
     }
+    read_given_back(conn, subject, &needs.given_back, asked, &mut holds)?;
     if event.counts.held > 0 {
         let mut on_seat = conn.prepare_cached(queries::HOLD_ON_SEAT)?;
         for seat in &needs.seats {

@@ -4,6 +4,7 @@
 mod client;
 mod drive;
 pub mod files;
+mod heads;
 mod listener;
 mod open;
 mod service;

@@ -10,21 +10,20 @@ use salvo::conn::http1::Builder;
 use tokio::sync::watch;
 
 use super::client::ClientSocket;
+use super::heads::{CheckedHeads, HEAD_BYTES};
 use super::open::OpenConnection;
 use super::service::{GatedService, SalvoHandler};
 
 /// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
 /// hyper's 100, which need no allocation.
 const HEADERS_BEHIND_GATEWAY: usize = 110;
-/// All headers of a request together; hyper answers 431 beyond it.
-const HEADER_BYTES: usize = 64 * 1024;
 /// From the end of one request to the end of the next one's headers. Longer than a gateway keeps an idle
 /// connection.
 const HEADER_TIME: Duration = Duration::from_secs(35);
 
 pub fn http1(behind_gateway: bool) -> Builder {
     let mut http1 = Builder::new();
-    http1.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(HEADER_BYTES);
+    http1.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(HEAD_BYTES);
     // Otherwise hyper reads ahead while a request waits, to detect a disconnect, and allocates 8 KiB for
     // each.
     http1.half_close(true);
@@ -45,7 +44,7 @@ pub enum Stage {
 
 pub async fn drive<H: SalvoHandler>(
     http1: Builder,
-    stream: StraightStream<ClientSocket>,
+    stream: StraightStream<CheckedHeads<ClientSocket>>,
     service: GatedService<H>,
     place: Arc<OpenConnection>,
     mut stage: watch::Receiver<Stage>,

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use super::client::ClientSocket;
 use super::drive::{Stage, drive, http1};
+use super::heads::CheckedHeads;
 use super::open::OpenConnections;
 use super::service::GatedService;
 use crate::app::App;
@@ -118,7 +119,7 @@ impl HttpListener {
         let handler = self.service.hyper_handler(local, peer, Scheme::HTTP, Some(fuse), ctrl.clone(), None);
         let service = GatedService { app: self.app.clone(), place: place.clone(), handler, kind: self.kind.clone() };
         let client = ClientSocket::new(stream);
-        let stream = StraightStream::new(client.clone(), Some(fuse), ctrl, None);
+        let stream = StraightStream::new(CheckedHeads::new(client.clone()), Some(fuse), ctrl, None);
         let driving = drive(self.http1.clone(), stream, service, place, self.stage.subscribe());
         tokio::spawn(client.serving(driving));
     }

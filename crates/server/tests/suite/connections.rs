@@ -56,8 +56,9 @@ async fn one_address_gets_its_share_of_connections() {
 #[tokio::test(flavor = "multi_thread")]
 async fn headers_over_64_kib_get_431() {
     let stand = TestServer::embedded(&[]).await;
-    for (bytes, status) in [(60_000, 200), (200_000, 431)] {
-        let head = format!("GET /livez HTTP/1.1\r\nHost: t\r\nX-Long: {}\r\n\r\n", "x".repeat(bytes));
+    let around = "GET /livez HTTP/1.1\r\nHost: t\r\nX-Long: \r\n\r\n".len();
+    for (bytes, status) in [(60_000, 200), (65_536, 200), (65_537, 431), (70_000, 431), (200_000, 431)] {
+        let head = format!("GET /livez HTTP/1.1\r\nHost: t\r\nX-Long: {}\r\n\r\n", "x".repeat(bytes - around));
         let answer = raw_tcp::exchange(stand.address, head.as_bytes(), Duration::from_millis(500)).await;
         assert_eq!(raw_tcp::statuses(&answer), [status], "{bytes} bytes");
     }

@@ -1,0 +1,321 @@
+//! Checks the heads of requests while they are read, before hyper parses them. hyper takes a bare line feed for
+//! the end of a line, a repeated `Content-Length`, a length beside an encoding, and any encoding that ends in
+//! `chunked`; a proxy in front may read each of them in another way, and see one request where hyper sees two.
+//!
+//! To know what is a head, the scanner follows where bodies end. It copies nothing and keeps only the beginning
+//! of a line that is cut by the end of a read. What it finds wrong it spoils in place, so that hyper refuses the
+//! request itself and closes the connection: 400, or 431 for a head of more than 64 KiB.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use memchr::memchr;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The request line and all headers together, with the empty line behind them.
+pub const HEAD_BYTES: usize = 64 * 1024;
+/// No line that matters is longer: a name, spaces, and 20 digits.
+const LINE_BYTES: usize = 64;
+/// Not allowed anywhere in a head.
+const WRONG: u8 = 0;
+/// Allowed in every line, and ends none.
+const ANY: u8 = b'x';
+
+/// Follows the bytes of one connection.
+#[derive(Debug)]
+pub struct HeadScan {
+    part: Part,
+    /// The beginning of the line that is being read.
+    line: [u8; LINE_BYTES],
+    /// The length of that line so far.
+    length: usize,
+    /// The byte before the next one.
+    last: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Head(Head),
+    /// So many bytes are left of a body.
+    Body(u64),
+    Chunked(Chunk),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Head {
+    bytes: usize,
+    lines: u32,
+    length: Option<u64>,
+    chunked: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunk {
+    /// The line with the size, up to its end.
+    Size,
+    /// So many bytes are left, with the end of the line behind them.
+    Data(u64),
+    /// The lines behind the last chunk.
+    Trailer,
+}
+
+impl Default for HeadScan {
+    fn default() -> Self {
+        HeadScan { part: Part::Head(Head::default()), line: [0; LINE_BYTES], length: 0, last: 0 }
+    }
+}
+
+impl HeadScan {
+    /// Checks what was just read.
+    pub fn check(&mut self, mut read: &mut [u8]) {
+        while !read.is_empty() {
+            let left = match &mut self.part {
+                Part::Body(left) | Part::Chunked(Chunk::Data(left)) => left,
+                Part::Head(_) | Part::Chunked(Chunk::Size | Chunk::Trailer) => {
+                    let taken = self.check_line(read);
+                    read = &mut read[taken..];
+                    continue;
+                }
+            };
+            let taken = (*left).min(read.len() as u64);
+            *left -= taken;
+            if *left == 0 {
+                self.part = match self.part {
+                    Part::Body(_) => Part::Head(Head::default()),
+                    _ => Part::Chunked(Chunk::Size),
+                };
+            }
+            read = &mut read[taken as usize..];
+        }
+    }
+
+    /// Takes the rest of a line, or all there is of it. How many bytes it took.
+    fn check_line(&mut self, read: &mut [u8]) -> usize {
+        let end = memchr(b'\n', read);
+        let taken = end.map_or(read.len(), |end| end + 1);
+        let before = if taken > 1 { read[taken - 2] } else { self.last };
+        self.last = read[taken - 1];
+        let kept = self.length.min(LINE_BYTES);
+        let more = taken.min(LINE_BYTES - kept);
+        self.line[kept..kept + more].copy_from_slice(&read[..more]);
+        self.length += taken;
+        if let Part::Head(head) = &mut self.part {
+            head.bytes += taken;
+            if head.bytes > HEAD_BYTES {
+                // It never ends, until hyper has read more than it may.
+                if let Some(end) = end {
+                    read[end] = ANY;
+                }
+                return taken;
+            }
+        }
+        let Some(end) = end else { return taken };
+        let sound = self.length >= 2 && before == b'\r' && self.end_line();
+        if !sound {
+            read[end] = WRONG;
+        }
+        (self.length, self.last) = (0, 0);
+        taken
+    }
+
+    /// A line ended as it should. Whether it is one that a head may have.
+    fn end_line(&mut self) -> bool {
+        let line = &self.line[..(self.length - 2).min(LINE_BYTES)];
+        let cut = self.length - 2 > LINE_BYTES;
+        match &mut self.part {
+            Part::Head(head) if !line.is_empty() => {
+                head.lines += 1;
+                // The first line is the request's.
+                return head.lines == 1 || head.takes(line, cut);
+            }
+            // Empty lines before a request are skipped.
+            Part::Head(Head { lines: 0, .. }) => {}
+            Part::Head(head) => {
+                let Head { length, chunked, .. } = *head;
+                self.part = match length {
+                    Some(0) | None if !chunked => Part::Head(Head::default()),
+                    Some(length) if !chunked => Part::Body(length),
+                    _ => Part::Chunked(Chunk::Size),
+                };
+                return !(chunked && length.is_some());
+            }
+            Part::Chunked(Chunk::Size) => {
+                let size = line.split(|b| matches!(b, b';' | b' ' | b'\t')).next().unwrap_or_default();
+                let size = std::str::from_utf8(size).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
+                // hyper refuses what is no size.
+                self.part = Part::Chunked(match size.unwrap_or(0) {
+                    0 => Chunk::Trailer,
+                    size => Chunk::Data(size.saturating_add(2)),
+                });
+            }
+            Part::Chunked(Chunk::Trailer) if line.is_empty() => self.part = Part::Head(Head::default()),
+            Part::Chunked(_) | Part::Body(_) => {}
+        }
+        true
+    }
+}
+
+impl Head {
+    /// Notes what a header says about the body. False: it must not stand here.
+    fn takes(&mut self, line: &[u8], cut: bool) -> bool {
+        if let Some(value) = value_of(line, b"content-length:") {
+            let digits = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+            let length = digits.filter(|_| !cut).and_then(|text| text.parse().ok());
+            return length.is_some() && std::mem::replace(&mut self.length, length).is_none();
+        }
+        if let Some(value) = value_of(line, b"transfer-encoding:") {
+            // The endpoint refuses a second one.
+            self.chunked = true;
+            return !cut && value.eq_ignore_ascii_case(b"chunked");
+        }
+        true
+    }
+}
+
+/// What stands behind a name, which is given in lower case and with its colon.
+fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (found, value) = line.split_at_checked(name.len())?;
+    found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
+}
+
+/// A stream whose heads are checked.
+#[derive(Debug)]
+pub struct CheckedHeads<S> {
+    stream: S,
+    scan: HeadScan,
+}
+
+impl<S> CheckedHeads<S> {
+    pub fn new(stream: S) -> CheckedHeads<S> {
+        CheckedHeads { stream, scan: HeadScan::default() }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for CheckedHeads<S> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = into.filled().len();
+        ready!(Pin::new(&mut this.stream).poll_read(context, into))?;
+        this.scan.check(&mut into.filled_mut()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for CheckedHeads<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GET: &str = "GET /livez HTTP/1.1\r\nHost: t\r\nX-User-Id: alice\r\n\r\n";
+
+    fn post(headers: &str, body: &str) -> String {
+        format!("POST /x HTTP/1.1\r\nHost: t\r\n{headers}\r\n{body}")
+    }
+
+    /// What is left of the text after a check in reads of so many bytes.
+    fn checked(text: &str, step: usize) -> Vec<u8> {
+        let mut bytes = text.as_bytes().to_vec();
+        let mut scan = HeadScan::default();
+        bytes.chunks_mut(step).for_each(|read| scan.check(read));
+        bytes
+    }
+
+    fn passes(text: &str) -> bool {
+        let whole = checked(text, usize::MAX) == text.as_bytes();
+        for step in [1, 2, 3, 7, 16] {
+            assert_eq!(checked(text, step) == text.as_bytes(), whole, "in reads of {step}: {text:?}");
+        }
+        whole
+    }
+
+    #[test]
+    fn sound_requests_pass_unchanged_in_any_reads() {
+        let lines = "a\nb\n\n\nGET / HTTP/1.1\nHost: t\n\n";
+        let length = format!("Content-Length: {}\r\n", lines.len());
+        let chunked = "1\r\n\n\r\n5;x=y\r\n\n\n\n\n\n\r\n0\r\nX-Sum: 1\r\n\r\n";
+        let parts = [
+            GET.to_owned(),
+            post(&length, lines),
+            post(&length.to_lowercase(), lines),
+            post("content-length:  0 \r\n", ""),
+            post("Transfer-Encoding: Chunked\r\n", chunked),
+            post("Transfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+            format!("\r\n{GET}"),
+            post(&format!("X-Long: {}\r\nX-Content-Length: x\r\n", "y".repeat(500)), ""),
+        ];
+        for part in &parts {
+            assert!(passes(part), "{part:?}");
+        }
+        assert!(passes(&parts.concat()), "one behind the other");
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_spoiled() {
+        for bad in [
+            "GET / HTTP/1.1\nHost: t\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: t\n\r\n",
+            "GET / HTTP/1.1\r\nHost: t\r\n\n",
+            "GET / HTTP/1.1\nHost: t\n\n",
+            "\nGET / HTTP/1.1\r\nHost: t\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: t\r\nX: a\nContent-Length: 5\r\n\r\n",
+        ] {
+            assert!(!passes(bad), "{bad:?}");
+            assert!(!passes(&(GET.to_owned() + bad)), "behind another: {bad:?}");
+            assert!(!passes(&(post("Content-Length: 3\r\n", "\n\n\n") + bad)), "behind a body: {bad:?}");
+            assert!(!passes(&(post("Transfer-Encoding: chunked\r\n", "1\r\n\n\r\n0\r\n\r\n") + bad)), "{bad:?}");
+        }
+        for headers in [
+            "Content-Length: 3\r\nContent-Length: 3\r\n",
+            "Content-Length: 3\r\nContent-Length: 4\r\n",
+            "Content-Length: +3\r\n",
+            "Content-Length: 3, 3\r\n",
+            "Content-Length: \r\n",
+            "Content-Length: 99999999999999999999\r\n",
+            "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
+            "Transfer-Encoding: gzip, chunked\r\n",
+            "Transfer-Encoding: chunked, chunked\r\n",
+            "Transfer-Encoding: identity\r\n",
+        ] {
+            assert!(!passes(&post(headers, "abc")), "{headers:?}");
+        }
+        assert!(!passes(&post("Transfer-Encoding: chunked\r\n", "0\r\nX: a\nY: b\r\n\r\n")), "a trailer");
+    }
+
+    #[test]
+    fn heads_end_at_64_kib() {
+        let head = |bytes: usize| {
+            let around = "GET / HTTP/1.1\r\nX: \r\n\r\n".len();
+            format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "y".repeat(bytes - around))
+        };
+        assert!(passes(&head(HEAD_BYTES)) && passes(&head(HEAD_BYTES).repeat(2)));
+        let spoiled = checked(&head(HEAD_BYTES + 1), usize::MAX);
+        assert!(!spoiled.contains(&WRONG) && !spoiled.ends_with(b"\n"), "it never ends");
+    }
+}

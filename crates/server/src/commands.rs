@@ -3,9 +3,13 @@
 mod api;
 mod config;
 mod event;
+mod export;
 mod gateway;
 mod line;
+mod manual;
 mod openapi;
+mod reach;
+mod room_type;
 mod rush;
 mod serve;
 mod verify;
@@ -21,6 +25,9 @@ pub fn run() -> ExitCode {
         Some(("serve", given)) => serve::run(given),
         Some(("config", given)) => config::run(given),
         Some(("event", given)) => event::run(given),
+        Some(("room-type", given)) => room_type::run(given),
+        Some(("completions", given)) => manual::run_completions(given),
+        Some(("man", given)) => manual::run_man(given),
         Some(("gateway", given)) => gateway::run(given),
         Some(("openapi", given)) => openapi::run(given),
         Some(("rush", given)) => return end(rush::run(given)),

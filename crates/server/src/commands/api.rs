@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use client::{HttpRequest, HttpResponse, Target};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TIME: Duration = Duration::from_secs(15);
 
@@ -27,6 +27,34 @@ impl Api {
         self.ask(HttpRequest::post(path).json(body.to_string()))
     }
 
+    pub fn patch(&self, path: &str, body: &Value) -> Result<Value, String> {
+        self.ask(HttpRequest::new("PATCH", path).json(body.to_string()))
+    }
+
+    pub fn delete(&self, path: &str) -> Result<Value, String> {
+        self.ask(HttpRequest::new("DELETE", path))
+    }
+
+    /// All pages of a list, as one.
+    pub fn every(&self, path: &str, list: &str) -> Result<Value, String> {
+        let (mut all, mut after) = (Vec::new(), String::new());
+        loop {
+            let mut page = self.get(&format!("{path}?limit=1000{after}"))?;
+            if let Value::Array(some) = page[list].take() {
+                all.extend(some);
+            }
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={next}"),
+                None => return Ok(json!({ "success": true, list: all })),
+            }
+        }
+    }
+
+    /// What must be there, by its kind and number.
+    pub fn existing(&self, kind: &str, id: u64, path: &str) -> Result<Value, String> {
+        self.find(path)?.ok_or_else(|| format!("{kind} {id} does not exist"))
+    }
+
     /// None: there is nothing at that path. The caller knows what it looked for.
     pub fn find(&self, path: &str) -> Result<Option<Value>, String> {
         let answer = self.answer(HttpRequest::get(path))?;
@@ -40,7 +68,7 @@ impl Api {
         self.read(&self.answer(request)?)
     }
 
-    fn answer(&self, request: HttpRequest) -> Result<HttpResponse, String> {
+    pub fn answer(&self, request: HttpRequest) -> Result<HttpResponse, String> {
         let target = &self.target;
         let request = match &self.authorization {
             Some(shown) => request.header("Authorization", shown),
@@ -53,7 +81,7 @@ impl Api {
     }
 
     /// The JSON of a success, or the message of a refusal.
-    fn read(&self, answer: &HttpResponse) -> Result<Value, String> {
+    pub fn read(&self, answer: &HttpResponse) -> Result<Value, String> {
         read(answer).ok_or_else(|| self.stranger())?
     }
 

@@ -1,15 +1,14 @@
-//! `tickettock event create|list|show`: through the API of the running server.
+//! `tickettock event ...`: makes, shows, turns and exports events, through the API of the running server.
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgGroup, ArgMatches, Command, value_parser};
 use serde_json::{Map, Value, json};
 
 use super::api::Api;
-use super::line;
-use crate::settings::Settings;
+use super::export::{ExportFormat, export};
+use super::reach::{reach, reaching};
 use crate::terminal::{self, say};
-use crate::wiring;
 
 pub fn command() -> Command {
     let create = Command::new("create")
@@ -30,32 +29,76 @@ pub fn command() -> Command {
                 .value_parser(value_parser!(u32))
                 .help("Seats that one user may have [default: 1]"),
         )
-        .arg(Arg::new("opens-at").long("opens-at").help("When the sale opens, such as 2026-12-24T18:00:00Z"));
+        .arg(Arg::new("opens-at").long("opens-at").help("When the sale opens, such as 2026-12-24T18:00:00Z"))
+        .arg(
+            Arg::new("waiting-room")
+                .long("waiting-room")
+                .value_name("PLACES")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("With a waiting room: so many buyers are inside at once"),
+        )
+        .arg(
+            Arg::new("waiting-room-file")
+                .long("waiting-room-file")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .conflicts_with("waiting-room")
+                .help(r#"JSON file with a waiting room: {"maxConcurrent":800,"tokenTtl":300,"idleTimeout":60}"#),
+        )
+        .arg(
+            Arg::new("hold-ttl")
+                .long("hold-ttl")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(u32))
+                .help("How long a hold of its seats lasts [default: HOLD_TTL]"),
+        );
     let list = Command::new("list").about("Print every event");
-    let id = Arg::new("id").required(true).value_parser(value_parser!(u64)).help("Number of the event");
-    let show = Command::new("show").about("Print one event and its sections").arg(id);
+    let id = || Arg::new("id").required(true).value_parser(value_parser!(u64)).help("Number of the event");
+    let show = Command::new("show").about("Print one event and its sections").arg(id());
+    let turn = |name: &'static str, about: &'static str| Command::new(name).about(about).arg(id());
+    let output = Arg::new("output").long("output").value_name("FILE").value_parser(value_parser!(PathBuf));
+    let export = Command::new("export")
+        .about("Print everything that was sold, as CSV or, with --json, one JSON object per line")
+        .arg(id())
+        .arg(output.help("Write it to this file"));
     Command::new("event")
-        .about("Make and look at events of the running server")
+        .about("Make, look at and turn events of the running server")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([create, list, show].map(reaching))
-}
-
-/// What is needed to reach the server.
-fn reaching(command: Command) -> Command {
-    let needed = ["APP_HOST", "APP_PORT", "DATA_DIR", "ADMIN_TOKEN_FILE"];
-    line::with_settings_named(command, |name| needed.contains(&name))
-        .arg(Arg::new("url").long("url").help("The server, if not at APP_HOST and APP_PORT: http://host:port"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the server's answer as it is"))
+        .subcommands(
+            [
+                create,
+                list,
+                show,
+                turn("open", "Open the sale now"),
+                turn("pause", "Pause an open sale"),
+                turn("resume", "Resume a paused sale"),
+                turn("close", "Close the sale"),
+                turn("delete", "Delete an event in which nobody has a seat"),
+                export,
+            ]
+            .map(reaching),
+        )
 }
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let Some((verb, given)) = given.subcommand() else { unreachable!("clap asks for a subcommand") };
     let api = reach(given)?;
+    let id = given.try_get_one::<u64>("id").ok().flatten().copied().unwrap_or_default();
     let answer = match verb {
         "create" => api.post("/api/v1/admin/events", &wanted(given)?)?,
-        "list" => every(&api)?,
-        _ => one(&api, *given.get_one::<u64>("id").unwrap_or(&0))?,
+        "list" => api.every("/api/v1/events", "events")?,
+        "export" => {
+            let format = if given.get_flag("json") { ExportFormat::JsonLines } else { ExportFormat::Csv };
+            return export(&api, id, format, given.get_one::<PathBuf>("output").map(PathBuf::as_path));
+        }
+        "delete" => {
+            api.delete(&format!("/api/v1/admin/events/{id}"))?;
+            say!("event {id} is deleted");
+            return Ok(());
+        }
+        "show" => one(&api, id)?,
+        turn => api.post(&format!("/api/v1/admin/events/{id}/{turn}"), &Value::Null)?,
     };
     if given.get_flag("json") {
         say!("{answer:#}");
@@ -65,39 +108,21 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
     Ok(())
 }
 
-fn reach(given: &ArgMatches) -> Result<Api, String> {
-    let settings = line::settings(given).map_err(|e| e.to_string())?;
-    let url = match given.get_one::<String>("url") {
-        Some(url) => url.clone(),
-        None if settings.app_port == 0 => return Err("APP_PORT 0 means any port: say which with --url".into()),
-        None => {
-            // A server that listens everywhere also listens here.
-            let host = if settings.app_host.is_unspecified() { [127, 0, 0, 1].into() } else { settings.app_host };
-            format!("http://{}", std::net::SocketAddr::new(host, settings.app_port))
-        }
-    };
-    Api::at(&url, token(&settings))
-}
-
-fn token(settings: &Settings) -> Option<String> {
-    let kept = || std::fs::read_to_string(wiring::admin_token_file(&settings.data_dir)).ok();
-    let token = settings.admin_token.clone().or_else(kept)?;
-    let token = token.trim();
-    token.bytes().all(|b| b.is_ascii_graphic()).then(|| token.to_owned()).filter(|token| !token.is_empty())
-}
-
 fn wanted(given: &ArgMatches) -> Result<Value, String> {
     let mut body = Map::new();
     body.insert("name".into(), json!(given.get_one::<String>("name")));
-    let seats = match given.get_one::<PathBuf>("hall") {
+    let seats = match json_file(given, "hall")? {
         None => json!(given.get_one::<u32>("seats")),
-        Some(file) => {
-            let bad = |why: String| format!("--hall {}: {why}", file.display());
-            let text = std::fs::read_to_string(file).map_err(|e| bad(e.to_string()))?;
-            serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?
-        }
+        Some(hall) => hall,
     };
     body.insert("seats".into(), seats);
+    let places = given.get_one::<u32>("waiting-room").map(|places| json!({ "maxConcurrent": places }));
+    if let Some(room) = json_file(given, "waiting-room-file")?.or(places) {
+        body.insert("waitingRoom".into(), room);
+    }
+    if let Some(seconds) = given.get_one::<u32>("hold-ttl") {
+        body.insert("holdTtl".into(), (*seconds).into());
+    }
     if let Some(most) = given.get_one::<u32>("max-per-user") {
         body.insert("maxPerUser".into(), (*most).into());
     }
@@ -107,25 +132,16 @@ fn wanted(given: &ArgMatches) -> Result<Value, String> {
     Ok(Value::Object(body))
 }
 
-/// All pages of the list, as one.
-fn every(api: &Api) -> Result<Value, String> {
-    let mut events = Vec::new();
-    let mut after = String::new();
-    loop {
-        let mut page = api.get(&format!("/api/v1/events?limit=1000{after}"))?;
-        if let Value::Array(some) = page["events"].take() {
-            events.extend(some);
-        }
-        match page["next"].as_str() {
-            Some(next) => after = format!("&after={next}"),
-            None => return Ok(json!({ "success": true, "events": events })),
-        }
-    }
+/// The JSON in the file that this flag names.
+fn json_file(given: &ArgMatches, flag: &str) -> Result<Option<Value>, String> {
+    let Some(file) = given.get_one::<PathBuf>(flag) else { return Ok(None) };
+    let bad = |why: String| format!("--{flag} {}: {why}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|e| bad(e.to_string()))?;
+    serde_json::from_str(&text).map(Some).map_err(|e| bad(e.to_string()))
 }
 
 fn one(api: &Api, id: u64) -> Result<Value, String> {
-    let found = api.find(&format!("/api/v1/events/{id}"))?;
-    let mut answer = found.ok_or_else(|| format!("event {id} does not exist"))?;
+    let mut answer = api.existing("event", id, &format!("/api/v1/events/{id}"))?;
     let mut layout = api.get(&format!("/api/v1/events/{id}/layout"))?;
     answer["layout"] = layout["layout"].take();
     Ok(answer)
@@ -142,6 +158,9 @@ fn text(answer: &Value) -> String {
         text += &format!("{id:>6}  {state:<10}{seats:>10}{left:>10}  {name}\n");
         if let Some(opens) = event["opensAt"].as_str() {
             text += &format!("{:>6}  opens at {opens}\n", "");
+        }
+        if let Some(places) = event["waitingRoomSettings"]["maxConcurrent"].as_u64() {
+            text += &format!("{:>6}  waiting room: {places} inside at once\n", "");
         }
     }
     for section in answer["layout"]["sections"].as_array().into_iter().flatten() {

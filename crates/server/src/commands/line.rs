@@ -13,11 +13,12 @@ pub fn command() -> Command {
         .after_help(
             "Examples:\n  \
              tickettock serve                                 sell nine seats on http://127.0.0.1:5800\n  \
-             tickettock serve --fcfs-seats 500 --app-port 0   500 seats on a free port\n  \
+             tickettock serve --fcfs-seats 500 --port 0       500 seats on a free port\n  \
              FCFS_USER_TTL=60 tickettock serve                settings from the environment\n  \
              tickettock serve --config tickettock.toml        settings from a file\n  \
              tickettock config                                every setting, its value and where it comes from\n  \
              tickettock event create --name Gala --seats 500  an event, made through the running server\n  \
+             tickettock event export 2 --output sold.csv      everything that was sold\n  \
              tickettock gateway ./gateway-files               the files of an nginx in front of the servers\n  \
              tickettock openapi                               the API's description, as YAML\n  \
              tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
@@ -26,10 +27,9 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(with_settings(Command::new("serve").about("Start the server")))
-        .subcommand(with_settings(
-            Command::new("config").about("Print every setting with its meaning, default, value and origin"),
-        ))
+        .subcommand(with_settings(super::config::command()))
         .subcommand(super::event::command())
+        .subcommand(super::room_type::command())
         .subcommand(super::gateway::command())
         .subcommand(super::openapi::command())
         .subcommand(super::rush::command())
@@ -38,6 +38,8 @@ pub fn command() -> Command {
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),
             |name| matches!(name, "DATA_DIR" | "DATABASE_URL_FILE"),
         ))
+        .subcommand(super::manual::completions())
+        .subcommand(super::manual::man())
 }
 
 fn with_settings(command: Command) -> Command {
@@ -58,7 +60,13 @@ pub fn with_settings_named(command: Command, takes: impl Fn(&str) -> bool) -> Co
             format!("{} [default: {}]", setting.meaning, setting.default)
         };
         let flag = setting.flag()?;
-        Some(Arg::new(setting.name).long(flag).value_name("VALUE").allow_hyphen_values(true).help(help))
+        let flag = Arg::new(setting.name).long(flag).value_name("VALUE").allow_hyphen_values(true).help(help);
+        // What people type first.
+        Some(match setting.name {
+            "APP_PORT" => flag.visible_alias("port"),
+            "APP_HOST" => flag.visible_alias("host"),
+            _ => flag,
+        })
     });
     command.arg(file).args(flags)
 }

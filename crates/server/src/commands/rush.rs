@@ -10,14 +10,15 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Broken, Ended};
-use crate::rush::crowd::{Live, come};
+use crate::rush::crowd::{CrowdStop, Live, come};
 use crate::rush::goodput::Goodput;
 use crate::rush::plan::{EventChoice, RushPlan};
 use crate::rush::proof::{Proof, audited, listed, prove};
+use crate::rush::report::grouped;
 use crate::rush::shop::Shop;
 use crate::rush::tally::RushFigures;
 use crate::rush::{page, report};
-use crate::terminal::say;
+use crate::terminal::{complain, say};
 use crate::wiring::admin_token_file;
 use client::Target;
 
@@ -84,14 +85,29 @@ pub fn run(given: &ArgMatches) -> Ended {
 async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput, Proof), String> {
     let shop = Arc::new(Shop::visit(&plan).await?);
     let run: Arc<str> = uuid::Uuid::new_v4().simple().to_string()[..8].into();
-    let bar = bar(&plan, quiet);
-    let memories = come(plan.clone(), shop.clone(), run.clone(), |live| show(&bar, live)).await;
+    if !quiet {
+        let (event, target) = (shop.event, &plan.target);
+        say!("event {event} with {} free seats: {target}/api/v1/events/{event}", grouped(shop.seats));
+    }
+    let (bar, asked) = (bar(&plan, quiet), CrowdStop::default());
+    let stopping = tokio::spawn(stop_on_interrupt(asked.clone()));
+    let memories = come(plan.clone(), shop.clone(), run.clone(), &asked, |live| show(&bar, live)).await;
+    stopping.abort();
     bar.finish_and_clear();
-    let listed = if shop.has_admin() { Some(listed(&shop).await?) } else { None };
+    // Who was sent home has perhaps bought something and cannot say so.
+    let listed = if shop.has_admin() && !asked.sent_home() { Some(listed(&shop).await?) } else { None };
     let mut proof = prove(&run, &memories, listed.as_deref());
     proof.invariants_broken = if shop.has_admin() { audited(&shop).await } else { None };
     let goodput = Goodput::of(&memories, plan.arrivals(), plan.due(plan.arrivals()));
     Ok((RushFigures::of(&memories, memories.len() as u64), goodput, proof))
+}
+
+/// The first Ctrl-C ends the arrivals and waits for those who asked; the second sends them home.
+async fn stop_on_interrupt(asked: CrowdStop) {
+    while tokio::signal::ctrl_c().await.is_ok() {
+        complain!("\nstopping: those who asked get their answer; Ctrl-C again does not wait for them");
+        asked.interrupt();
+    }
 }
 
 fn bar(plan: &RushPlan, quiet: bool) -> ProgressBar {

@@ -21,8 +21,34 @@ pub struct Live {
     pub reserved: AtomicU64,
 }
 
+/// How often somebody asked for an end.
+#[derive(Clone, Default)]
+pub struct CrowdStop(Arc<AtomicU64>);
+
+impl CrowdStop {
+    pub fn interrupt(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Nobody else comes.
+    fn no_more(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// Nobody waits for an answer.
+    pub fn sent_home(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 1
+    }
+}
+
 /// Runs the whole rush. Calls `watch` about five times a second.
-pub async fn come(plan: Arc<RushPlan>, shop: Arc<Shop>, run: Arc<str>, watch: impl Fn(&Live)) -> Vec<Memory> {
+pub async fn come(
+    plan: Arc<RushPlan>,
+    shop: Arc<Shop>,
+    run: Arc<str>,
+    stop: &CrowdStop,
+    watch: impl Fn(&Live),
+) -> Vec<Memory> {
     let live = Arc::new(Live::default());
     let memories = Arc::new(Mutex::new(Vec::new()));
     let began = Instant::now();
@@ -31,9 +57,12 @@ pub async fn come(plan: Arc<RushPlan>, shop: Arc<Shop>, run: Arc<str>, watch: im
     let arrivals = plan.arrivals();
     for index in 0..arrivals {
         let due = plan.due(index);
-        while began.elapsed() < due {
+        while began.elapsed() < due && !stop.no_more() {
             sleep((due - began.elapsed().min(due)).min(Duration::from_millis(200))).await;
             look(&live, &mut watched, &watch);
+        }
+        if stop.no_more() {
+            break;
         }
         live.arrived.fetch_add(1, Ordering::Relaxed);
         let buyer = RushBuyer { plan: plan.clone(), shop: shop.clone(), run: run.clone(), began, index, entry: None };
@@ -48,9 +77,13 @@ pub async fn come(plan: Arc<RushPlan>, shop: Arc<Shop>, run: Arc<str>, watch: im
         look_now_and_then(index, &live, &mut watched, &watch);
         while buyers.try_join_next().is_some() {}
     }
-    while live.settled.load(Ordering::Relaxed) < arrivals && !buyers.is_empty() {
+    let arrived = live.arrived.load(Ordering::Relaxed);
+    while live.settled.load(Ordering::Relaxed) < arrived && !buyers.is_empty() && !stop.sent_home() {
         let _ = tokio::time::timeout(Duration::from_millis(200), buyers.join_next()).await;
         look(&live, &mut watched, &watch);
+    }
+    if stop.sent_home() {
+        buyers.abort_all();
     }
     while buyers.join_next().await.is_some() {}
     watch(&live);

@@ -21,16 +21,17 @@ fn repository(file: &str) -> std::path::PathBuf {
 
 #[test]
 fn config_prints_the_committed_manual() {
-    let (good, text, _) = run(binary().arg("config"));
+    let (good, text, _) = run(binary().args(["config", "--markdown"]));
     assert!(good);
     assert_eq!(text, std::fs::read_to_string(repository("docs/configuration.md")).unwrap());
-    let (good, text, complaint) = run(binary().args(["config", "--app-port", "x"]).env("GATEWAY_KEY", "g".repeat(32)));
+    let (good, text, complaint) =
+        run(binary().args(["config", "--markdown", "--port", "x"]).env("GATEWAY_KEY", "g".repeat(32)));
     assert!(!good && complaint.contains("APP_PORT (flag)"), "{complaint}");
     assert!(text.contains("- value: `x` (flag)") && text.contains("(hidden) (environment)"));
     let folder = TestFolder::new("server");
     let file = folder.path().join("t.toml");
     std::fs::write(&file, "fcfs_seats = 12\n").unwrap();
-    let (_, text, _) = run(binary().args(["config", "--config"]).arg(&file));
+    let (_, text, _) = run(binary().args(["config", "--markdown", "--config"]).arg(&file));
     assert!(text.contains("- default: `9`\n- value: `12` (file)"), "{text}");
 }
 
@@ -116,6 +117,21 @@ async fn event_commands_use_the_running_server() {
     let (good, text, _) = event(&["show", "3"]);
     assert!(good && text.contains("1층: 1 rows, 20 seats") && text.contains("opens at 2099"), "{text}");
 
+    let room = folder.path().join("room.json");
+    std::fs::write(&room, r#"{"maxConcurrent":7,"idleTimeout":20}"#).unwrap();
+    let room = ["--waiting-room-file", room.to_str().unwrap(), "--hold-ttl", "90", "--json"];
+    let (good, text, complaint) = event(&[&["create", "--name", "Line", "--seats", "5"], &room[..]].concat());
+    assert!(good, "{complaint}");
+    let made: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&made["event"]["waitingRoom"]["idleTimeout"], &made["event"]["holdTtl"]), (&json!(20), &json!(90)));
+    for (turn, state) in [("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")] {
+        let (good, text, complaint) = event(&[turn, "4"]);
+        assert!(good && text.contains(state), "{turn}: {text}{complaint}");
+    }
+    let (good, _, complaint) = event(&["resume", "4"]);
+    assert!(!good && complaint.contains("paused event"), "{complaint}");
+    assert!(event(&["delete", "4"]).0 && !event(&["show", "4"]).0);
+
     let (good, _, complaint) = event(&["show", "99"]);
     assert!(!good && complaint.contains("event 99 does not exist"), "{complaint}");
     let (good, _, complaint) = run(binary().args(["rush", &url, "--event", "99", "--buyers", "1"]));
@@ -133,6 +149,81 @@ fn examples_match_their_schemas() {
     let (good, text, complaint) = run(Command::new(repository("scripts/schemathesis.sh")).arg("examples"));
     assert!(good, "{text}{complaint}");
     println!("{}", text.trim());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn room_type_commands_use_the_running_server() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
+    let url = format!("http://{}", process.address);
+    let rooms = |arguments: &[&str]| {
+        run(binary().arg("room-type").args(arguments).args(["--url", &url]).env("DATA_DIR", folder.path()))
+    };
+    let (good, text, complaint) =
+        rooms(&["create", "--name", "Double", "--rooms", "5", "--time-zone", "Asia/Seoul", "--price", "129000"]);
+    assert!(good && text.contains("Double") && text.contains("Asia/Seoul"), "{text}{complaint}");
+    let (good, text, _) = rooms(&["change", "1", "--rooms", "6", "--json"]);
+    let changed: Value = serde_json::from_str(&text).unwrap();
+    assert!(good && changed["roomType"]["totalQuantity"] == 6 && changed["roomType"]["name"] == "Double", "{text}");
+    let (good, text, _) = rooms(&["list"]);
+    assert!(good && text.contains("Double"), "{text}");
+    let month = &crate::holds::day(40)[..7];
+    let (good, text, complaint) = rooms(&["calendar", "1", "--month", month]);
+    assert!(good && text.lines().count() >= 29 && text.contains("       6"), "{text}{complaint}");
+    let (good, _, complaint) = rooms(&["show", "9"]);
+    assert!(!good && complaint.contains("room type 9 does not exist"), "{complaint}");
+    let (good, _, complaint) = rooms(&["create", "--name", "x", "--rooms", "1", "--time-zone", "Mars"]);
+    assert!(!good && complaint.contains("timeZone"), "{complaint}");
+}
+
+/// More than a page, each row once, in both formats; a file appears only when it is whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn export_has_every_sale_once() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("FCFS_SEATS", "2100")]).await;
+    let url = format!("http://{}", process.address);
+    let rush = run(binary().args(["rush", &url, "--event", "1", "--buyers", "2100", "--rate", "4000"]));
+    assert!(rush.0, "{}{}", rush.1, rush.2);
+    assert!(rush.1.contains("event 1 with 2,100 free seats") && rush.1.contains("/api/v1/events/1"), "{}", rush.1);
+    let event = |arguments: &[&str]| {
+        run(binary().arg("event").args(arguments).args(["--url", &url]).env("DATA_DIR", folder.path()))
+    };
+    let (good, csv, complaint) = event(&["export", "1"]);
+    assert!(good, "{complaint}");
+    let mut seats: Vec<u64> = csv.lines().skip(1).map(|row| row.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    seats.sort_unstable();
+    assert_eq!(seats, (1..=2100).collect::<Vec<u64>>());
+    let file = folder.path().join("sold.jsonl");
+    assert!(event(&["export", "1", "--json", "--output", file.to_str().unwrap()]).0);
+    let lines = std::fs::read_to_string(&file).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.len() == 2100 && rows[0]["phone"].is_string(), "{}", rows.len());
+    let other = folder.path().join("other.csv");
+    let (good, _, complaint) = event(&["export", "99", "--output", other.to_str().unwrap()]);
+    assert!(!good && !complaint.is_empty() && !other.exists());
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let (good, text, _) = run(binary().args(["completions", shell]));
+        assert!(good && text.contains("room-type") && text.contains("fcfs-seats"), "{shell}");
+    }
+    let folder = TestFolder::new("man");
+    assert!(run(binary().arg("man").arg(folder.path())).0);
+    let page = std::fs::read_to_string(folder.path().join("tickettock-event-create.1")).unwrap();
+    assert!(page.starts_with(".ie") && page.contains("waiting\\-room"), "{page}");
+    assert!(folder.path().join("tickettock.1").exists() && folder.path().join("tickettock-serve.1").exists());
+}
+
+#[test]
+fn config_is_a_table_or_json() {
+    let (good, text, _) = run(binary().args(["config", "--port", "81", "--host", "::1"]));
+    assert!(good && text.lines().any(|line| line.starts_with("* APP_PORT") && line.ends_with("flag")), "{text}");
+    let (good, text, _) = run(binary().args(["config", "--json"]).env("GATEWAY_KEY", "g".repeat(32)));
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    let key = settings.as_array().unwrap().iter().find(|one| one["name"] == "GATEWAY_KEY").unwrap();
+    assert!(good && key["value"].is_null() && key["set"] == true && key["secret"] == true, "{key}");
 }
 
 /// schemathesis over `/openapi.json`: no 5xx, no status, type or shape that is not documented.

@@ -1,7 +1,7 @@
 //! The crowd in a box: a good server passes, and every planted fault makes it fail loudly.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -290,4 +290,26 @@ async fn rush_waits_in_line() {
     let verified = verify(folder.path()).await;
     assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.complaint);
     assert!(verified.out.contains("ok      never more inside than allowed"), "{}", verified.out);
+}
+
+/// Ctrl-C ends the arrivals; those who asked get their answer, and the figures and the proof are printed.
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_rush_keeps_its_figures() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[]).await;
+    let mut started = command(process.address, &process.admin_token(), &["--duration", "600", "--rate", "200"]);
+    let rush = started.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut client = process.client();
+    let began = Instant::now();
+    while !client.get("/metrics").await.text().contains("{outcome=\"reserved\",operation=\"reserve\"} ") {
+        assert!(began.elapsed() < Duration::from_secs(30), "nobody buys");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let interrupted = Command::new("kill").args(["-INT", &rush.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let ended = tokio::task::spawn_blocking(move || rush.wait_with_output().unwrap());
+    let ended = Rush::of(tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap().unwrap());
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.complaint);
+    let figures = ended.figures();
+    assert!(figures["sold"].as_u64().unwrap() > 0 && figures["comparedWithServer"] == true, "{figures}");
 }

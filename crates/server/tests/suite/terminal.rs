@@ -17,7 +17,14 @@ fn unread() -> Stdio {
 #[test]
 fn commands_survive_a_closed_pipe() {
     let folder = TestFolder::new("server");
-    for arguments in [&["config"][..], &["openapi"], &["openapi", "--json"]] {
+    for arguments in [
+        &["config"][..],
+        &["config", "--markdown"],
+        &["openapi"],
+        &["openapi", "--json"],
+        &["completions", "bash"],
+        &["man"],
+    ] {
         let output = binary().args(arguments).env("DATA_DIR", folder.path()).stdout(unread()).output().unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), complaint.as_ref()), (Some(0), ""), "{arguments:?}");

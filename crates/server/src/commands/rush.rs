@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Broken, Ended};
 use crate::rush::crowd::{CrowdStop, Live, come};
@@ -90,7 +91,8 @@ async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput,
         say!("event {event} with {} free seats: {target}/api/v1/events/{event}", grouped(shop.seats));
     }
     let (bar, asked) = (bar(&plan, quiet), CrowdStop::default());
-    let stopping = tokio::spawn(stop_on_interrupt(asked.clone()));
+    let interrupts = signal(SignalKind::interrupt()).map_err(|e| e.to_string())?;
+    let stopping = tokio::spawn(stop_on_interrupt(interrupts, asked.clone()));
     let memories = come(plan.clone(), shop.clone(), run.clone(), &asked, |live| show(&bar, live)).await;
     stopping.abort();
     bar.finish_and_clear();
@@ -103,8 +105,8 @@ async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput,
 }
 
 /// The first Ctrl-C ends the arrivals and waits for those who asked; the second sends them home.
-async fn stop_on_interrupt(asked: CrowdStop) {
-    while tokio::signal::ctrl_c().await.is_ok() {
+async fn stop_on_interrupt(mut interrupts: Signal, asked: CrowdStop) {
+    while interrupts.recv().await.is_some() {
         complain!("\nstopping: those who asked get their answer; Ctrl-C again does not wait for them");
         asked.interrupt();
     }

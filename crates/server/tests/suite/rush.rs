@@ -301,7 +301,8 @@ async fn interrupted_rush_keeps_its_figures() {
     let rush = started.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut client = process.client();
     let began = Instant::now();
-    while !client.get("/metrics").await.text().contains("{outcome=\"reserved\",operation=\"reserve\"} ") {
+    let none = "{outcome=\"reserved\",operation=\"reserve\"} 0";
+    while client.get("/metrics").await.text().contains(none) {
         assert!(began.elapsed() < Duration::from_secs(30), "nobody buys");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

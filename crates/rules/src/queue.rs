@@ -229,7 +229,8 @@ impl Line {
         let rank = self.present.below(person.number);
         let places = self.places(room);
         let turn = self.admits(supply, now) && rank < places;
-        let ahead = rank.saturating_sub(places);
+        // How many must go before it is this user's turn.
+        let ahead = if turn { 0 } else { (rank + 1).saturating_sub(places) };
         let poll_after = poll_after(room, ahead);
         if asking.what == What::Enter {
             if turn {

@@ -37,7 +37,7 @@ async fn line_follows_the_contract(backing: Backing) {
     assert_eq!((&again["number"], &again["ticket"]), (&json!(1), &json!(ticket)), "a refresh keeps the place");
     let polled = bob.poll().await.json();
     let wanted =
-        json!({ "success": true, "status": "waiting", "number": 2, "rank": 1, "aheadCount": 0, "pollAfter": 1 });
+        json!({ "success": true, "status": "waiting", "number": 2, "rank": 1, "aheadCount": 1, "pollAfter": 1 });
     assert_eq!(polled, wanted);
     let early = bob.enter().await;
     refused(&early, 409, "not_ready");

@@ -75,7 +75,7 @@ else
 end
 local places = math.max(0, most_inside - inside())
 local turn = admits(free, state) and rank < places
-local ahead = math.max(0, rank - places)
+local ahead = turn and 0 or math.max(0, rank + 1 - places)
 local poll_after = math.min(1 + math.floor(ahead / AHEAD_PER_SECOND), math.max(1, math.floor(idle_ms / 3000)))
 
 if what == 'enter' then

@@ -211,7 +211,10 @@ end
 
 -- The request has ended, however it did.
 function M.ended()
-    if ngx.var.gw_slot == "1" then slots.give() end
+    if ngx.var.gw_slot == "1" then
+        servers.ended()
+        slots.give()
+    end
 end
 
 -- Handles the response headers of a read.

@@ -23,8 +23,19 @@ local FULL_S = 0.1
 local M = {}
 local turn = math.random(#servers)
 
-for _, server in ipairs(servers) do
-    server.doubted, server.spared = "doubted:" .. server.name, "spared:" .. server.name
+for place, server in ipairs(servers) do
+    server.place, server.doubted, server.spared = place, "doubted:" .. server.name, "spared:" .. server.name
+    -- Reservation requests of this worker that the server has. Each of them has a slot.
+    server.busy = 0
+end
+
+-- How many servers can be reached, as far as it is known; at least one.
+function M.up()
+    local count = 0
+    for _, server in ipairs(servers) do
+        if not state:get(server.doubted) then count = count + 1 end
+    end
+    return count > 0 and count or 1
 end
 
 -- How many servers run in another mode, as far as this worker knows. Their `differs` says until when no
@@ -90,12 +101,17 @@ function M.heard_full(seconds)
     if server and seconds then server.full_until, server.told = ngx.now() + FULL_S, tonumber(seconds) or 1 end
 end
 
-local function next_one()
+-- Whether the server may have one more request.
+local function has_room(server, slot)
+    return not slot or server.busy < settings.server_requests
+end
+
+local function next_one(slot)
     local failed_too
     for _ = 1, #servers do
         turn = turn % #servers + 1
         local server = servers[turn]
-        if differing == 0 or fits(server) then
+        if has_room(server, slot) and (differing == 0 or fits(server)) then
             if not state:get(server.doubted) or state:add(server.spared, true, TRYING_S) then return server end
             failed_too = failed_too or turn
         end
@@ -109,16 +125,25 @@ local function failed(name)
     state:set("spared:" .. name, true, SPARED_S)
 end
 
+-- A request with a slot has ended at the server that has it. A variable says which: error pages clear `ngx.ctx`.
+function M.ended()
+    local server = servers[tonumber(ngx.var.gw_server)]
+    if server then server.busy, ngx.var.gw_server = server.busy - 1, "" end
+end
+
 function M.choose()
     -- A retry: the first server did not respond or could not be reached.
     if balancer.get_last_failure() then
         local server = ngx.ctx.server
         if server then failed(server.name) end
+        M.ended()
     elseif #servers > 1 and AGAIN[ngx.req.get_method()] then
         balancer.set_more_tries(#servers - 1)
     end
-    local server = next_one()
+    local slot = ngx.var.gw_slot == "1"
+    local server = next_one(slot)
     ngx.ctx.server = server
+    if slot then server.busy, ngx.var.gw_server = server.busy + 1, server.place end
     local ok, why = balancer.set_current_peer(server.host, server.port)
     if not ok then ngx.log(ngx.ERR, "the server ", server.name, " cannot be used: ", why) end
 end

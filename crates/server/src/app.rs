@@ -54,7 +54,7 @@ impl App {
             inside,
             tickets: Tickets::new(ledger.clone()),
             secrets: Secrets::new(ledger.clone()),
-            gate: Gate::new(settings.few()),
+            gate: Gate::new(settings.few(), settings.planted),
             rates: Arc::new(RequestRates::new(settings.rate_limits())),
             settings,
             admin_token,

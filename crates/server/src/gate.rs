@@ -3,6 +3,7 @@
 //! the subjects that have more than their share, with an answer that was prepared at the start.
 
 mod kinds;
+pub mod planted;
 mod pressure;
 mod retry;
 

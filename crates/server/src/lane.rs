@@ -11,6 +11,7 @@ mod commit;
 mod event;
 mod fresh;
 mod in_flight;
+mod pace;
 mod publish;
 mod respond;
 mod room_type;
@@ -42,7 +43,9 @@ use stores::ledger::Ledger;
 
 use self::fresh::Fresh;
 use self::in_flight::Depth;
+use self::pace::BatchPace;
 use self::waiter::Queued;
+use crate::gate::planted;
 use crate::line::InsideCheck;
 use crate::path;
 use crate::refusals::Failure;
@@ -71,7 +74,7 @@ impl Lanes {
             terms: settings.terms,
             max_retries: settings.max_retries,
             queue_depth: settings.queue_depth,
-            few: settings.few(),
+            few: if planted::sheds(settings.planted) { settings.few() } else { usize::MAX },
             #[cfg(test)]
             planted: tests::Planted::default(),
         });
@@ -209,12 +212,18 @@ struct Queue<S: Served> {
     pending: VecDeque<Queued<S>>,
     /// Tasks that serve batches.
     running: usize,
+    pace: BatchPace,
 }
 
 impl<S: Served> Lane<S> {
     fn new(id: S::Id, found: S, shared: Arc<Shared>) -> Lane<S> {
-        let queue =
-            Mutex::new(Queue { arriving: VecDeque::new(), asking: false, pending: VecDeque::new(), running: 0 });
+        let queue = Mutex::new(Queue {
+            arriving: VecDeque::new(),
+            asking: false,
+            pending: VecDeque::new(),
+            running: 0,
+            pace: BatchPace::default(),
+        });
         Lane {
             id,
             overlap: S::overlap(&*shared.ledger).max(1),

@@ -9,6 +9,7 @@ use rules::time::{Clock, Moment};
 use serde_json::{Value, json};
 use server::app::App;
 use server::clock::EmbeddedClock;
+use server::gate::planted::OverloadBug;
 use server::settings::{Settings, Values};
 use server::wiring::scaled::{Outside, Scaled};
 use server::wiring::{self, Parts};
@@ -70,14 +71,35 @@ impl TestServer {
         TestServer::start(stores, settings, Hands::default(), bend).await
     }
 
+    /// An embedded server with a bug in how it sheds load, over a ledger that is bent by the test.
+    pub async fn planted(
+        settings: &[(&str, &str)],
+        bug: OverloadBug,
+        bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>,
+    ) -> TestServer {
+        let settings = settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        let stores = Arc::new(TestStores::new(Backing::Embedded).await);
+        TestServer::start_with(stores, settings, bug, Hands::default(), bend).await
+    }
+
     async fn start(
         stores: Arc<TestStores>,
         given: Vec<(String, String)>,
+        hands: Hands,
+        bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>,
+    ) -> TestServer {
+        TestServer::start_with(stores, given, OverloadBug::None, hands, bend).await
+    }
+
+    async fn start_with(
+        stores: Arc<TestStores>,
+        given: Vec<(String, String)>,
+        planted: OverloadBug,
         Hands { added_ms, stepped_ms }: Hands,
         bend: impl FnOnce(Arc<dyn Ledger>) -> Arc<dyn Ledger>,
     ) -> TestServer {
         let both: Vec<_> = given.iter().chain(stores.given()).cloned().collect();
-        let settings = understand(&both, stores.folder());
+        let settings = Settings { planted, ..understand(&both, stores.folder()) };
         let (added, stepped) = (added_ms.clone(), stepped_ms.clone());
         let make_clock = |newest: Moment| {
             // What the ledger knows was moved already.

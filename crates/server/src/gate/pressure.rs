@@ -11,6 +11,7 @@ use salvo::hyper::Response;
 use tokio::sync::Notify;
 
 use super::kinds::{GateRequest, RequestKind};
+use super::planted::{self, OverloadBug};
 use super::retry::Appointments;
 use crate::http::respond::PreparedRefusals;
 
@@ -58,10 +59,11 @@ pub struct Gate {
     active: AtomicUsize,
     appointments: Appointments,
     prepared: PreparedRefusals,
+    planted: OverloadBug,
 }
 
 impl Gate {
-    pub fn new(least: usize) -> Arc<Gate> {
+    pub fn new(least: usize, planted: OverloadBug) -> Arc<Gate> {
         Arc::new(Gate {
             began: Instant::now(),
             least,
@@ -81,6 +83,7 @@ impl Gate {
             active: AtomicUsize::new(0),
             appointments: Appointments::default(),
             prepared: PreparedRefusals::default(),
+            planted,
         })
     }
 
@@ -95,7 +98,7 @@ impl Gate {
         let late = self.late_us.load(Ordering::Relaxed);
         let allowed = asked.kind.refused_from();
         let pressure = (in_progress * 100 / limit).max((late * 100 / LATE_US) as usize);
-        if pressure >= allowed {
+        if pressure >= allowed && planted::sheds(self.planted) {
             // A subject with less than its share is let in, as long as the runtime itself keeps up.
             let own = self.groups[group].load(Ordering::Relaxed);
             let active = self.active.load(Ordering::Relaxed) + usize::from(own == 0);
@@ -118,7 +121,8 @@ impl Gate {
 
     /// Seconds after which a request that was refused for load should come again.
     pub fn retry_after(&self) -> u64 {
-        self.appointments.next(self.now(), self.rate.load(Ordering::Relaxed))
+        let seconds = self.appointments.next(self.now(), self.rate.load(Ordering::Relaxed));
+        planted::retry_after(self.planted, seconds)
     }
 
     /// The prepared refusal of a request with these headers.

@@ -46,7 +46,7 @@ impl<S: Served> Lane<S> {
             return None;
         }
         let mut stale = queue.shed_stale(now, self.shared.few);
-        let most = queue.pending.len().min(BATCH_MOST);
+        let most = queue.pending.len().min(queue.pace.most());
         let Split { commands, waiters, mut late } = Split::at(now, queue.pending.drain(..most), most);
         late.append(&mut stale);
         #[cfg(test)]

@@ -55,6 +55,9 @@ impl<S: Served> Lane<S> {
         loop {
             let result = self.watch(&mut under_way).await;
             metrics.commit_took(under_way.began.elapsed());
+            if result.is_ok() {
+                self.lock().pace.ended(under_way.commands.len(), under_way.began, Instant::now());
+            }
             self.lock_timed_out.store(result.as_ref().is_err_and(|f| *f == LedgerFault::Locked), Ordering::Release);
             let UnderWay { commands, waiters, .. } = under_way;
             match result {

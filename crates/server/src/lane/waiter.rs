@@ -15,7 +15,7 @@ use crate::connections::ClientSocket;
 
 /// While too many wait, a request is refused after this time. Those who are served then still get their
 /// answers within a second.
-pub const STALE_AFTER: Duration = Duration::from_millis(750);
+pub const STALE_AFTER: Duration = Duration::from_millis(600);
 
 /// The answer to a request, with its arrival number.
 pub type NumberedAnswer = (Answer, Option<Number>);

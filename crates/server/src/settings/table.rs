@@ -126,7 +126,7 @@ pub const SETTINGS: &[Setting] = &[
         "QUEUE_DEPTH",
         "8192",
         "Maximum number of waiting requests per event or room type. Further requests get 503 at once. If they wait longer \
-         than 0.75 s, or more are in progress than are served in 0.25 s, a sixteenth of it stays and the others get 503.",
+         than 0.6 s, or more are in progress than are served in 0.25 s, a sixteenth of it stays and the others get 503.",
     ),
     setting(
         "MAX_CONNECTIONS",

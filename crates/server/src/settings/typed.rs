@@ -15,6 +15,7 @@ use super::stores::Stores;
 use super::{BadSetting, Values};
 use crate::connections::ConnectionLimits;
 use crate::connections::files::room_for_connections;
+use crate::gate::planted::OverloadBug;
 use crate::rates::RateLimits;
 use crate::tidier::Keep;
 
@@ -57,6 +58,8 @@ pub struct Settings {
     pub admin_listen: Option<SocketAddr>,
     pub log_filter: String,
     pub log_format: LogFormat,
+    /// No setting: tests plant bugs.
+    pub planted: OverloadBug,
 }
 
 /// The gateway has the same default.
@@ -114,6 +117,7 @@ impl Settings {
                 "json" => LogFormat::Json,
                 _ => return Err(read.bad("LOG_FORMAT", "text or json")),
             },
+            planted: OverloadBug::None,
         };
         settings.anonymous = match read.text("FCFS_ANONYMOUS") {
             "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),

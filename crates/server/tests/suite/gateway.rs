@@ -12,6 +12,7 @@ mod hints;
 mod likeness;
 mod limits;
 mod modes;
+mod slots;
 mod slow;
 mod spelling;
 mod spoofing;

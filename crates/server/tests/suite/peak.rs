@@ -1,98 +1,16 @@
 //! More people than the server can serve (FAULTS E1 to E3, I9): it serves as many as it can, quickly, tells
-//! the others when to come again, and does not work for those who have left.
+//! the others when to come again, does not work for those who have left, and recovers by itself.
+
+mod people;
+mod plateau;
+mod recovery;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use stores::conformance::bent::Bent;
 use testing::server::TestServer;
-use tokio::sync::{Mutex, Semaphore};
-
-/// What the ledger commits per second.
-const PEAK: u32 = 100;
-const TIMES: u32 = 4;
-/// People arrive for this long.
-const RUSH: Duration = Duration::from_secs(3);
-/// And give up after this long.
-const PATIENCE: Duration = Duration::from_secs(6);
-
-/// How one person fared: requests sent, and how long the successful one took.
-struct Fared {
-    requests: u32,
-    served: Option<(Instant, Duration)>,
-    refusals: Vec<Duration>,
-}
-
-async fn person(stand: Arc<TestServer>, name: String, until: Instant) -> Fared {
-    let mut fared = Fared { requests: 0, served: None, refusals: Vec::new() };
-    let mut client = stand.client();
-    loop {
-        let began = Instant::now();
-        fared.requests += 1;
-        let answer = client.reserve(1, &name).await;
-        if answer.status == 200 {
-            fared.served = Some((Instant::now(), began.elapsed()));
-            return fared;
-        }
-        assert_eq!((answer.status, answer.reason().as_str()), (503, "service_unavailable"), "{}", answer.text());
-        fared.refusals.push(began.elapsed());
-        let wait: u64 = answer.header("retry-after").expect("it says when to come again").parse().unwrap();
-        assert!((1..=30).contains(&wait), "{wait}");
-        assert_eq!(answer.json()["retryAfter"], wait);
-        let again = Instant::now() + Duration::from_secs(wait);
-        if again > until {
-            return fared;
-        }
-        tokio::time::sleep_until(again.into()).await;
-    }
-}
-
-fn p99(mut all: Vec<Duration>) -> Duration {
-    all.sort();
-    all.get(all.len() * 99 / 100).copied().unwrap_or_default()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn four_times_the_peak_is_served_at_the_peak() {
-    let seats = (PEAK * TIMES * 10).to_string();
-    let turn = Arc::new(Mutex::new(()));
-    let settings = [("FCFS_SEATS", seats.as_str()), ("QUEUE_DEPTH", "1024")];
-    let stand = TestServer::bent(&settings, |good| {
-        Arc::new(Bent::new(good, move |good, batch| {
-            let (good, turn) = (good.clone(), turn.clone());
-            Box::pin(async move {
-                let _turn = turn.lock().await;
-                tokio::time::sleep(Duration::from_secs(1) / PEAK * batch.commands.len() as u32).await;
-                good.commit(batch).await
-            })
-        }))
-    });
-    let stand = Arc::new(stand.await);
-    let began = Instant::now();
-    let people = PEAK * TIMES * RUSH.as_secs() as u32;
-    let mut all = Vec::new();
-    for i in 0..people {
-        tokio::time::sleep_until((began + RUSH * i / people).into()).await;
-        all.push(tokio::spawn(person(stand.clone(), format!("p{i}"), began + PATIENCE)));
-    }
-    let mut fared = Vec::new();
-    for one in all {
-        fared.push(one.await.unwrap());
-    }
-    let requests: u32 = fared.iter().map(|one| one.requests).sum();
-    let in_rush = fared.iter().filter(|one| one.served.is_some_and(|(at, _)| at <= began + RUSH)).count();
-    let served = p99(fared.iter().filter_map(|one| one.served.map(|(_, took)| took)).collect());
-    let refused = p99(fared.iter().flat_map(|one| one.refusals.iter().copied()).collect());
-    let goodput = in_rush as f64 / RUSH.as_secs_f64() / f64::from(PEAK);
-    let amplification = f64::from(requests) / f64::from(people);
-    println!(
-        "goodput {goodput:.2} of the peak, {amplification:.2} requests per person, p99 {served:?} served, \
-         {refused:?} refused"
-    );
-    assert!(goodput >= 0.6, "goodput {goodput:.2} of the peak");
-    assert!(served < Duration::from_secs(2), "p99 of those who were served: {served:?}");
-    assert!(amplification <= 1.6, "{amplification:.2} requests per person");
-}
+use tokio::sync::Semaphore;
 
 /// 300 people ask, the ledger stalls, 200 of them leave. Only the others get seats.
 #[tokio::test(flavor = "multi_thread")]

@@ -1,21 +1,21 @@
 //! The binary that users get contains no test hook: no planted bug and no conformance suite.
 //!
-//! Test hooks are features of the stores. `cargo nextest` builds the workspace with the features of
+//! Test hooks are features of the stores and of the server. `cargo nextest` builds the workspace with the features of
 //! the dev-dependencies, so the binary beside this test does contain them, and looking at it alone
 //! would prove nothing.
 
 use std::path::Path;
 use std::process::Command;
 
-/// A module that exists only with the feature `planted`. Its name is in the symbols of every
+/// A module of the stores and of the server that exists only with the feature `planted`. Its name is in the symbols of every
 /// function of it, and symbols are not stripped.
 const PLANTED: &str = "on_purpose";
 
-/// The features of the stores, all of which are for tests.
-fn test_features() -> Vec<String> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../stores/Cargo.toml");
+/// The features of a crate, all of which are for tests.
+fn test_features(manifest: &str) -> Vec<String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(manifest);
     let text = std::fs::read_to_string(manifest).unwrap();
-    let section = text.split("[features]\n").nth(1).expect("the stores have features");
+    let section = text.split("[features]\n").nth(1).expect("the crate has features");
     let section = section.split("\n[").next().unwrap();
     let names = section.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" ="));
     names.map(|(name, _)| name.to_owned()).collect()
@@ -35,14 +35,19 @@ fn tree(edges: &str) -> String {
 /// output have changed, and the test would pass for the wrong reason.
 #[test]
 fn plain_build_enables_no_test_feature() {
-    let features = test_features();
-    assert!(features.iter().any(|name| name == "planted"), "{features:?}");
     let (plain, with_tests) = (tree("features,no-dev"), tree("features"));
-    assert!(plain.contains("tickettock-stores v"), "the stores are part of it: {plain}");
-    for name in features {
-        let enabled = format!("tickettock-stores feature \"{name}\"");
-        assert!(with_tests.contains(&enabled), "no test enables {name}, or cargo writes it differently");
-        assert!(!plain.contains(&enabled), "users would get {name}");
+    for (package, manifest) in [("tickettock-stores", "../stores/Cargo.toml"), ("tickettock", "Cargo.toml")] {
+        let features = test_features(manifest);
+        assert!(features.iter().any(|name| name == "planted"), "{features:?}");
+        assert!(plain.contains(&format!("{package} v")), "{package} is part of it: {plain}");
+        for name in features {
+            let enabled = format!("{package} feature \"{name}\"");
+            assert!(
+                with_tests.contains(&enabled),
+                "no test enables {name} of {package}, or cargo writes it differently"
+            );
+            assert!(!plain.contains(&enabled), "users would get {name} of {package}");
+        }
     }
 }
 

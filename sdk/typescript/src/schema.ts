@@ -529,7 +529,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who has which seat; CSV with `Accept: text/csv`. */
+        /** Who has which seat; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListReservations"];
         put?: never;
         post?: never;
@@ -599,7 +599,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who did what when, in order. */
+        /** Who did what when, in order; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminHistory"];
         put?: never;
         post?: never;
@@ -5602,6 +5602,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AdminReservationsAnswer"];
                     "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -6200,6 +6201,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HistoryAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */

@@ -132,4 +132,21 @@ async fn csv_of_reservations_is_whole(backing: Backing) {
     assert!(lines.next().is_some_and(|heading| heading.starts_with("reservationId,eventId,seatId,")));
     let seats: Vec<u32> = lines.map(|line| line.split(',').nth(2).unwrap().parse().unwrap()).collect();
     assert!(seats.iter().copied().eq(1..=2_100), "{} rows", seats.len());
+    let headers = [("Authorization", token.as_str()), ("Accept", "application/x-ndjson")];
+    let path = format!("/api/v1/admin/events/{event}/reservations");
+    let lines = client.send("GET", &path, &headers, "").await;
+    assert_eq!(lines.header("content-type"), Some("application/x-ndjson; charset=utf-8"));
+    let rows: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().map(|row| row["seat"]["id"].as_u64().unwrap()).eq(1..=2_100), "{} rows", rows.len());
+    // More than a page of the history, and only what was asked for.
+    let path = format!("/api/v1/admin/history?event={event}");
+    let all = client.send("GET", &path, &headers, "").await;
+    let rows: Vec<Value> = all.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().map(|row| row["n"].as_u64().unwrap()).eq(1..=2_101), "{} rows", rows.len());
+    let headers = [("Authorization", token.as_str()), ("Accept", "text/csv")];
+    let one = client.send("GET", &format!("{path}&user=buyer-3"), &headers, "").await;
+    let text = one.text();
+    assert!(text.starts_with("eventId,roomTypeId,n,what,by,userId,"), "{text}");
+    assert_eq!(text.lines().skip(1).filter(|line| line.contains(",reserved,user,buyer-3,")).count(), 100);
+    assert_eq!(text.lines().count(), 101);
 }

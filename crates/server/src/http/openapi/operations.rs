@@ -19,6 +19,8 @@ const fn ok(schema: &'static str) -> Gives {
 const RESERVED: &[Gives] = &[ok("Reserved")];
 const ONE_EVENT: &[Gives] = &[ok("AdminEventAnswer")];
 const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: None };
+const CSV: Gives = Gives { status: Success::Ok, kind: "text/csv", schema: None };
+const JSON_LINES: Gives = Gives { status: Success::Ok, kind: "application/x-ndjson", schema: None };
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
@@ -238,8 +240,8 @@ pub const ADMIN_RESERVATIONS: Doc = Doc {
     ..read(
         "adminListReservations",
         "admin",
-        "Who has which seat; CSV with `Accept: text/csv`.",
-        &[ok("AdminReservationsAnswer"), Gives { status: Success::Ok, kind: "text/csv", schema: None }],
+        "Who has which seat; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("AdminReservationsAnswer"), CSV, JSON_LINES],
     )
 };
 pub const ADMIN_CANCEL: Doc = Doc {
@@ -257,7 +259,12 @@ pub const ADMIN_HISTORY: Doc = Doc {
         Filter { name: "seat", kind: "integer", about: "About this seat." },
         Filter { name: "hold", kind: "string", about: "About this hold." },
     ],
-    ..read("adminHistory", "admin", "Who did what when, in order.", &[ok("HistoryAnswer")])
+    ..read(
+        "adminHistory",
+        "admin",
+        "Who did what when, in order; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("HistoryAnswer"), CSV, JSON_LINES],
+    )
 };
 pub const ADMIN_AUDIT: Doc =
     read("adminAudit", "admin", "The invariants of the ledger, checked now.", &[ok("AuditAnswer")]);

@@ -8,3 +8,4 @@ pub mod history;
 pub mod reservations;
 pub mod room_types;
 pub mod waiting_room;
+mod whole;

@@ -55,6 +55,17 @@ pub enum HistoryActor {
     Clock,
 }
 
+impl HistoryActor {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HistoryActor::User => "user",
+            HistoryActor::Admin => "admin",
+            HistoryActor::Nobody => "nobody",
+            HistoryActor::Clock => "clock",
+        }
+    }
+}
+
 impl HistoryBody {
     pub fn of(record: &LedgerRecord) -> HistoryBody {
         let by = match record {

@@ -1,12 +1,15 @@
-//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold.
+//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold. JSON in
+//! pages; CSV and JSON Lines whole.
 
 use std::sync::Arc;
 
-use rules::ids::{EventId, Seat, User, whole};
+use rules::ids::{EventId, Seat, User, whole as whole_number};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{AnyReservation, HoldId, RoomTypeId, SubjectId};
+use stores::ledger::LedgerFault;
 use stores::ledger::records::LedgerRecord;
 
+use super::whole::{ListFormat, ListRow, Page, whole};
 use crate::app::App;
 use crate::auth::Admin;
 use crate::http::plumbing::call::{Call, Incoming};
@@ -25,6 +28,15 @@ const READS_MOST: usize = 20;
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let paging = Paging::of(&request)?;
     let wanted = Wanted::of(&request)?;
+    let format = ListFormat::asked(&request);
+    if format != ListFormat::Json && !Paging::asked(&request)? {
+        let wanted = Arc::new(wanted);
+        let first = wanted.page(&app, None).await?;
+        return Ok(whole(format, first, move |after| {
+            let (app, wanted) = (app.clone(), wanted.clone());
+            async move { wanted.page(&app, Some(after)).await }
+        }));
+    }
     let mut after = paging.after(place_read)?;
     let rows = if wanted.is_everything() { paging.one_more() } else { ROWS };
     let mut found: Vec<HistoryBody> = Vec::new();
@@ -60,6 +72,32 @@ fn place_read(text: &str) -> Option<(SubjectId, u64)> {
     }
 }
 
+type Place = (SubjectId, u64);
+
+impl ListRow for HistoryBody {
+    const HEADING: &'static str = "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at\r\n";
+
+    fn cells(&self) -> Vec<String> {
+        fn shown(value: Option<impl ToString>) -> String {
+            value.map(|value| value.to_string()).unwrap_or_default()
+        }
+        vec![
+            shown(self.event_id),
+            shown(self.room_type_id),
+            self.n.to_string(),
+            self.what.to_owned(),
+            self.by.as_str().to_owned(),
+            shown(self.user_id.as_ref()),
+            shown(self.seat_id),
+            shown(self.hold_id.as_ref()),
+            shown(self.check_in.as_ref()),
+            shown(self.check_out.as_ref()),
+            shown(self.sequence),
+            self.at.clone(),
+        ]
+    }
+}
+
 /// What a row must be about; none: anything.
 struct Wanted {
     subject: Option<SubjectId>,
@@ -73,7 +111,7 @@ impl Wanted {
         let number = |name: &'static str, most: i64| {
             let out = || FieldError::refused(name, Problem::OutOfRange { least: 0, most });
             let text = request.query(name)?;
-            let read = |text: String| whole(&text).and_then(|n| i64::try_from(n).ok()).filter(|n| *n <= most);
+            let read = |text: String| whole_number(&text).and_then(|n| i64::try_from(n).ok()).filter(|n| *n <= most);
             text.map(|text| read(text).ok_or_else(out)).transpose()
         };
         let event = number("event", i64::MAX)?.map(|id| SubjectId::Event(EventId(id)));
@@ -92,6 +130,13 @@ impl Wanted {
             return Err(not_a_hold());
         }
         Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n) })
+    }
+
+    /// The next rows of a whole list, as many as fit.
+    async fn page(&self, app: &App, after: Option<Place>) -> Result<Page<HistoryBody, Place>, LedgerFault> {
+        let read = app.ledger.records(self.subject, after, ROWS).await?.shown(app);
+        let next = read.last().filter(|_| read.len() == ROWS).map(|record| (record.subject, record.n));
+        Ok((read.iter().filter(|record| self.fits(record)).map(HistoryBody::of).collect(), next))
     }
 
     /// No row of the subject is passed over.

@@ -1,0 +1,139 @@
+//! Lists that are sent whole, as CSV or JSON Lines: read from the ledger page by page while they are sent, so
+//! that their size costs no memory.
+
+use std::future::Future;
+
+use futures_util::stream;
+use salvo::http::header::ACCEPT;
+use salvo::hyper::body::Bytes;
+use serde::Serialize;
+use stores::ledger::LedgerFault;
+
+use crate::http::plumbing::call::Incoming;
+use crate::http::respond::Reply;
+
+const CSV: &str = "text/csv; charset=utf-8";
+const JSON_LINES: &str = "application/x-ndjson; charset=utf-8";
+
+/// How a list was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListFormat {
+    /// In pages.
+    Json,
+    Csv,
+    JsonLines,
+}
+
+impl ListFormat {
+    /// The first kind in `Accept` that is one of ours; JSON if there is none.
+    pub fn asked(request: &Incoming) -> ListFormat {
+        let accepted = request.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let kinds = accepted.flat_map(|value| value.split(','));
+        let known = |kind: &str| match kind.split(';').next().unwrap_or_default().trim() {
+            "text/csv" => Some(ListFormat::Csv),
+            "application/x-ndjson" | "application/jsonl" => Some(ListFormat::JsonLines),
+            "application/json" => Some(ListFormat::Json),
+            _ => None,
+        };
+        kinds.filter_map(known).next().unwrap_or(ListFormat::Json)
+    }
+
+    pub fn kind(self) -> &'static str {
+        match self {
+            ListFormat::Json => "application/json; charset=utf-8",
+            ListFormat::Csv => CSV,
+            ListFormat::JsonLines => JSON_LINES,
+        }
+    }
+}
+
+/// A row in both formats.
+pub trait ListRow: Serialize {
+    /// The columns' names, with the end of the line.
+    const HEADING: &'static str;
+
+    fn cells(&self) -> Vec<String>;
+}
+
+/// The rows as text, without a heading.
+pub fn written<R: ListRow>(format: ListFormat, rows: &[R]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        match format {
+            ListFormat::Csv => {
+                let cells: Vec<String> = row.cells().iter().map(|cell| quoted(cell)).collect();
+                text.push_str(&cells.join(","));
+                text.push_str("\r\n");
+            }
+            ListFormat::Json | ListFormat::JsonLines => {
+                text.push_str(&serde_json::to_string(row).unwrap_or_default());
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+/// One page of a list, and where the next one begins; none: it is the last.
+pub type Page<R, P> = (Vec<R>, Option<P>);
+
+/// The whole list. The first page was read before anything is sent, so that a ledger that cannot be read is a
+/// refusal; one that fails later breaks the connection off.
+pub fn whole<R, P, F, W>(format: ListFormat, first: Page<R, P>, next_page: F) -> Reply
+where
+    R: ListRow + Send + 'static,
+    P: Send + 'static,
+    F: Fn(P) -> W + Clone + Send + 'static,
+    W: Future<Output = Result<Page<R, P>, LedgerFault>> + Send,
+{
+    let heading = if format == ListFormat::Csv { R::HEADING } else { "" };
+    let parts = stream::try_unfold((heading, Some(first)), move |(heading, page)| {
+        let next_page = next_page.clone();
+        async move {
+            let Some((rows, next)) = page else { return Ok(None) };
+            let text = format!("{heading}{}", written(format, &rows));
+            let next = match next {
+                None => None,
+                Some(place) => Some(next_page(place).await.map_err(|fault| {
+                    tracing::error!(%fault, "a list broke off");
+                    std::io::Error::other(fault)
+                })?),
+            };
+            Ok(Some((Bytes::from(text), ("", next))))
+        }
+    });
+    Reply::flowing_text(format.kind(), parts)
+}
+
+/// What a spreadsheet may take for the beginning of a formula, also in full width.
+const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+/// A cell with one of these is quoted. Some spreadsheets separate cells by semicolons or tabs.
+const QUOTED: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
+
+/// A cell of RFC 4180. An apostrophe keeps a spreadsheet from running it as a formula; a telephone
+/// number begins with + and needs none.
+fn quoted(cell: &str) -> String {
+    let digits = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    let formula = cell.starts_with(FORMULA) && !digits;
+    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains(QUOTED) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn formulas_are_escaped() {
+        assert_eq!(quoted("plain"), "plain");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quoted("=1+1"), "'=1+1");
+        for formula in ["＝1", "＋1", "－1", "＠SUM"] {
+            assert_eq!(quoted(formula), format!("'{formula}"));
+        }
+        assert_eq!((quoted("\t=1").as_str(), quoted("\r=1").as_str()), ("\"'\t=1\"", "\"'\r=1\""));
+        assert_eq!((quoted("a;b").as_str(), quoted("a\tb").as_str()), ("\"a;b\"", "\"a\tb\""));
+        assert_eq!(quoted("+821012345678"), "+821012345678");
+        assert_eq!(quoted("+cmd"), "'+cmd");
+    }
+}

@@ -5,6 +5,8 @@ local answers = require "answers"
 local cjson = require "cjson"
 local language = require "language"
 
+local settings = require "settings"
+
 local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 
 local M = {}
@@ -37,6 +39,18 @@ local function say(parts, trace, facts)
     return ngx.print(body)
 end
 
+-- CORS_ORIGINS: whose pages may read the answer, as the servers say it of theirs.
+local function cross_origin(vary)
+    if not settings.origins then return vary end
+    local origin = ngx.req.get_headers()["origin"]
+    if type(origin) == "string" and settings.origins[origin] then
+        ngx.header["Access-Control-Allow-Origin"] = origin
+        ngx.header["Access-Control-Allow-Credentials"] = "true"
+        ngx.header["Access-Control-Expose-Headers"] = settings.exposed
+    end
+    return vary and vary .. ", Origin" or "Origin"
+end
+
 -- Sends a refusal. nginx adds the headers that every answer has. `facts` has what the answer needs of:
 -- retry, line, column, opens, opens_in_seeds, caller.
 function M.send(kind, dialect, trace, facts)
@@ -50,7 +64,8 @@ function M.send(kind, dialect, trace, facts)
     ngx.header["Cache-Control"] = "no-store"
     local again = answer.again
     if again then ngx.header["Retry-After"] = again == "retry" and facts.retry or again end
-    if answer.vary then ngx.header["Vary"] = answer.vary end
+    local vary = cross_origin(answer.vary)
+    if vary then ngx.header["Vary"] = vary end
     if answer.challenge then ngx.header["WWW-Authenticate"] = answer.challenge end
     say(answer.parts, escaped(trace), facts)
 end

@@ -26,7 +26,7 @@ local type = type
 local HEADERS_MOST = 100
 
 -- The values of AUTH_MODE that the servers have. In a mode that they lack, nobody would check who asks.
-local MODES = { header = true }
+local MODES = { header = true, jwt = true }
 if not MODES[settings.auth] then error("AUTH_MODE " .. settings.auth .. ": the servers have no such mode", 0) end
 
 -- All headers, by lower-case name. Without its metatable, whose fallback for missing names (lower case,
@@ -79,7 +79,11 @@ end
 -- The user, as far as the gateway can tell. Returns the user or nil; a refusal or nil; and whether the
 -- request names a user that only the server can validate.
 local function who(headers, path, dialect)
-    if settings.auth ~= "header" then return nil end
+    if settings.auth ~= "header" then
+        -- Only a server verifies a token. That there is none can be seen here.
+        if not headers["authorization"] then return nil, "unauthorized" end
+        return nil
+    end
     local user = headers[settings.user_header]
     if user and user ~= "" then
         if type(user) == "table" then return nil, nil, true end

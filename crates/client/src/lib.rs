@@ -4,11 +4,14 @@
 //! [`Client`] opens one when it needs it, opens a new one when the server has closed the last, and
 //! limits the time. [`ask_once`] uses a connection for a single request.
 //!
+//! [`fetch`] gets one document from elsewhere, with TLS.
+//!
 //! There is no pool, no redirect and no retry: a load generator and a test decide about those.
 
 pub mod blocking;
 mod connection;
 mod error;
+pub mod fetch;
 mod keeping;
 mod request;
 mod response;

@@ -141,6 +141,7 @@ pub enum Refusal {
     // who asks
     MissingUser,
     Unauthorized,
+    BadToken(TokenProblem),
     Forbidden(Forbidden),
     // does it exist
     NotFound,
@@ -226,6 +227,8 @@ pub enum Refusal {
     Overloaded,
     LedgerUnreachable,
     DoorUnreachable,
+    /// The keys that tokens are verified with were never fetched.
+    KeysUnreachable,
     /// From a gateway: it reached no server.
     ServerUnreachable,
     /// From a gateway: every server identifies users in another way.
@@ -359,8 +362,25 @@ impl Expected {
     ];
 }
 
+/// Why a user's token is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenProblem {
+    /// Not a token that this server reads: its form, its size, its header or a claim.
+    Malformed,
+    /// An algorithm that is not allowed, a key that is not known, or a signature that does not verify.
+    Signature,
+    Expired,
+    NotYetValid,
+    Issuer,
+    Audience,
+    /// `sub` cannot be a user id.
+    Subject,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forbidden {
+    /// The request names another user than its token.
+    NotTheTokens,
     /// It belongs to another user.
     Anothers,
     /// The hold belongs to another user.

@@ -7,9 +7,11 @@ use rules::ids::EventId;
 use stores::door::Door;
 use stores::ledger::Ledger;
 
+use crate::auth::key_source::UserTokens;
 use crate::board::Boards;
 use crate::gate::Gate;
 use crate::http::resources::admin::audit::Audits;
+use crate::http::respond::cross_origin::CrossOrigin;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
 use crate::logins::FailedLogins;
@@ -36,8 +38,11 @@ pub struct App {
     pub names: Names,
     pub audits: Audits,
     pub failed_logins: FailedLogins,
+    /// In jwt mode.
+    pub user_tokens: Option<Arc<UserTokens>>,
     pub gate: Arc<Gate>,
     pub rates: Arc<RequestRates>,
+    pub cross_origin: Option<CrossOrigin>,
     /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
@@ -56,6 +61,8 @@ impl App {
             secrets: Secrets::new(ledger.clone()),
             gate: Gate::new(settings.few(), settings.planted),
             rates: Arc::new(RequestRates::new(settings.rate_limits())),
+            cross_origin: CrossOrigin::new(&settings.cors_origins, &settings.user_header),
+            user_tokens: settings.auth_mode.jwt().map(UserTokens::new),
             settings,
             admin_token,
             ledger,
@@ -68,6 +75,9 @@ impl App {
             draining: AtomicBool::new(false),
         });
         tokio::spawn(restored::watch(Arc::downgrade(&app)));
+        if let Some(tokens) = &app.user_tokens {
+            tokio::spawn(UserTokens::watch(Arc::downgrade(tokens)));
+        }
         app
     }
 

@@ -1,15 +1,26 @@
 //! Who asks. Header mode authenticates nobody: the user header is believed from a gateway that shows its key.
 //! Without such a key it is believed from programs on this machine; with `ALLOW_TRUSTED_HEADER` from anybody.
+//! In jwt mode a token says who asks, wherever the request comes from.
+
+mod claims;
+pub mod key_source;
+pub mod keys;
+pub mod mint;
+mod signatures;
+pub mod token;
+mod verified;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rules::history::Actor;
 use rules::ids::User;
-use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
+use rules::outcome::{FieldError, Forbidden, Problem, Refusal, TokenProblem};
 use salvo::http::header::{AUTHORIZATION, FORWARDED, HOST, VIA};
 use salvo::http::{HeaderMap, HeaderName};
 use subtle::ConstantTimeEq;
 
+use self::key_source::UserTokens;
+use crate::app::App;
 use crate::settings::Settings;
 
 pub const GATEWAY_KEY: HeaderName = HeaderName::from_static("x-gateway-key");
@@ -18,8 +29,44 @@ pub const GATEWAY_KEY: HeaderName = HeaderName::from_static("x-gateway-key");
 const OF_PROXIES: [HeaderName; 4] =
     [VIA, FORWARDED, HeaderName::from_static("x-real-ip"), HeaderName::from_static("cf-connecting-ip")];
 
-/// The user that the header names, or none if it names nobody.
-pub fn named_user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<Option<User>, Refusal> {
+/// The user that the request names, or none if it names nobody.
+pub async fn named_user(app: &App, headers: &HeaderMap, peer: IpAddr) -> Result<Option<User>, Refusal> {
+    if let Some(tokens) = &app.user_tokens {
+        return token_user(tokens, &app.settings, headers).await;
+    }
+    unknown_proxy(&app.settings, headers)?;
+    header_user(&app.settings, headers, peer)
+}
+
+/// The refusal of a request that names nobody.
+pub fn nobody(app: &App) -> Refusal {
+    if app.user_tokens.is_some() { Refusal::Unauthorized } else { Refusal::MissingUser }
+}
+
+/// The user of the token. A user header beside it must name the same one.
+async fn token_user(tokens: &UserTokens, settings: &Settings, headers: &HeaderMap) -> Result<Option<User>, Refusal> {
+    let mut shown = headers.get_all(AUTHORIZATION).iter();
+    let user = match (shown.next(), shown.next()) {
+        (Some(_), Some(_)) => return Err(Refusal::BadToken(TokenProblem::Malformed)),
+        (Some(value), None) => match bearer(value.as_bytes()) {
+            Some(token) => Some(tokens.user(token).await?),
+            None => return Err(Refusal::Unauthorized),
+        },
+        (None, _) => None,
+    };
+    for named in headers.get_all(&settings.user_header).iter().filter(|named| !named.is_empty()) {
+        match &user {
+            None => return Err(Refusal::Unauthorized),
+            Some(user) if named.as_bytes() != user.as_str().as_bytes() => {
+                return Err(Refusal::Forbidden(Forbidden::NotTheTokens));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(user)
+}
+
+fn header_user(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> Result<Option<User>, Refusal> {
     let mut named = headers.get_all(&settings.user_header).iter();
     let Some(value) = named.next() else { return Ok(None) };
     let field = || header_field(&settings.user_header);
@@ -58,7 +105,7 @@ fn believed(settings: &Settings, headers: &HeaderMap, peer: IpAddr) -> bool {
 /// Refuses what came through a proxy without the gateway's key. Behind such a proxy every client
 /// would have the same address, and a proxy on loopback would make any user header believed. A plain proxy adds no
 /// header, but passes on or changes `Host`; and a browser sends the name of the page that makes it ask.
-pub fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Refusal> {
+fn unknown_proxy(settings: &Settings, headers: &HeaderMap) -> Result<(), Refusal> {
     if from_gateway(settings, headers) {
         return Ok(());
     }

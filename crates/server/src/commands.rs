@@ -12,6 +12,7 @@ mod reach;
 mod room_type;
 mod rush;
 mod serve;
+mod token;
 mod verify;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ pub fn run() -> ExitCode {
         Some(("man", given)) => manual::run_man(given),
         Some(("gateway", given)) => gateway::run(given),
         Some(("openapi", given)) => openapi::run(given),
+        Some(("token", given)) => token::run(given),
         Some(("rush", given)) => return end(rush::run(given)),
         Some(("verify", given)) => return end(verify::run(given)),
         _ => unreachable!("clap asks for a subcommand"),

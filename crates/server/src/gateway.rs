@@ -10,6 +10,7 @@ use std::path::Path;
 
 use stores::door::redis::scripts;
 
+use crate::http::respond::cross_origin::EXPOSED;
 use crate::http::respond::gateway::{answers, quoted};
 use crate::settings::gateway::{GatewaySettings, RedisPlace};
 
@@ -159,9 +160,15 @@ fn lua_settings(settings: &GatewaySettings, folder: &str) -> String {
         let _ = writeln!(text, "    {name} = {value},");
     };
     set("key", quoted(&settings.key));
-    set("auth", quoted(&settings.auth_mode));
+    set("auth", quoted(settings.auth_mode));
     set("user_header", quoted(settings.user_header.as_str()));
     set("trust_user_header", settings.trust_user_header.to_string());
+    let origins: Vec<String> =
+        settings.cors_origins.iter().map(|origin| format!("[{}] = true", quoted(origin))).collect();
+    if !origins.is_empty() {
+        set("origins", format!("{{ {} }}", origins.join(", ")));
+        set("exposed", quoted(EXPOSED));
+    }
     set("wrap", settings.wrap.to_string());
     set("region", quoted(&settings.region));
     set("user_rate", settings.user_rate.to_string());

@@ -2,6 +2,7 @@
 //! command line, the file, the environment and the manual are all derived from one table.
 
 pub mod gateway;
+pub mod identity;
 mod stores;
 mod table;
 mod typed;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+pub use self::identity::AuthMode;
 pub use self::stores::{Redis, Stores};
 pub use self::table::{SETTINGS, Setting};
 pub use self::typed::{LogFormat, Settings};

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use client::{Client, ClientError, HttpRequest, HttpResponse};
 use serde_json::Value;
@@ -46,16 +47,27 @@ impl From<HttpResponse> for TestResponse {
     }
 }
 
+/// Makes a token of a user.
+pub type Mint = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// One connection that stays open. A dropped call has hung up.
-pub struct TestClient(Client);
+pub struct TestClient {
+    client: Client,
+    mint: Option<Mint>,
+}
 
 impl TestClient {
     pub fn new(address: SocketAddr) -> TestClient {
-        TestClient(Client::new(address))
+        TestClient { client: Client::new(address), mint: None }
+    }
+
+    /// Sends a token of the user whenever a test names one in `X-User-Id`.
+    pub fn with_tokens(self, mint: Mint) -> TestClient {
+        TestClient { mint: Some(mint), ..self }
     }
 
     pub async fn ask(&mut self, request: HttpRequest) -> Result<TestResponse, ClientError> {
-        self.0.ask(request).await.map(TestResponse)
+        self.client.ask(request).await.map(TestResponse)
     }
 
     /// Any request that is valid HTTP; the type of a body is the caller's to say.
@@ -70,7 +82,10 @@ impl TestClient {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Result<TestResponse, ClientError> {
-        let request = HttpRequest::new(method, path).body(body.to_owned());
+        let mut request = HttpRequest::new(method, path).body(body.to_owned());
+        if let (Some(mint), Some((_, user))) = (&self.mint, headers.iter().find(|(name, _)| *name == "X-User-Id")) {
+            request = request.header("Authorization", format!("Bearer {}", mint(user)));
+        }
         self.ask(headers.iter().fold(request, |request, (name, value)| request.header(name, value))).await
     }
 

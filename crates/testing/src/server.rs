@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use rules::time::{Clock, Moment};
 use serde_json::{Value, json};
 use server::app::App;
-use server::clock::EmbeddedClock;
+use server::auth::mint::SigningKey;
+use server::clock::{EmbeddedClock, Hands as _, SystemHands};
 use server::gate::planted::OverloadBug;
 use server::settings::{Settings, Values};
 use server::wiring::scaled::{Outside, Scaled};
@@ -20,7 +21,7 @@ use tokio::task::JoinHandle;
 use crate::backing::{Backing, TestStores};
 use crate::clock::ShiftedClock;
 use crate::gateway::TestGateway;
-use crate::http::{TestClient, TestResponse};
+use crate::http::{Mint, TestClient, TestResponse};
 
 pub struct TestServer {
     pub app: Arc<App>,
@@ -143,7 +144,22 @@ impl TestServer {
     }
 
     pub fn client(&self) -> TestClient {
-        TestClient::new(self.address)
+        match self.mint() {
+            Some(mint) => TestClient::new(self.address).with_tokens(mint),
+            None => TestClient::new(self.address),
+        }
+    }
+
+    /// With `JWT_SECRET`: makes tokens that this server accepts.
+    pub fn mint(&self) -> Option<Mint> {
+        let terms = self.app.settings.auth_mode.jwt()?.terms.clone();
+        let (_, secret) = self.settings.iter().find(|(name, _)| name == "JWT_SECRET")?;
+        let key = SigningKey::of_secret(secret);
+        let mint = move |user: &str| {
+            let user = rules::ids::User::stored(user);
+            key.mint(&user, &terms, None, SystemHands.wall(), 3_600).expect("a token")
+        };
+        Some(Arc::new(mint))
     }
 
     /// Moves the ledger's and the door's time.

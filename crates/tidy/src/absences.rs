@@ -153,7 +153,17 @@ const MAY_DEPEND: &[(&str, &str, &[&str])] = &[
     (
         "crates/client/Cargo.toml",
         "dependencies",
-        &["http-body-util", "hyper", "hyper-util", "serde_json", "tokio", "url"],
+        &[
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "rustls",
+            "rustls-native-certs",
+            "serde_json",
+            "tokio",
+            "tokio-rustls",
+            "url",
+        ],
     ),
 ];
 

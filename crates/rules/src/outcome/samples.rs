@@ -1,6 +1,6 @@
 //! One refusal of every kind, in order of precedence. Documents and snapshots are made from them.
 
-use super::{Expected, FieldError, Forbidden, Limit, Problem, Refusal};
+use super::{Expected, FieldError, Forbidden, Limit, Problem, Refusal, TokenProblem};
 use crate::holds::{Hold, HoldState, On};
 use crate::ids::{Seat, User};
 use crate::nights::{Dates, Night};
@@ -20,6 +20,9 @@ impl Refusal {
             FieldError::refused("phone", Problem::NotAPhone),
             Refusal::MissingUser,
             Refusal::Unauthorized,
+            Refusal::BadToken(TokenProblem::Expired),
+            Refusal::BadToken(TokenProblem::Signature),
+            Refusal::Forbidden(Forbidden::NotTheTokens),
             Refusal::Forbidden(Forbidden::Anothers),
             Refusal::Forbidden(Forbidden::AnothersHold),
             Refusal::Forbidden(Forbidden::Ticket),
@@ -63,6 +66,7 @@ impl Refusal {
             Refusal::Overloaded,
             Refusal::LedgerUnreachable,
             Refusal::DoorUnreachable,
+            Refusal::KeysUnreachable,
             Refusal::ServerUnreachable,
             Refusal::AuthModesDiffer,
             Refusal::DoorFailed,

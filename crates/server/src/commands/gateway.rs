@@ -23,7 +23,7 @@ pub fn command() -> Command {
 
 fn takes(name: &str) -> bool {
     let begins = ["GATEWAY_", "REDIS_", "FCFS_IP_"].iter().any(|beginning| name.starts_with(beginning));
-    begins || ["TRUSTED_PROXIES", "FCFS_USER_HEADER", "AUTH_MODE", "DEFAULT_REGION"].contains(&name)
+    begins || ["TRUSTED_PROXIES", "FCFS_USER_HEADER", "AUTH_MODE", "DEFAULT_REGION", "CORS_ORIGINS"].contains(&name)
 }
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {

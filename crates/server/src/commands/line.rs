@@ -21,6 +21,7 @@ pub fn command() -> Command {
              tickettock event export 2 --output sold.csv      everything that was sold\n  \
              tickettock gateway ./gateway-files               the files of an nginx in front of the servers\n  \
              tickettock openapi                               the API's description, as YAML\n  \
+             tickettock token mint --sub alice --ttl 1h       a token of a user, to try AUTH_MODE=jwt\n  \
              tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
              tickettock verify                                every invariant of the ledger, one line each",
         )
@@ -33,6 +34,7 @@ pub fn command() -> Command {
         .subcommand(super::gateway::command())
         .subcommand(super::openapi::command())
         .subcommand(super::rush::command())
+        .subcommand(super::token::command())
         .subcommand(with_settings_named(
             Command::new("verify")
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),

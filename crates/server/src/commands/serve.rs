@@ -27,8 +27,11 @@ fn use_small_pages() {
 }
 
 async fn serve(settings: Settings) -> Result<(), String> {
-    if settings.allow_trusted_header {
+    if settings.allow_trusted_header && settings.auth_mode.jwt().is_none() {
         tracing::warn!("ALLOW_TRUSTED_HEADER=1: {} is believed from any address", settings.user_header);
+    }
+    if settings.auth_mode.jwt().is_some() && settings.allow_trusted_header {
+        tracing::warn!("ALLOW_TRUSTED_HEADER=1 has no effect with AUTH_MODE=jwt");
     }
     let token_file = settings.admin_token.is_none().then(|| wiring::admin_token_file(&settings.data_dir));
     let app = wiring::start(settings).await?;

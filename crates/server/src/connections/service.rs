@@ -2,11 +2,11 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use salvo::http::ResBody;
 use salvo::http::body::HyperBody;
 use salvo::http::header::RETRY_AFTER;
+use salvo::http::{HeaderValue, ResBody};
 use salvo::hyper::service::Service;
 use salvo::hyper::{Error, Request, Response};
 
@@ -45,10 +45,16 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
 
     fn call(&self, request: Request<HyperBody>) -> GatedAnswer {
         let busy = self.place.busy();
+        let cross_origin = self.app.cross_origin.as_ref();
+        if let Some(answer) = cross_origin.and_then(|other| other.preflight(request.method(), request.headers())) {
+            return GatedAnswer::Immediate { answer: Some(answer), _busy: busy };
+        }
+        let reader =
+            cross_origin.map(|other| CrossReader { app: self.app.clone(), origin: other.allowed(request.headers()) });
         match &self.kind {
             // It asks nobody, so it waits for nobody.
             ListenerKind::Operators(_) if request.uri().path() == "/livez" => {
-                GatedAnswer::Served { answering: self.handler.call(request), _admitted: None, _busy: busy }
+                GatedAnswer::Served { answering: self.handler.call(request), reader, _admitted: None, _busy: busy }
             }
             ListenerKind::Operators(lanes) => {
                 let lanes = lanes.clone();
@@ -60,14 +66,14 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                         Err(_) => std::future::pending().await,
                     }
                 });
-                GatedAnswer::Served { answering, _admitted: None, _busy: busy }
+                GatedAnswer::Served { answering, reader, _admitted: None, _busy: busy }
             }
             ListenerKind::Crowd => {
                 let asked = GateRequest::of(request.method(), request.uri().path());
                 match self.app.gate.enter(asked) {
                     Ok(admitted) => {
                         let answering = self.handler.call(request);
-                        GatedAnswer::Served { answering, _admitted: admitted, _busy: busy }
+                        GatedAnswer::Served { answering, reader, _admitted: admitted, _busy: busy }
                     }
                     Err(GateFull) => {
                         let trace = trace_id(&self.app, request.headers());
@@ -78,7 +84,10 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                         {
                             answer.headers_mut().insert(FULL, seconds);
                         }
-                        GatedAnswer::Refused { answer: Some(answer), _busy: busy }
+                        if let Some(reader) = &reader {
+                            reader.mark(&mut answer);
+                        }
+                        GatedAnswer::Immediate { answer: Some(answer), _busy: busy }
                     }
                 }
             }
@@ -86,10 +95,33 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
     }
 }
 
+/// With `CORS_ORIGINS`: the page that asks, if it may read the answer.
+pub struct CrossReader {
+    app: Arc<App>,
+    origin: Option<HeaderValue>,
+}
+
+impl CrossReader {
+    fn mark(&self, answer: &mut Response<ResBody>) {
+        if let Some(other) = &self.app.cross_origin {
+            other.mark(answer.headers_mut(), self.origin.clone());
+        }
+    }
+}
+
 /// The answer to come. Its guards count the request and the busy connection.
 pub enum GatedAnswer {
-    Served { answering: Answering, _admitted: Option<Admitted>, _busy: BusyConnection },
-    Refused { answer: Option<Response<ResBody>>, _busy: BusyConnection },
+    Served {
+        answering: Answering,
+        reader: Option<CrossReader>,
+        _admitted: Option<Admitted>,
+        _busy: BusyConnection,
+    },
+    /// A preflight's answer, or a refusal.
+    Immediate {
+        answer: Option<Response<ResBody>>,
+        _busy: BusyConnection,
+    },
 }
 
 impl Future for GatedAnswer {
@@ -97,8 +129,14 @@ impl Future for GatedAnswer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            GatedAnswer::Served { answering, .. } => answering.as_mut().poll(context),
-            GatedAnswer::Refused { answer, .. } => match answer.take() {
+            GatedAnswer::Served { answering, reader, .. } => {
+                let mut told = ready!(answering.as_mut().poll(context));
+                if let (Ok(answer), Some(reader)) = (&mut told, reader) {
+                    reader.mark(answer);
+                }
+                Poll::Ready(told)
+            }
+            GatedAnswer::Immediate { answer, .. } => match answer.take() {
                 Some(answer) => Poll::Ready(Ok(answer)),
                 None => Poll::Pending,
             },

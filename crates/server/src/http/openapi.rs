@@ -93,7 +93,10 @@ pub fn document(dialect: Dialect) -> Value {
         "servers": [{ "url": "/" }],
         "paths": paths,
         "components": {
-            "securitySchemes": { "adminToken": { "type": "http", "scheme": "bearer" } },
+            "securitySchemes": {
+                "adminToken": { "type": "http", "scheme": "bearer" },
+                "userToken": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "With AUTH_MODE=jwt." },
+            },
             "schemas": schemas,
         },
     })
@@ -134,8 +137,12 @@ fn describe(route: &Route, operation: &Operation, dialect: Dialect) -> Value {
         }
         described.insert("requestBody".into(), json!({ "required": required, "content": content }));
     }
-    if operation.access == Access::Admin {
-        described.insert("security".into(), json!([{ "adminToken": [] }]));
+    match operation.access {
+        Access::Anyone => {}
+        Access::Admin => drop(described.insert("security".into(), json!([{ "adminToken": [] }]))),
+        Access::User | Access::UserOrNobody | Access::UserOrTicket | Access::OwnerOrService => {
+            drop(described.insert("security".into(), json!([{}, { "userToken": [] }])));
+        }
     }
     described.insert("responses".into(), responses(route, operation, dialect));
     Value::Object(described)

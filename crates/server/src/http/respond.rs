@@ -2,6 +2,7 @@
 //! it down.
 
 mod cards;
+pub mod cross_origin;
 mod dialect;
 mod facts;
 pub mod gateway;
@@ -20,7 +21,7 @@ mod golden;
 use std::sync::Arc;
 
 use rules::ids::Number;
-use rules::outcome::{Outcome, Refusal, Reserved};
+use rules::outcome::{Outcome, Refusal, Reserved, TokenProblem};
 use rules::seats::Hall;
 use salvo::http::header::{ALLOW, CONTENT_LANGUAGE, RETRY_AFTER, VARY, WWW_AUTHENTICATE};
 use salvo::http::{HeaderValue, StatusCode};
@@ -126,9 +127,23 @@ pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &
         reply = reply.with(ALLOW, HeaderValue::from_static(allow));
     }
     if status == StatusCode::UNAUTHORIZED {
-        reply = reply.with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        reply = reply.with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge(refusal)));
     }
     reply.ended(dialect)
+}
+
+/// As RFC 6750 words it. Without a token there is nothing to say about it.
+fn challenge(refusal: &Refusal) -> &'static str {
+    let Refusal::BadToken(problem) = refusal else { return "Bearer" };
+    match problem {
+        TokenProblem::Malformed => r#"Bearer error="invalid_token", error_description="malformed""#,
+        TokenProblem::Signature => r#"Bearer error="invalid_token", error_description="signature""#,
+        TokenProblem::Expired => r#"Bearer error="invalid_token", error_description="expired""#,
+        TokenProblem::NotYetValid => r#"Bearer error="invalid_token", error_description="not yet valid""#,
+        TokenProblem::Issuer => r#"Bearer error="invalid_token", error_description="iss""#,
+        TokenProblem::Audience => r#"Bearer error="invalid_token", error_description="aud""#,
+        TokenProblem::Subject => r#"Bearer error="invalid_token", error_description="sub""#,
+    }
 }
 
 /// Of our refusals, caches keep these two although nothing says that they may.

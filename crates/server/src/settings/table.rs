@@ -103,9 +103,47 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "AUTH_MODE",
         "header",
-        "header: trust FCFS_USER_HEADER in requests with GATEWAY_KEY, and without such a key from loopback. The gateway and \
-         its servers compare their modes; a server in another mode gets no requests.",
+        "header: trust FCFS_USER_HEADER in requests with GATEWAY_KEY, and without such a key from loopback. jwt: the user is \
+         the sub of the bearer token, which is verified with the JWT_ settings. The gateway and its servers compare their \
+         modes; a server in another mode gets no requests.",
     ),
+    secret(
+        "JWT_SECRET",
+        "Secret of HS256 tokens, at least 32 characters. Set exactly one of JWT_SECRET, JWT_PUBLIC_KEY_FILE, JWT_JWKS_FILE and \
+         JWT_JWKS_URL with AUTH_MODE=jwt.",
+    ),
+    setting("JWT_SECRET_FILE", "", "File that contains JWT_SECRET, instead of the setting itself."),
+    setting(
+        "JWT_PUBLIC_KEY_FILE",
+        "",
+        "File with the public key of tokens in PEM. An RSA key (2048 bits or more) verifies RS256, a P-256 key ES256, an \
+         Ed25519 key EdDSA, and nothing else.",
+    ),
+    setting(
+        "JWT_JWKS_FILE",
+        "",
+        "File with the keys of tokens as a JSON Web Key Set, at most 16. It is read again when it changes; a file that cannot \
+         be read leaves the keys as they were.",
+    ),
+    setting(
+        "JWT_JWKS_URL",
+        "",
+        "Address of the issuer's JSON Web Key Set (https://; http:// on loopback only), as its OpenID configuration names it \
+         in jwks_uri. Fetched every 5 minutes, and at most every 5 seconds for a token with an unknown key. Requires JWT_ISSUER \
+         and JWT_AUDIENCE. The system's certificates verify it; SSL_CERT_FILE names others.",
+    ),
+    setting(
+        "JWT_ISSUER",
+        "",
+        "Issuers whose tokens are accepted (iss), separated by commas. If unset: any, if the key is right.",
+    ),
+    setting(
+        "JWT_AUDIENCE",
+        "",
+        "Audiences of which a token must name one (aud), separated by commas. If unset: tokens that name an audience are \
+         refused.",
+    ),
+    setting("JWT_LEEWAY", "30", "Seconds by which the clocks of issuer and server may differ: for exp and nbf."),
     secret(
         "ADMIN_TOKEN",
         "Bearer token of the admin API: at least 16 characters, and at least 32 of some variety where others than this \
@@ -121,6 +159,12 @@ pub const SETTINGS: &[Setting] = &[
         "ALLOW_TRUSTED_HEADER",
         "0",
         "1: trust the user header from any address. Use it only behind a proxy that sets the header.",
+    ),
+    setting(
+        "CORS_ORIGINS",
+        "",
+        "Origins whose pages may use the API from a browser, separated by commas, such as https://shop.example. Exact, \
+         without *. Set it at the gateway too. If unset: none.",
     ),
     setting(
         "QUEUE_DEPTH",

@@ -11,6 +11,7 @@ use rules::command::Terms;
 use rules::holds::{HoldTerms, Repeat};
 use salvo::http::HeaderName;
 
+use super::identity::{AuthMode, cors_origins};
 use super::stores::Stores;
 use super::{BadSetting, Values};
 use crate::connections::ConnectionLimits;
@@ -32,7 +33,7 @@ pub struct Settings {
     pub data_dir: PathBuf,
     pub stores: Stores,
     pub seats: u32,
-    pub auth_mode: String,
+    pub auth_mode: AuthMode,
     pub user_header: HeaderName,
     pub budget: Budget,
     pub terms: Terms,
@@ -46,6 +47,8 @@ pub struct Settings {
     pub admin_token: Option<String>,
     pub gateway_key: Option<String>,
     pub allow_trusted_header: bool,
+    /// Whose pages may read answers, as browsers spell origins.
+    pub cors_origins: Vec<String>,
     pub queue_depth: usize,
     pub keep: Keep,
     /// None: as many as the limit of open files has room for.
@@ -81,7 +84,7 @@ impl Settings {
             data_dir: read.path("DATA_DIR")?,
             stores: Stores::understand(&read)?,
             seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
-            auth_mode: auth_mode(&read)?,
+            auth_mode: AuthMode::understand(&read)?,
             user_header: read.parsed("FCFS_USER_HEADER", "the name of an HTTP header")?,
             budget: budget(&read)?,
             terms: Terms {
@@ -101,6 +104,7 @@ impl Settings {
             admin_token: read.secret("ADMIN_TOKEN", ADMIN_TOKEN_CHARS)?,
             gateway_key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?,
             allow_trusted_header: read.switch("ALLOW_TRUSTED_HEADER")?,
+            cors_origins: cors_origins(&read)?,
             queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
             keep: read.keep()?,
             max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
@@ -119,10 +123,14 @@ impl Settings {
             },
             planted: OverloadBug::None,
         };
+        let tokens_say_who = settings.auth_mode.jwt().is_some();
         settings.anonymous = match read.text("FCFS_ANONYMOUS") {
-            "" => settings.app_host.is_loopback() && settings.gateway_key.is_none(),
+            "" => settings.app_host.is_loopback() && settings.gateway_key.is_none() && !tokens_say_who,
             _ => read.switch("FCFS_ANONYMOUS")?,
         };
+        if settings.anonymous && tokens_say_who {
+            return Err(read.bad("FCFS_ANONYMOUS", "0 with AUTH_MODE=jwt, where a token says who asks"));
+        }
         if settings.admin_token.is_none() && settings.stores != Stores::Embedded {
             return Err(BadSetting(
                 "ADMIN_TOKEN is unset: it is required with DATABASE_URL, with the same value on every server".into(),
@@ -172,12 +180,14 @@ impl Settings {
 
     /// Others than programs on this machine can reach the server.
     fn exposed(&self) -> bool {
-        !self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header
+        let behind_proxy = self.gateway_key.is_some() || self.allow_trusted_header || self.auth_mode.jwt().is_some();
+        !self.app_host.is_loopback() || behind_proxy
     }
 
     /// Trusting the user header from any address must be an explicit choice.
     fn safe_to_listen(&self) -> Result<(), BadSetting> {
-        if self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header {
+        let tokens_say_who = self.auth_mode.jwt().is_some();
+        if self.app_host.is_loopback() || self.gateway_key.is_some() || self.allow_trusted_header || tokens_say_who {
             return Ok(());
         }
         Err(BadSetting(format!(
@@ -191,14 +201,6 @@ impl Settings {
 fn guessable(token: &str) -> bool {
     let different: std::collections::HashSet<char> = token.chars().collect();
     token.len() < ADMIN_TOKEN_CHARS_EXPOSED || different.len() < ADMIN_TOKEN_VARIETY
-}
-
-/// How users are identified. A gateway takes no mode that its servers lack.
-pub(super) fn auth_mode(read: &Reading<'_>) -> Result<String, BadSetting> {
-    match read.text("AUTH_MODE") {
-        mode @ "header" => Ok(mode.to_owned()),
-        _ => Err(read.bad("AUTH_MODE", "header")),
-    }
 }
 
 /// Used by the servers and the gateway.

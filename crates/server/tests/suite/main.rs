@@ -3,6 +3,7 @@
 mod amendments;
 mod answers;
 mod auth_matrix;
+mod browsers;
 mod caching;
 mod canonical;
 mod chosen;
@@ -18,6 +19,7 @@ mod form;
 mod gateway;
 mod holds;
 mod input;
+mod jwt;
 mod keys;
 mod kills;
 mod leaving;

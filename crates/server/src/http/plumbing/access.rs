@@ -57,7 +57,7 @@ pub trait AccessRule: Copy + Send + Sync + 'static {
     /// outcome.
     const THROUGH_DOOR: bool = false;
 
-    fn check(app: &App, request: &Incoming) -> Result<Self::Caller, Refusal>;
+    fn check(app: &App, request: &Incoming) -> impl Future<Output = Result<Self::Caller, Refusal>> + Send;
 
     /// The user whose budget a request spends.
     fn user(_: &Self::Caller) -> Option<&User> {
@@ -72,7 +72,7 @@ impl AccessRule for Anyone {
     type Caller = ();
     const ACCESS: Access = Access::Anyone;
 
-    fn check(_: &App, _: &Incoming) -> Result<(), Refusal> {
+    async fn check(_: &App, _: &Incoming) -> Result<(), Refusal> {
         Ok(())
     }
 }
@@ -85,8 +85,8 @@ impl AccessRule for KnownUser {
     type Caller = User;
     const ACCESS: Access = Access::User;
 
-    fn check(app: &App, request: &Incoming) -> Result<User, Refusal> {
-        request.user(app)
+    async fn check(app: &App, request: &Incoming) -> Result<User, Refusal> {
+        request.user(app).await
     }
 
     fn user(caller: &User) -> Option<&User> {
@@ -111,9 +111,9 @@ impl AccessRule for SeekingUser {
     const ACCESS: Access = Access::User;
     const THROUGH_DOOR: bool = true;
 
-    fn check(app: &App, request: &Incoming) -> Result<SeatSeeker, Refusal> {
+    async fn check(app: &App, request: &Incoming) -> Result<SeatSeeker, Refusal> {
         let came = request.came()?;
-        Ok(SeatSeeker { user: Some(request.user(app)?), came })
+        Ok(SeatSeeker { user: Some(request.user(app).await?), came })
     }
 
     fn user(caller: &SeatSeeker) -> Option<&User> {
@@ -130,11 +130,11 @@ impl AccessRule for SeekingUserOrNobody {
     const ACCESS: Access = Access::UserOrNobody;
     const THROUGH_DOOR: bool = true;
 
-    fn check(app: &App, request: &Incoming) -> Result<SeatSeeker, Refusal> {
+    async fn check(app: &App, request: &Incoming) -> Result<SeatSeeker, Refusal> {
         let came = request.came()?;
         let nobody_may_ask = request.dialect == Dialect::V2025_08_17 && app.settings.anonymous;
-        match request.named_user(app)? {
-            None if !nobody_may_ask => Err(Refusal::MissingUser),
+        match request.named_user(app).await? {
+            None if !nobody_may_ask => Err(auth::nobody(app)),
             user => Ok(SeatSeeker { user, came }),
         }
     }
@@ -159,12 +159,12 @@ impl AccessRule for UserOrTicket {
     type Caller = LineClaim;
     const ACCESS: Access = Access::UserOrTicket;
 
-    fn check(app: &App, request: &Incoming) -> Result<LineClaim, Refusal> {
-        let named = request.named_user(app)?;
+    async fn check(app: &App, request: &Incoming) -> Result<LineClaim, Refusal> {
+        let named = request.named_user(app).await?;
         match (named, request.ticket()?.map(Box::from)) {
             (Some(user), ticket) => Ok(LineClaim::User { user, ticket }),
             (None, Some(ticket)) => Ok(LineClaim::Ticket(ticket)),
-            (None, None) => Err(Refusal::MissingUser),
+            (None, None) => Err(auth::nobody(app)),
         }
     }
 }
@@ -183,11 +183,11 @@ impl AccessRule for OwnerOrService {
     type Caller = Confirmer;
     const ACCESS: Access = Access::OwnerOrService;
 
-    fn check(app: &App, request: &Incoming) -> Result<Confirmer, Refusal> {
+    async fn check(app: &App, request: &Incoming) -> Result<Confirmer, Refusal> {
         if app.settings.confirm_by_service {
             return auth::admin(&app.admin_token, &request.headers).map(Confirmer::Service);
         }
-        request.user(app).map(Confirmer::Owner)
+        request.user(app).await.map(Confirmer::Owner)
     }
 }
 
@@ -199,7 +199,7 @@ impl AccessRule for AdminOnly {
     const ACCESS: Access = Access::Admin;
     const BEFORE_BODY: bool = true;
 
-    fn check(app: &App, request: &Incoming) -> Result<Admin, Refusal> {
+    async fn check(app: &App, request: &Incoming) -> Result<Admin, Refusal> {
         auth::admin(&app.admin_token, &request.headers)
     }
 }

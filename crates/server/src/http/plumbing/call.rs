@@ -48,14 +48,13 @@ pub const KEY_CHARS: usize = 128;
 
 impl Incoming {
     /// Only access rules ask who the user is.
-    pub(super) fn user(&self, app: &App) -> Result<User, Refusal> {
-        self.named_user(app)?.ok_or(Refusal::MissingUser)
+    pub(super) async fn user(&self, app: &App) -> Result<User, Refusal> {
+        self.named_user(app).await?.ok_or_else(|| auth::nobody(app))
     }
 
     /// The user that the request names, if it names one.
-    pub(super) fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
-        auth::unknown_proxy(&app.settings, &self.headers)?;
-        auth::named_user(&app.settings, &self.headers, self.peer.ip())
+    pub(super) async fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
+        auth::named_user(app, &self.headers, self.peer.ip()).await
     }
 
     /// The event in the path; the short paths name none and mean the first one.

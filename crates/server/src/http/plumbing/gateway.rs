@@ -66,9 +66,7 @@ impl Aside {
     }
 
     pub fn write(&self, app: &App, mut reply: Reply) -> Reply {
-        if let Ok(mode) = HeaderValue::from_str(&app.settings.auth_mode) {
-            reply = reply.with(AUTH, mode);
-        }
+        reply = reply.with(AUTH, HeaderValue::from_static(app.settings.auth_mode.name()));
         if let Some(outcome) = self.outcome.get() {
             reply = reply.with(OUTCOME, HeaderValue::from_static(outcome));
             let ledger = app.door.ledger().and_then(|ledger| HeaderValue::from_str(&ledger).ok());
@@ -147,7 +145,7 @@ impl Incoming {
     /// lane will.
     pub async fn release_mark(&self, app: &App) {
         let Ok(Came { let_in: Some(let_in), .. }) = self.came() else { return };
-        let (Ok(Some(user)), Ok(event)) = (self.named_user(app), self.event()) else { return };
+        let (Ok(Some(user)), Ok(event)) = (self.named_user(app).await, self.event()) else { return };
         let releasing = app.door.release(event, vec![Release { user, name: let_in.name }]);
         let _ = tokio::time::timeout(RELEASE_TIME, tokio::spawn(releasing)).await;
     }

@@ -113,11 +113,11 @@ async fn admit<A: AccessRule, B: BodyRule>(
 ) -> Result<(A::Caller, B::Sent), Refusal> {
     body.check_form(request)?;
     if A::BEFORE_BODY {
-        let caller = A::check(app, request)?;
+        let caller = A::check(app, request).await?;
         return Ok((caller, body.read(request).await?));
     }
     let sent = body.read(request).await?;
-    let caller = A::check(app, request)?;
+    let caller = A::check(app, request).await?;
     if let Some(kind) = spends {
         app.rates.spend(kind, A::user(&caller), request.client_address(app))?;
     }

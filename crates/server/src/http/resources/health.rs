@@ -24,6 +24,9 @@ pub async fn ready(app: Arc<App>, _: Call) -> Completion {
     if let Err(fault) = app.door.ready().await {
         missing.push(fault.to_string());
     }
+    if app.user_tokens.as_ref().is_some_and(|tokens| !tokens.ready()) {
+        missing.push("the keys at JWT_JWKS_URL were not fetched yet".to_owned());
+    }
     if missing.is_empty() && !app.begun() {
         missing.push("the first event is being made".to_owned());
     }

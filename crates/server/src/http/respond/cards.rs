@@ -15,7 +15,7 @@ mod who;
 use std::borrow::Cow;
 
 use rules::ids::Seat;
-use rules::outcome::{Forbidden, Refusal};
+use rules::outcome::{Forbidden, Refusal, TokenProblem};
 use salvo::http::StatusCode;
 
 use super::language::Language;
@@ -109,6 +109,9 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::Invalid(error) => form::invalid(error),
         Refusal::MissingUser => who::missing_user(),
         Refusal::Unauthorized => who::unauthorized(),
+        Refusal::BadToken(TokenProblem::Expired) => who::expired_token(),
+        Refusal::BadToken(_) => who::bad_token(),
+        Refusal::Forbidden(Forbidden::NotTheTokens) => who::not_the_tokens(),
         Refusal::Forbidden(Forbidden::Anothers) => who::anothers(),
         Refusal::Forbidden(Forbidden::AnothersHold) => who::anothers_hold(),
         Refusal::Forbidden(Forbidden::Ticket) => who::bad_ticket(),
@@ -146,6 +149,7 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::Overloaded => machinery::overloaded(),
         Refusal::LedgerUnreachable => machinery::ledger_unreachable(),
         Refusal::DoorUnreachable => machinery::door_unreachable(),
+        Refusal::KeysUnreachable => machinery::keys_unreachable(),
         Refusal::ServerUnreachable => machinery::server_unreachable(),
         Refusal::AuthModesDiffer => machinery::auth_modes_differ(),
         Refusal::DoorFailed => machinery::door_failed(),

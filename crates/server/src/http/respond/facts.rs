@@ -47,6 +47,7 @@ pub fn facts(refused: &Refused, retry: Retry, moment: fn(Moment) -> String) -> F
         | Refusal::TooSlow
         | Refusal::MissingUser
         | Refusal::Unauthorized
+        | Refusal::BadToken(_)
         | Refusal::Forbidden(_)
         | Refusal::NotFound
         | Refusal::HoldNotFound
@@ -69,6 +70,7 @@ pub fn facts(refused: &Refused, retry: Retry, moment: fn(Moment) -> String) -> F
         | Refusal::Overloaded
         | Refusal::LedgerUnreachable
         | Refusal::DoorUnreachable
+        | Refusal::KeysUnreachable
         | Refusal::ServerUnreachable
         | Refusal::AuthModesDiffer
         | Refusal::DoorFailed

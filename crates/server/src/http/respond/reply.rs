@@ -148,8 +148,8 @@ impl Reply {
         let headers = response.headers_mut();
         if !self.kind.is_empty() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
-            headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         }
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         for (name, value) in self.headers {
             headers.append(name, value);
         }

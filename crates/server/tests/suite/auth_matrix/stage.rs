@@ -25,6 +25,8 @@ pub enum Caller {
     WrongToken,
     /// Only the user's ticket.
     Ticket,
+    /// The other user's token, and the user's name in the user header.
+    Impostor,
 }
 
 impl Caller {
@@ -55,6 +57,10 @@ pub struct Stage {
     calls: u64,
     pub anonymous: bool,
     pub confirmed_by_service: bool,
+    /// Users show tokens.
+    pub tokens: bool,
+    /// The page that asks.
+    pub origin: Option<&'static str>,
 }
 
 /// What was made for one call.
@@ -73,7 +79,21 @@ impl Stage {
         let made = stand.admin("POST", "room-types", &body).await.json();
         let room_type = made["roomType"]["id"].as_u64().unwrap();
         let address = stand.address;
-        Stage { stand, address, room_type, calls: 0, anonymous: true, confirmed_by_service: false }
+        Stage {
+            stand,
+            address,
+            room_type,
+            calls: 0,
+            anonymous: true,
+            confirmed_by_service: false,
+            tokens: false,
+            origin: None,
+        }
+    }
+
+    pub fn callers(&self) -> Vec<Caller> {
+        let impostor = self.tokens.then_some(Caller::Impostor);
+        Caller::ALL.into_iter().chain(impostor).collect()
     }
 
     /// From now on calls go to a server with these routes only, on the same stores.
@@ -120,10 +140,12 @@ impl Stage {
 
     async fn send(&self, row: &Row<'_>, prepared: &Prepared, kind: &str, body: &str) -> TestResponse {
         let token = format!("Bearer {}", self.stand.app.admin_token);
+        let others = self.stand.mint().map(|mint| format!("Bearer {}", mint(&prepared.other))).unwrap_or_default();
         let mut headers = vec![("Api-Version", row.dialect)];
         if !kind.is_empty() {
             headers.push(("Content-Type", kind));
         }
+        headers.extend(self.origin.map(|origin| ("Origin", origin)));
         match row.caller {
             Caller::Nobody => {}
             Caller::User => headers.push(("X-User-Id", &prepared.user)),
@@ -131,9 +153,15 @@ impl Stage {
             Caller::AdminToken => headers.push(("Authorization", &token)),
             Caller::WrongToken => headers.push(("Authorization", "Bearer not-the-token")),
             Caller::Ticket => headers.push(("X-Queue-Ticket", &prepared.ticket)),
+            // In this spelling the client adds no token of its own.
+            Caller::Impostor => headers.extend([("x-user-id", prepared.user.as_str()), ("Authorization", &others)]),
         }
         let method = row.operation.method.as_str();
-        TestClient::new(self.address).send(method, &prepared.target, &headers, body).await
+        let mut client = TestClient::new(self.address);
+        if let Some(mint) = self.stand.mint() {
+            client = client.with_tokens(mint);
+        }
+        client.send(method, &prepared.target, &headers, body).await
     }
 
     /// A body that succeeds. A new schema needs a line here.

@@ -71,6 +71,20 @@ pub fn door_unreachable() -> Card {
     }
 }
 
+pub fn keys_unreachable() -> Card {
+    Card {
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        code: "service_unavailable",
+        message: unavailable(),
+        retry: Retry::After(5),
+        seeds: Seeds::CodeWith("Tokens cannot be verified yet; ask again shortly."),
+        when: "`AUTH_MODE=jwt`: the keys at `JWT_JWKS_URL` were never fetched",
+        buyer: "Try again in a moment.",
+        author: "Ask again after `Retry-After`.",
+        operator: "See `/readyz` and the log: can this machine reach `JWT_JWKS_URL`?",
+    }
+}
+
 pub fn server_unreachable() -> Card {
     Card {
         status: StatusCode::SERVICE_UNAVAILABLE,

@@ -38,6 +38,51 @@ pub fn unauthorized() -> Card {
     }
 }
 
+pub fn expired_token() -> Card {
+    Card {
+        status: StatusCode::UNAUTHORIZED,
+        code: "unauthorized",
+        message: message("Your sign-in has expired.", "로그인이 만료되었습니다. 다시 로그인해 주세요."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "`AUTH_MODE=jwt`: the token has expired",
+        buyer: "Sign in again.",
+        author: "Get a new token and send the request again, with the same `Idempotency-Key`.",
+        operator: "Many of these with fresh tokens: compare the clocks; `JWT_LEEWAY` allows for a difference.",
+    }
+}
+
+pub fn bad_token() -> Card {
+    Card {
+        status: StatusCode::UNAUTHORIZED,
+        code: "unauthorized",
+        message: message("Your sign-in is not valid here.", "로그인 정보가 올바르지 않습니다. 다시 로그인해 주세요."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "`AUTH_MODE=jwt`: the token does not verify",
+        buyer: "Sign in again.",
+        author: "`WWW-Authenticate` says what is wrong with the token.",
+        operator: "Compare the issuer's keys, `iss` and `aud` with the `JWT_` settings.",
+    }
+}
+
+pub fn not_the_tokens() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "forbidden",
+        message: message(
+            "The request names another user than its token.",
+            "요청한 사용자와 로그인한 사용자가 다릅니다.",
+        ),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "`AUTH_MODE=jwt`: the user header differs from the token's `sub`",
+        buyer: "Sign in again.",
+        author: "Leave the user header out: the token says who asks.",
+        operator: NOTHING,
+    }
+}
+
 pub fn anothers() -> Card {
     Card {
         status: StatusCode::FORBIDDEN,

@@ -149,7 +149,7 @@ fn seed_004() -> Vec<Route> {
 }
 
 fn operators() -> Vec<Route> {
-    use admin::{audit, events, history, reservations, room_types, waiting_room};
+    use admin::{audit, events, history, holds, reservations, room_types, waiting_room};
     vec![
         plain("/api/v1/admin/events").on(GET, AdminOnly, NoBody, events::list, doc::ADMIN_EVENTS).on(
             POST,
@@ -183,6 +183,35 @@ fn operators() -> Vec<Route> {
         plain("/api/v1/admin/room-types/{roomTypeId}")
             .on(GET, AdminOnly, NoBody, room_types::one, doc::ADMIN_ROOM_TYPE)
             .on(PATCH, AdminOnly, admin_json("RoomTypeAmendment"), room_types::amend, doc::AMEND_ROOM_TYPE),
+        plain("/api/v1/admin/events/{eventId}/holds").on(
+            GET,
+            AdminOnly,
+            NoBody,
+            holds::of_event,
+            doc::ADMIN_HOLDS_OF_EVENT,
+        ),
+        plain("/api/v1/admin/room-types/{roomTypeId}/holds").on(
+            GET,
+            AdminOnly,
+            NoBody,
+            holds::of_room_type,
+            doc::ADMIN_HOLDS_OF_ROOM_TYPE,
+        ),
+        plain("/api/v1/admin/room-types/{roomTypeId}/reservations").on(
+            GET,
+            AdminOnly,
+            NoBody,
+            holds::stays,
+            doc::ADMIN_STAYS,
+        ),
+        plain("/api/v1/admin/holds").on(GET, AdminOnly, NoBody, holds::of_user, doc::ADMIN_HOLDS_OF_USER),
+        plain("/api/v1/admin/reservations").on(
+            GET,
+            AdminOnly,
+            NoBody,
+            holds::reservations_of_user,
+            doc::ADMIN_RESERVATIONS_OF_USER,
+        ),
         plain("/api/v1/admin/reservations/{reservationId}").on(
             DELETE,
             AdminOnly,

@@ -1,5 +1,6 @@
 //! The server over HTTP: the contract, the crowd, the kills.
 
+mod admin_lists;
 mod amendments;
 mod answers;
 mod auth_matrix;

@@ -90,6 +90,10 @@ impl Holds for Bent {
     fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>> {
         self.good.holds_of(user, after, limit)
     }
+
+    fn holds_in(&self, subject: SubjectId, after: u64, limit: usize) -> Answered<At<Vec<Hold>>> {
+        self.good.holds_in(subject, after, limit)
+    }
 }
 
 impl Rooms for Bent {
@@ -116,6 +120,10 @@ impl Rooms for Bent {
 
     fn stays_of(&self, user: User, after: Option<StayId>, limit: usize) -> Answered<Vec<Stay>> {
         self.good.stays_of(user, after, limit)
+    }
+
+    fn stays_in(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Stay>> {
+        self.good.stays_in(id, after, limit)
     }
 
     fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {

@@ -30,6 +30,9 @@ pub trait Holds {
 
     /// A user's live holds, by subject and number.
     fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>>;
+
+    /// The holds of a subject that are kept, in whatever state, behind the number `after`.
+    fn holds_in(&self, subject: SubjectId, after: u64, limit: usize) -> Answered<At<Vec<Hold>>>;
 }
 
 /// What is held, in the one spelling that the rows have.

@@ -66,6 +66,9 @@ pub trait Rooms {
     /// A user's stays by room type and number.
     fn stays_of(&self, user: User, after: Option<StayId>, limit: usize) -> Answered<Vec<Stay>>;
 
+    /// The stays of a room type that stand, behind the number `after`.
+    fn stays_in(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Stay>>;
+
     /// What happened to a room type behind `after`, in order.
     fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>>;
 }

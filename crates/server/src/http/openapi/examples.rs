@@ -55,6 +55,13 @@ fn canonical(schema: &str) -> Option<Value> {
         "ReservationAnswer" => json!({ "reservation": reservation() }),
         "ReservationsAnswer" => json!({ "reservations": [reservation(), stay()], "next": null }),
         "AdminReservationsAnswer" => json!({ "reservations": [admin_reservation()], "next": null }),
+        "AdminStaysAnswer" => {
+            let mut stay = stay();
+            stay["publicId"] = "r7-4K9X1B".into();
+            stay["userId"] = "alice".into();
+            stay["holdId"] = "hr7-31".into();
+            json!({ "reservations": [stay], "next": null })
+        }
         "ConfirmedAnswer" => json!({ "reservation": stay() }),
         "HoldAnswer" => json!({ "hold": hold("expiresAt", "2026-11-16T09:10:00.000Z") }),
         "HoldsAnswer" => json!({ "holds": [hold("expiresAt", "2026-11-16T09:10:00.000Z")], "next": null }),

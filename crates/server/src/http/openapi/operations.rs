@@ -237,6 +237,12 @@ pub const PAUSE_EVENT: Doc = operate("pauseEvent", "Pauses an open sale.", LOCKE
 pub const RESUME_EVENT: Doc = operate("resumeEvent", "Resumes a paused sale.", LOCKED);
 pub const ADMIN_RESERVATIONS: Doc = Doc {
     paged: true,
+    filters: &[
+        Filter { name: "user", kind: "string", about: "Of this user." },
+        Filter { name: "name", kind: "string", about: "Whose name has this part." },
+        Filter { name: "phone", kind: "string", about: "Whose telephone number ends so; at least four digits." },
+        Filter { name: "seat", kind: "integer", about: "Of this seat." },
+    ],
     ..read(
         "adminListReservations",
         "admin",
@@ -244,6 +250,27 @@ pub const ADMIN_RESERVATIONS: Doc = Doc {
         &[ok("AdminReservationsAnswer"), CSV, JSON_LINES],
     )
 };
+const OF_USER: &[Filter] = &[Filter { name: "user", kind: "string", about: "Of this user; needed." }];
+pub const ADMIN_RESERVATIONS_OF_USER: Doc = Doc {
+    paged: true,
+    filters: OF_USER,
+    ..read("adminListReservationsOfUser", "admin", "Seats and stays of one user.", &[ok("ReservationsAnswer")])
+};
+pub const ADMIN_HOLDS_OF_USER: Doc = Doc {
+    paged: true,
+    filters: OF_USER,
+    ..read("adminListHoldsOfUser", "admin", "Live holds of one user.", &[ok("HoldsAnswer")])
+};
+pub const ADMIN_HOLDS_OF_EVENT: Doc = Doc {
+    paged: true,
+    ..read("adminListHoldsOfEvent", "admin", "Holds of an event, in whatever state.", &[ok("HoldsAnswer")])
+};
+pub const ADMIN_HOLDS_OF_ROOM_TYPE: Doc = Doc {
+    paged: true,
+    ..read("adminListHoldsOfRoomType", "admin", "Holds of a room type, in whatever state.", &[ok("HoldsAnswer")])
+};
+pub const ADMIN_STAYS: Doc =
+    Doc { paged: true, ..read("adminListStays", "admin", "Who stays in a room type.", &[ok("AdminStaysAnswer")]) };
 pub const ADMIN_CANCEL: Doc = Doc {
     done: "cancelled",
     gives: &[ok("Success")],

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::http::respond::Dialect;
 use crate::http::wire::answers::{
-    AdminEventAnswer, AdminEventsAnswer, AdminReservationsAnswer, ConfirmedAnswer, EventAnswer, EventsAnswer,
-    HoldAnswer, HoldsAnswer, LayoutAnswer, ReservationAnswer, ReservationsAnswer, RoomTypeAnswer, RoomTypesAnswer,
-    SeatAnswer, SeatsAnswer, SeedHoldAnswer, SeedHoldsAnswer, SuccessBody,
+    AdminEventAnswer, AdminEventsAnswer, AdminReservationsAnswer, AdminStaysAnswer, ConfirmedAnswer, EventAnswer,
+    EventsAnswer, HoldAnswer, HoldsAnswer, LayoutAnswer, ReservationAnswer, ReservationsAnswer, RoomTypeAnswer,
+    RoomTypesAnswer, SeatAnswer, SeatsAnswer, SeedHoldAnswer, SeedHoldsAnswer, SuccessBody,
 };
 use crate::http::wire::asked::{
     Buyer10, Buyer20250817, BuyerBody, EventAmendmentBody, NewEventBody, NewHoldBody, NewRoomTypeBody,
@@ -101,6 +101,7 @@ fn answered() -> Map<String, Value> {
     name::<ReservationAnswer>(&mut generator);
     name::<ReservationsAnswer>(&mut generator);
     name::<AdminReservationsAnswer>(&mut generator);
+    name::<AdminStaysAnswer>(&mut generator);
     name::<HistoryAnswer>(&mut generator);
     name::<AuditAnswer>(&mut generator);
     name::<RoomTypeAnswer>(&mut generator);

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod events;
 mod fields;
 pub mod history;
+pub mod holds;
 pub mod reservations;
 pub mod room_types;
 pub mod waiting_room;

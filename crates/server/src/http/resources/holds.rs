@@ -208,9 +208,14 @@ fn hold_id(request: &Incoming) -> Result<HoldId, Refusal> {
 }
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    let paging = Paging::of(&request)?;
+    page_of_user(&app, &request, user).await
+}
+
+/// A page of a user's live holds, for the user and the operator alike.
+pub async fn page_of_user(app: &App, request: &Incoming, user: User) -> Handled {
+    let paging = Paging::of(request)?;
     let after = paging.after(|text| text.parse::<HoldId>().ok())?;
-    let at = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(&app);
+    let at = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(app);
     let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
     Ok(match request.dialect {
         Dialect::Seed004 => {

@@ -29,27 +29,32 @@ use crate::path::{ChangeRequest, serve};
 use crate::public_ids::PublicIds;
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    let paging = Paging::of(&request)?;
+    reservations_of(&app, &request, user).await
+}
+
+/// A page of what a user has, for the user and the operator alike.
+pub async fn reservations_of(app: &App, request: &Incoming, user: User) -> Handled {
+    let paging = Paging::of(request)?;
     let ids = &app.secrets.get().await?.ids;
     let after = paging.after(|text| read_place(text, ids))?;
     let mut found = Vec::new();
     if !matches!(after, Some(Place::Stay(_))) {
         let seat = after.and_then(Place::seat);
-        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await?.shown(&app);
+        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await?.shown(app);
         found.extend(seats.into_iter().map(Mine::Seat));
     }
     // Seats first; stays fill what is left of the page.
     if found.len() < paging.one_more() {
         let (stay, most) = (after.and_then(Place::stay), paging.one_more() - found.len());
-        let stays = app.ledger.stays_of(user, stay, most).await?.shown(&app);
+        let stays = app.ledger.stays_of(user, stay, most).await?.shown(app);
         found.extend(stays.into_iter().map(Mine::Stay));
     }
     let (found, next) = paging.cut(found, |one| one.place(ids));
     let mut reservations = Vec::with_capacity(found.len());
     for one in &found {
         reservations.push(match one {
-            Mine::Seat(reservation) => AnyReservationBody::Seat(describe(&app, reservation).await?),
-            Mine::Stay(stay) => AnyReservationBody::Stay(describe_stay(&app, stay).await?),
+            Mine::Seat(reservation) => AnyReservationBody::Seat(describe(app, reservation).await?),
+            Mine::Stay(stay) => AnyReservationBody::Stay(describe_stay(app, stay).await?),
         });
     }
     Ok(Reply::ok(&ReservationsAnswer { success: Succeeded, reservations, next }))

@@ -7,7 +7,7 @@ use rules::time::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::stays::{AnyReservationBody, HoldBody, RoomTypeBody, SeedHoldBody};
+use super::stays::{AdminStayBody, AnyReservationBody, HoldBody, RoomTypeBody, SeedHoldBody};
 use super::{AdminEventBody, AdminReservationBody, EventBody, LayoutBody, SeatBody, Succeeded};
 
 /// It was done.
@@ -97,6 +97,14 @@ pub struct ReservationsAnswer {
 pub struct AdminReservationsAnswer {
     pub success: Succeeded,
     pub reservations: Vec<AdminReservationBody>,
+    /// `after` of the next page; null: this is the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct AdminStaysAnswer {
+    pub success: Succeeded,
+    pub reservations: Vec<AdminStayBody>,
     /// `after` of the next page; null: this is the last one.
     pub next: Option<String>,
 }

@@ -5,7 +5,7 @@ use rules::ids::ReservationId;
 use rules::nights::Night;
 use rules::room_type::{NightRow, RoomType, Stay};
 use rules::seats::Hall;
-use rules::subject::{StayId, SubjectId};
+use rules::subject::{HoldId, StayId, SubjectId};
 use rules::time::Moment;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -248,6 +248,32 @@ impl StayBody {
             check_out: stay.dates.check_out.to_string(),
             created_at: moment(stay.at),
             state: "confirmed",
+        }
+    }
+}
+
+/// What the admin sees of a stay.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AdminStay")]
+#[serde(rename_all = "camelCase")]
+pub struct AdminStayBody {
+    #[serde(flatten)]
+    pub stay: StayBody,
+    /// The id that the buyer was given. Both ids are accepted everywhere.
+    pub public_id: String,
+    pub user_id: String,
+    /// The hold that it was.
+    pub hold_id: String,
+}
+
+impl AdminStayBody {
+    pub fn of(stay: &Stay, ids: &PublicIds) -> AdminStayBody {
+        let hold = HoldId { subject: SubjectId::RoomType(stay.id.room_type), n: stay.hold };
+        AdminStayBody {
+            stay: StayBody::of(stay),
+            public_id: ids.of_stay(stay.id),
+            user_id: stay.owner.as_str().to_owned(),
+            hold_id: hold.to_string(),
         }
     }
 }

@@ -119,15 +119,23 @@ impl Holds for PostgresLedger {
     fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>> {
         let (subject, n) = after.map_or((i64::MIN, 0), |id| (id.subject.row(), id.n as i64));
         let row = values![user.as_str().to_owned(), subject, n, limit as i64];
-        self.read(queries::LIVE_HOLDS_OF, row, |_, rows| {
-            let now = first(&rows, |row| Ok(Moment(row.try_get(11)?)))?.unwrap_or_default();
-            let mut found = Vec::with_capacity(rows.len());
-            for row in &rows {
-                if row.try_get::<_, Option<i64>>(0)?.is_some() {
-                    found.push(hold(row)?);
-                }
-            }
-            Ok(At { found, now })
-        })
+        self.read(queries::LIVE_HOLDS_OF, row, |_, rows| holds_at(&rows))
     }
+
+    fn holds_in(&self, subject: SubjectId, after: u64, limit: usize) -> Answered<At<Vec<Hold>>> {
+        let row = values![subject.row(), after as i64, limit as i64];
+        self.read(queries::HOLDS_IN, row, |_, rows| holds_at(&rows))
+    }
+}
+
+/// Every row has the time; one without a hold says that there is none.
+fn holds_at(rows: &[Row]) -> Result<At<Vec<Hold>>, Trouble> {
+    let now = first(rows, |row| Ok(Moment(row.try_get(11)?)))?.unwrap_or_default();
+    let mut found = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.try_get::<_, Option<i64>>(0)?.is_some() {
+            found.push(hold(row)?);
+        }
+    }
+    Ok(At { found, now })
 }

@@ -152,4 +152,14 @@ impl Holds for SqliteLedger {
             Ok(At { found, now })
         })
     }
+
+    fn holds_in(&self, subject: SubjectId, after: u64, limit: usize) -> Answered<At<Vec<Hold>>> {
+        let clock = self.clock.clone();
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::HOLDS_IN)?;
+            let row = (subject.row(), after as i64, limit as i64);
+            let found = statement.query_map(row, hold)?.collect::<Result<_>>()?;
+            Ok(At { found, now: clock.now() })
+        })
+    }
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use rules::ids::{EventId, Seat, whole as whole_number};
-use rules::seats::Hall;
+use rules::outcome::{FieldError, Problem, Refusal};
+use rules::seats::{Hall, Sale};
 use salvo::http::{HeaderName, HeaderValue};
 use stores::ledger::{LedgerFault, Reservation};
 
 use super::whole::{ListFormat, ListRow, Page, whole, written};
 use crate::app::App;
 use crate::auth::Admin;
-use crate::http::plumbing::call::Call;
+use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::resources::reservations::give_back;
@@ -23,21 +24,25 @@ use crate::public_ids::PublicIds;
 const NEXT: HeaderName = HeaderName::from_static("x-next");
 /// Rows of a whole list that are read at a time.
 const ROWS: usize = 1_000;
+/// How often one request for a page reads so many.
+const READS_MOST: usize = 100;
+/// Fewer digits would fit too many people.
+const PHONE_DIGITS: usize = 4;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let paging = Paging::of(&request)?;
     let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let ids = app.secrets.get().await?.ids.clone();
-    let format = ListFormat::asked(&request);
+    let (format, wanted) = (ListFormat::asked(&request), SaleSearch::of(&request)?);
     if format != ListFormat::Json && !Paging::asked(&request)? {
-        let seller = Seller { app, event, hall, ids };
+        let seller = Seller { app, event, hall, ids, wanted: Arc::new(wanted) };
         let first = seller.page(None).await?;
         return Ok(whole(format, first, move |after| seller.clone().next(after)));
     }
     let after = paging.after(|text| whole_number(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
-    let found = app.ledger.reservations_in(event, after, paging.one_more()).await?.shown(&app);
-    let (found, next) = paging.cut(found, |r| r.sale.seat.0.to_string());
+    let (found, next) = search(&app, event, &wanted, after, paging.limit()).await?;
+    let next = next.map(|seat| seat.0.to_string());
     let reservations = bodies(&found, &hall, &ids);
     if format == ListFormat::Json {
         return Ok(Reply::ok(&AdminReservationsAnswer { success: Succeeded, reservations, next }));
@@ -48,6 +53,77 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
         Some(next) => reply.with(NEXT, next),
         None => reply,
     })
+}
+
+/// A page of what fits, and where the next one begins. A page that found little has a `next` all the same: one
+/// request reads a bounded part of the hall.
+async fn search(
+    app: &App,
+    event: EventId,
+    wanted: &SaleSearch,
+    mut after: Option<Seat>,
+    limit: usize,
+) -> Result<(Vec<Reservation>, Option<Seat>), LedgerFault> {
+    let rows = if wanted.is_everything() { limit + 1 } else { ROWS };
+    let mut found = Vec::new();
+    for _ in 0..READS_MOST {
+        let read = app.ledger.reservations_in(event, after, rows).await?.shown(app);
+        let last = read.len() < rows;
+        for reservation in read {
+            if found.len() == limit {
+                return Ok((found, after));
+            }
+            after = Some(reservation.sale.seat);
+            if wanted.fits(&reservation.sale) {
+                found.push(reservation);
+            }
+        }
+        if last {
+            return Ok((found, None));
+        }
+    }
+    Ok((found, after))
+}
+
+/// What a sale must be; none: anything.
+struct SaleSearch {
+    user: Option<String>,
+    /// Part of the buyer's name, in whatever case.
+    name: Option<String>,
+    /// The end of the telephone number, without what is not a digit.
+    phone: Option<String>,
+    seat: Option<Seat>,
+}
+
+impl SaleSearch {
+    fn of(request: &Incoming) -> Result<SaleSearch, Refusal> {
+        let not_a_seat = || FieldError::refused("seat", Problem::OutOfRange { least: 1, most: u32::MAX.into() });
+        let seat = request
+            .query("seat")?
+            .map(|text| whole_number(&text).and_then(|seat| u32::try_from(seat).ok()).map(Seat).ok_or_else(not_a_seat));
+        let digits = |text: String| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        // A number of one's own country begins with a zero that the stored one does not have.
+        let phone = request.query("phone")?.map(digits).map(|phone| phone.trim_start_matches('0').to_owned());
+        if phone.as_ref().is_some_and(|phone| phone.len() < PHONE_DIGITS) {
+            return Err(FieldError::refused("phone", Problem::NotAPhone));
+        }
+        let name = request.query("name")?.map(|name| name.to_lowercase());
+        Ok(SaleSearch { user: request.query("user")?, name, phone, seat: seat.transpose()? })
+    }
+
+    fn is_everything(&self) -> bool {
+        self.user.is_none() && self.name.is_none() && self.phone.is_none() && self.seat.is_none()
+    }
+
+    fn fits(&self, sale: &Sale) -> bool {
+        let owner = sale.owner.as_ref().map(|owner| owner.user.as_str());
+        let name = || sale.buyer_name.as_deref().unwrap_or_default().to_lowercase();
+        let phone = sale.phone.as_deref().unwrap_or_default();
+        self.user.as_deref().is_none_or(|user| owner == Some(user))
+            && self.seat.is_none_or(|seat| sale.seat == seat)
+            && self.phone.as_deref().is_none_or(|end| phone.ends_with(end))
+            && self.name.as_deref().is_none_or(|part| name().contains(part))
+    }
 }
 
 fn bodies(found: &[Reservation], hall: &Hall, ids: &PublicIds) -> Vec<AdminReservationBody> {
@@ -61,13 +137,15 @@ struct Seller {
     event: EventId,
     hall: Arc<Hall>,
     ids: Arc<PublicIds>,
+    wanted: Arc<SaleSearch>,
 }
 
 impl Seller {
     async fn page(&self, after: Option<Seat>) -> Result<Page<AdminReservationBody, Seat>, LedgerFault> {
         let found = self.app.ledger.reservations_in(self.event, after, ROWS).await?.shown(&self.app);
         let next = found.last().filter(|_| found.len() == ROWS).map(|last| last.sale.seat);
-        Ok((bodies(&found, &self.hall, &self.ids), next))
+        let fitting: Vec<Reservation> = found.into_iter().filter(|one| self.wanted.fits(&one.sale)).collect();
+        Ok((bodies(&fitting, &self.hall, &self.ids), next))
     }
 
     async fn next(self, after: Seat) -> Result<Page<AdminReservationBody, Seat>, LedgerFault> {

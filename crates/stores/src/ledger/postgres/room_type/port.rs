@@ -110,6 +110,11 @@ impl Rooms for PostgresLedger {
         self.read(queries::STAYS_OF, row, |_, rows| all(&rows, rows::stay))
     }
 
+    fn stays_in(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Stay>> {
+        let row = values![id.0, after as i64, limit as i64];
+        self.read(queries::STAYS_IN, row, |_, rows| all(&rows, rows::stay))
+    }
+
     fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {
         let subject = SubjectId::RoomType(id).row();
         let row = values![subject, after as i64, limit as i64];

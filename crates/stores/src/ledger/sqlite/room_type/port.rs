@@ -47,6 +47,13 @@ impl Rooms for SqliteLedger {
         })
     }
 
+    fn stays_in(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Stay>> {
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::STAYS_IN)?;
+            statement.query_map((id.0, after as i64, limit as i64), rows::stay)?.collect()
+        })
+    }
+
     fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>> {
         self.readers.read(move |conn| {
             let mut statement = conn.prepare_cached(queries::ROOM_HISTORY)?;

@@ -1,0 +1,93 @@
+//! What an operator looks up: holds and stays of a subject, one user's everything, and a buyer by what they say.
+
+use serde_json::{Value, json};
+use testing::backing::Backing;
+use testing::on_every_backing;
+use testing::server::TestServer;
+
+use crate::holds::{hold, hold_id, nights, on_hold, room_type, seats};
+
+on_every_backing!(holds_and_stays_are_listed, buyers_are_found_by_what_they_say);
+
+async fn get(stand: &TestServer, path: &str) -> Value {
+    let answer = stand.admin("GET", path, &Value::Null).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.json()
+}
+
+fn column(page: &Value, list: &str, name: &str) -> Vec<String> {
+    let rows = page[list].as_array().unwrap_or_else(|| panic!("{page}"));
+    rows.iter().map(|row| row[name].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+async fn holds_and_stays_are_listed(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let (room, event) = (room_type(&stand, 5).await, stand.event(9, 4).await);
+    let mut client = stand.client();
+    let confirmed = hold_id(&hold(&mut client, "alice", &nights(room, 5, 2, 1)).await);
+    assert_eq!(on_hold(&mut client, "alice", &confirmed, "confirm").await.status, 200);
+    hold(&mut client, "bob", &nights(room, 5, 1, 2)).await;
+    hold(&mut client, "bob", &seats(event, &[3, 4], 3)).await;
+    client.reserve(event, "alice").await;
+
+    let of_room = get(&stand, &format!("room-types/{room}/holds")).await;
+    assert_eq!(column(&of_room, "holds", "userId"), ["alice", "bob"]);
+    assert_eq!(column(&of_room, "holds", "state"), ["confirmed", "held"]);
+    let page = get(&stand, &format!("room-types/{room}/holds?limit=1")).await;
+    let rest = get(&stand, &format!("room-types/{room}/holds?after={}", page["next"].as_str().unwrap())).await;
+    assert_eq!(column(&rest, "holds", "userId"), ["bob"]);
+    let of_event = get(&stand, &format!("events/{event}/holds")).await;
+    assert_eq!(of_event["holds"][0]["seatIds"], json!([3, 4]));
+    let stays = get(&stand, &format!("room-types/{room}/reservations")).await;
+    assert_eq!(column(&stays, "reservations", "userId"), ["alice"]);
+    assert_eq!(stays["reservations"][0]["holdId"], confirmed.as_str());
+
+    let alices = get(&stand, "reservations?user=alice").await;
+    let kinds: Vec<bool> = alices["reservations"].as_array().unwrap().iter().map(|r| r["seat"].is_object()).collect();
+    assert_eq!(kinds, [true, false], "a seat and a stay: {alices}");
+    let bobs = get(&stand, "holds?user=bob").await;
+    assert_eq!(bobs["holds"].as_array().unwrap().len(), 2, "{bobs}");
+    for missing in
+        ["reservations", "holds?user=", "room-types/99/holds", "events/99/holds", "room-types/99/reservations"]
+    {
+        let answer = stand.admin("GET", missing, &Value::Null).await;
+        assert!(matches!(answer.status, 400 | 404), "{missing}: {}", answer.text());
+    }
+}
+
+async fn buyers_are_found_by_what_they_say(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let event = stand.event(20, 1).await;
+    let mut client = stand.client();
+    let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
+    for (user, name, phone) in
+        [("u1", "김영희", "010-1234-5678"), ("u2", "Alice Kim", "010-9999-5678"), ("u3", "Bob", "010-1234-0000")]
+    {
+        let sold = client.post_as(user, &path, &json!({ "userName": name, "phone": phone }).to_string()).await;
+        assert_eq!(sold.status, 200, "{}", sold.text());
+    }
+    for (query, found) in [
+        ("name=alice", &["u2"][..]),
+        ("name=%EC%98%81%ED%9D%AC", &["u1"]),
+        ("phone=5678", &["u1", "u2"]),
+        ("phone=010-1234-5678", &["u1"]),
+        ("phone=%2B821012345678", &["u1"]),
+        ("seat=3", &["u3"]),
+        ("user=u2", &["u2"]),
+        ("name=kim&phone=9999-5678", &["u2"]),
+        ("user=nobody", &[]),
+    ] {
+        let page = get(&stand, &format!("events/{event}/reservations?{query}")).await;
+        assert_eq!(column(&page, "reservations", "userId"), found, "{query}");
+        assert_eq!(page["next"], Value::Null);
+    }
+    let first = get(&stand, &format!("events/{event}/reservations?phone=5678&limit=1")).await;
+    assert_eq!(column(&first, "reservations", "userId"), ["u1"]);
+    let next = first["next"].as_str().unwrap();
+    let second = get(&stand, &format!("events/{event}/reservations?phone=5678&limit=1&after={next}")).await;
+    assert_eq!(column(&second, "reservations", "userId"), ["u2"]);
+    for bad in ["phone=12", "seat=x", "seat=0x1"] {
+        let answer = stand.admin("GET", &format!("events/{event}/reservations?{bad}"), &Value::Null).await;
+        assert_eq!(answer.status, 400, "{bad}: {}", answer.text());
+    }
+}

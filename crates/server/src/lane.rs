@@ -16,6 +16,7 @@ mod publish;
 mod respond;
 mod room_type;
 mod served;
+mod sold_out;
 mod waiter;
 
 #[cfg(test)]

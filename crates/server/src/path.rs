@@ -68,6 +68,9 @@ pub struct Ended<S: Served> {
 pub async fn serve<S: Served>(app: &App, request: ChangeRequest<S>) -> Result<Ended<S>, Refusal> {
     let lane = S::lanes(&app.lanes).find(request.subject).await?;
     lane.check(&request.action)?;
+    if let Some(refusal) = S::refused_from_memory(&lane, &request) {
+        return Err(refusal);
+    }
     let limit = request.limit();
     let (command, arrival) = request.named(&app.names);
     let answer = lane.arrive(command, arrival, limit)?.await;

@@ -59,10 +59,11 @@ impl<S: Served> Lane<S> {
                 self.lock().pace.ended(under_way.commands.len(), under_way.began, Instant::now());
             }
             self.lock_timed_out.store(result.as_ref().is_err_and(|f| *f == LedgerFault::Locked), Ordering::Release);
-            let UnderWay { commands, waiters, .. } = under_way;
+            let UnderWay { commands, waiters, began, .. } = under_way;
             match result {
                 Ok(committed) => {
-                    self.saw(&committed.after);
+                    self.saw(&committed.after, began);
+                    S::remember(&self.facts, &commands, &committed.answers);
                     return Decided::committed(waiters, committed);
                 }
                 // Where batches overlap, the next one may already be decided: only the ledger can keep the

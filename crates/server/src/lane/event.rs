@@ -1,9 +1,11 @@
 //! Events in a lane. They pass the door, and the door gets what is left before the answers leave.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::future::join;
-use rules::command::EventAction;
+use rules::command::{Command, EventAction};
+use rules::decide::Answer;
 use rules::entries::Moved;
 use rules::event::{Event, State};
 use rules::ids::EventId;
@@ -16,11 +18,12 @@ use stores::limited;
 
 use super::publish::briefly;
 use super::served::{News, Served};
+use super::sold_out::EventFacts;
 use super::{Lane, Lanes, LanesOf};
+use crate::path::ChangeRequest;
 
 impl Served for Event {
-    /// An event keeps its hall for life.
-    type Facts = Arc<Hall>;
+    type Facts = EventFacts;
 
     const NEXT_BATCH_WAITS_FOR_PUBLISH: bool = true;
     const LATE_WAIT_FOR_LOCK_RESULT: bool = false;
@@ -46,19 +49,32 @@ impl Served for Event {
         Some(id)
     }
 
-    fn facts(self) -> Arc<Hall> {
-        self.hall
+    fn facts(self) -> EventFacts {
+        EventFacts::new(self.hall)
     }
 
     fn hall(lane: &Lane<Event>) -> Option<Arc<Hall>> {
         Some(lane.hall())
     }
 
-    fn learn(_: &Arc<Hall>, _: &Event) {}
+    fn learn(facts: &EventFacts, after: &Event, asked: Instant) {
+        facts.saw(after, asked);
+    }
 
-    fn check(hall: &Arc<Hall>, action: &EventAction) -> Result<(), Refusal> {
+    fn remember(facts: &EventFacts, commands: &[Command<Event>], answers: &[Answer]) {
+        facts.remember(commands, answers);
+    }
+
+    fn refused_from_memory(lane: &Lane<Event>, request: &ChangeRequest<Event>) -> Option<Refusal> {
+        // A stored answer may exist for a key. And where few wait, they get their numbers.
+        let asks = request.key.is_none() && lane.depth() >= lane.shared.few;
+        let sold_out = asks && lane.facts.sold_out(request.actor.user(), &request.action, lane.shared.ledger.wall());
+        sold_out.then_some(Refusal::SoldOut)
+    }
+
+    fn check(facts: &EventFacts, action: &EventAction) -> Result<(), Refusal> {
         match action {
-            EventAction::ReserveSeat { seat, .. } if !hall.has_seat(*seat) => Err(Refusal::NotFound),
+            EventAction::ReserveSeat { seat, .. } if !facts.hall.has_seat(*seat) => Err(Refusal::NotFound),
             _ => Ok(()),
         }
     }
@@ -82,7 +98,7 @@ impl Served for Event {
 
 impl Lane<Event> {
     pub fn hall(&self) -> Arc<Hall> {
-        self.facts.clone()
+        self.facts.hall.clone()
     }
 
     /// Tells the door who came in or went out, however long that takes. What it misses, it is told again.

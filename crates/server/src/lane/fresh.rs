@@ -41,9 +41,9 @@ impl<S: Served> Lane<S> {
         self.fresh.gone.store(true, Ordering::Release);
     }
 
-    /// A batch, or a look, found the subject like this.
-    pub(super) fn saw(&self, found: &S) {
-        S::learn(&self.facts, found);
+    /// A batch, or a look, that began at this time found the subject like this.
+    pub(super) fn saw(&self, found: &S, asked: Instant) {
+        S::learn(&self.facts, found, asked);
         self.fresh.seen_at(Instant::now());
         if found.deleted() {
             self.gone();
@@ -70,8 +70,9 @@ impl<S: Served> Lane<S> {
         if self.fresh.age() < RENEWED {
             return;
         }
+        let asked = Instant::now();
         match S::find(&*self.shared.ledger, self.id).await {
-            Ok(Some(found)) => self.saw(&found),
+            Ok(Some(found)) => self.saw(&found, asked),
             Ok(None) => self.gone(),
             Err(fault) => {
                 tracing::debug!(subject = %self.subject(), %fault, "a subject could not be looked up again");

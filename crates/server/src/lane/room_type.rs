@@ -2,6 +2,7 @@
 //! until the door stores which holds changed.
 
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use rules::ids::EventId;
 use rules::outcome::Refusal;
@@ -49,7 +50,7 @@ impl Served for RoomType {
         None
     }
 
-    fn learn(newest: &Mutex<Arc<RoomType>>, after: &RoomType) {
+    fn learn(newest: &Mutex<Arc<RoomType>>, after: &RoomType, _: Instant) {
         let mut newest = newest.lock().unwrap_or_else(|p| p.into_inner());
         // A look may end after a batch that began later.
         if after.n >= newest.n {

@@ -1,7 +1,10 @@
 //! What a lane must know of a kind of subject. Adding a kind means implementing this in a file here.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use rules::command::Command;
+use rules::decide::Answer;
 use rules::holds::Hold;
 use rules::ids::EventId;
 use rules::outcome::Refusal;
@@ -11,6 +14,7 @@ use stores::door::Release;
 use stores::ledger::{Answered, Batch, Committed, Ledger};
 
 use super::{Lane, Lanes, LanesOf};
+use crate::path::ChangeRequest;
 
 pub trait Served: Subject {
     /// What this server knows of a subject without asking the ledger.
@@ -43,8 +47,16 @@ pub trait Served: Subject {
     /// The hall whose names its answers use, if it has one.
     fn hall(lane: &Lane<Self>) -> Option<Arc<Hall>>;
 
-    /// A batch left the subject like this.
-    fn learn(facts: &Self::Facts, after: &Self);
+    /// The ledger was asked at this time and found the subject, or left it, like this.
+    fn learn(facts: &Self::Facts, after: &Self, asked: Instant);
+
+    /// A batch was answered like this.
+    fn remember(_: &Self::Facts, _: &[Command<Self>], _: &[Answer]) {}
+
+    /// The refusal of a request that can only be refused, as far as this server knows.
+    fn refused_from_memory(_: &Lane<Self>, _: &ChangeRequest<Self>) -> Option<Refusal> {
+        None
+    }
 
     /// Refuses what names something that cannot exist, before it costs an arrival number.
     fn check(facts: &Self::Facts, action: &Self::Action) -> Result<(), Refusal>;

@@ -4,6 +4,7 @@
 mod people;
 mod plateau;
 mod recovery;
+mod sold_out;
 
 use std::sync::Arc;
 use std::time::Duration;

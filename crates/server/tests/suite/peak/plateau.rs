@@ -30,25 +30,32 @@ async fn four_times_the_peak(bug: OverloadBug) -> Result<(), String> {
          p99 {served:?} served, {refused:?} refused"
     );
     ensure!(peak > 0.5 * f64::from(PEAK), "a peak of {peak:.0} says nothing: the machine is too busy");
-    ensure!(goodput >= 0.7, "goodput {goodput:.2} of the peak");
-    ensure!(served < Duration::from_secs(1), "p99 of those who were served: {served:?}");
-    ensure!(amplification <= 1.6, "{amplification:.2} requests per person");
-    Ok(())
+    let mut broken = Vec::new();
+    if goodput < 0.7 {
+        broken.push(format!("goodput {goodput:.2} of the peak"));
+    }
+    if served >= Duration::from_secs(1) {
+        broken.push(format!("p99 of those who were served: {served:?}"));
+    }
+    if amplification > 1.6 {
+        broken.push(format!("{amplification:.2} requests per person"));
+    }
+    if broken.is_empty() { Ok(()) } else { Err(broken.join("; ")) }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn four_times_the_peak_is_served_at_the_peak() {
+async fn heavy_four_times_the_peak_is_served_at_the_peak() {
     four_times_the_peak(OverloadBug::None).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn planted_deadline_without_shedding_is_caught() {
+async fn heavy_planted_deadline_without_shedding_is_caught() {
     let words = four_times_the_peak(OverloadBug::DeadlineOnly).await.expect_err("the test sees nothing");
     assert!(words.contains("p99") || words.contains("goodput"), "{words}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn planted_constant_retry_after_is_caught() {
+async fn heavy_planted_constant_retry_after_is_caught() {
     let words = four_times_the_peak(OverloadBug::ConstantRetry).await.expect_err("the test sees nothing");
     assert!(words.contains("requests per person"), "{words}");
 }

@@ -16,7 +16,7 @@ const RECOVERED_WITHIN: Duration = Duration::from_secs(10);
 const MEMORY_MORE_MIB: f64 = 64.0;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn burst_of_impatient_people_leaves_no_trace() {
+async fn heavy_burst_of_impatient_people_leaves_no_trace() {
     let stand = slowed(OverloadBug::None).await;
     let peak = in_turn(&stand, 32, Duration::from_secs(2), "before").await;
     let before_mib = memory_mib();

@@ -17,6 +17,7 @@ use crate::line::{InsideCheck, Lines};
 use crate::logins::FailedLogins;
 use crate::names::Names;
 use crate::rates::RequestRates;
+use crate::readiness::Readiness;
 use crate::restored;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
@@ -43,6 +44,7 @@ pub struct App {
     pub gate: Arc<Gate>,
     pub rates: Arc<RequestRates>,
     pub cross_origin: Option<CrossOrigin>,
+    pub readiness: Readiness,
     /// Event 1 exists. Before that the stores may answer, but nothing is for sale.
     begun: AtomicBool,
     draining: AtomicBool,
@@ -63,6 +65,7 @@ impl App {
             rates: Arc::new(RequestRates::new(settings.rate_limits())),
             cross_origin: CrossOrigin::new(&settings.cors_origins, &settings.user_header),
             user_tokens: settings.auth_mode.jwt().map(UserTokens::new),
+            readiness: Readiness::default(),
             settings,
             admin_token,
             ledger,

@@ -2,10 +2,12 @@
 //! everything in. When requests wait too long, it refuses the least important kinds first, and of those
 //! the subjects that have more than their share, with an answer that was prepared at the start.
 
+mod client_wait;
 mod kinds;
 pub mod planted;
 mod pressure;
 mod retry;
 
+pub use self::client_wait::{take_client_wait, waiting_for_client};
 pub use self::kinds::{GateRequest, RequestKind};
 pub use self::pressure::{Admitted, Gate, GateFull};

@@ -18,6 +18,7 @@ pub mod names;
 pub mod path;
 pub mod public_ids;
 pub mod rates;
+pub mod readiness;
 pub mod refusals;
 pub mod reopen;
 mod restored;

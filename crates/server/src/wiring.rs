@@ -25,6 +25,7 @@ use crate::clock::EmbeddedClock;
 use crate::connections::{HttpListener, ListenerKind, OpenConnections, bind};
 use crate::gate::Gate;
 use crate::http::routes::routes;
+use crate::readiness::Readiness;
 use crate::settings::{Settings, Stores};
 use crate::telemetry::watch::watch_lines;
 use crate::turner;
@@ -179,7 +180,10 @@ impl Listening {
         tokio::spawn(watch_lines(Arc::downgrade(&self.app)));
         let turning = tokio::spawn(turner::run(Arc::downgrade(&self.app)));
         tokio::spawn(Gate::beat(Arc::downgrade(&self.app.gate)));
-        let operators = self.operators.map(|listener| operators::start(listener, self.app.clone()));
+        let operators = self.operators.map(|listener| {
+            tokio::spawn(Readiness::watch(Arc::downgrade(&self.app)));
+            operators::start(listener, self.app.clone())
+        });
         let open = OpenConnections::new(self.app.settings.connection_limits());
         self.app.metrics.watch_front(open.clone(), self.app.gate.clone(), self.app.rates.clone());
         let (app, routes) = (self.app.clone(), routes(&self.app));

@@ -46,7 +46,8 @@ pub fn bind(wanted: SocketAddr) -> io::Result<TcpListener> {
 pub enum ListenerKind {
     /// Requests pass the gate.
     Crowd,
-    /// `ADMIN_LISTEN`: no request is refused for load. Handlers run in the runtime of the lanes.
+    /// `ADMIN_LISTEN`: no request is refused for load. Health checks and metrics run in this
+    /// listener's own thread, the admin API in the runtime of the lanes.
     Operators(Handle),
 }
 

@@ -14,7 +14,7 @@ use super::listener::ListenerKind;
 use super::open::{BusyConnection, OpenConnection};
 use crate::app::App;
 use crate::auth::from_gateway;
-use crate::gate::{Admitted, GateFull, GateRequest};
+use crate::gate::{Admitted, GateFull, GateRequest, take_client_wait};
 use crate::http::plumbing::endpoint::trace_id;
 use crate::http::plumbing::gateway::FULL;
 
@@ -52,9 +52,9 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
         let reader =
             cross_origin.map(|other| CrossReader { app: self.app.clone(), origin: other.allowed(request.headers()) });
         match &self.kind {
-            // It asks nobody, so it waits for nobody.
-            ListenerKind::Operators(_) if request.uri().path() == "/livez" => {
-                GatedAnswer::Served { answering: self.handler.call(request), reader, _admitted: None, _busy: busy }
+            // They ask nobody, so they wait for nobody.
+            ListenerKind::Operators(_) if matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") => {
+                GatedAnswer::Served { answering: self.handler.call(request), reader, admitted: None, _busy: busy }
             }
             ListenerKind::Operators(lanes) => {
                 let lanes = lanes.clone();
@@ -66,14 +66,14 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                         Err(_) => std::future::pending().await,
                     }
                 });
-                GatedAnswer::Served { answering, reader, _admitted: None, _busy: busy }
+                GatedAnswer::Served { answering, reader, admitted: None, _busy: busy }
             }
             ListenerKind::Crowd => {
                 let asked = GateRequest::of(request.method(), request.uri().path());
                 match self.app.gate.enter(asked) {
                     Ok(admitted) => {
                         let answering = self.handler.call(request);
-                        GatedAnswer::Served { answering, reader, _admitted: admitted, _busy: busy }
+                        GatedAnswer::Served { answering, reader, admitted, _busy: busy }
                     }
                     Err(GateFull) => {
                         let trace = trace_id(&self.app, request.headers());
@@ -114,7 +114,7 @@ pub enum GatedAnswer {
     Served {
         answering: Answering,
         reader: Option<CrossReader>,
-        _admitted: Option<Admitted>,
+        admitted: Option<Admitted>,
         _busy: BusyConnection,
     },
     /// A preflight's answer, or a refusal.
@@ -129,8 +129,14 @@ impl Future for GatedAnswer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            GatedAnswer::Served { answering, reader, .. } => {
-                let mut told = ready!(answering.as_mut().poll(context));
+            GatedAnswer::Served { answering, reader, admitted, .. } => {
+                take_client_wait();
+                let polled = answering.as_mut().poll(context);
+                let waits = take_client_wait();
+                if let Some(admitted) = admitted {
+                    admitted.waits_for_client(waits);
+                }
+                let mut told = ready!(polled);
                 if let (Ok(answer), Some(reader)) = (&mut told, reader) {
                     reader.mark(answer);
                 }

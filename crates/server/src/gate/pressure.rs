@@ -112,11 +112,22 @@ impl Gate {
         if !asked.kind.changes() {
             return Ok(None);
         }
+        self.count(group);
+        Ok(Some(Admitted { gate: self.clone(), group, began: Instant::now(), took: Duration::ZERO, waits: false }))
+    }
+
+    fn count(&self, group: usize) {
         self.in_progress.fetch_add(1, Ordering::Relaxed);
         if self.groups[group].fetch_add(1, Ordering::Relaxed) == 0 {
             self.active.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Some(Admitted { gate: self.clone(), group, began: Instant::now() }))
+    }
+
+    fn uncount(&self, group: usize) {
+        self.in_progress.fetch_sub(1, Ordering::Relaxed);
+        if self.groups[group].fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.active.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Seconds after which a request that was refused for load should come again.
@@ -242,21 +253,45 @@ impl ServedLately {
 #[derive(Debug)]
 pub struct GateFull;
 
-/// A request in progress, until it is dropped.
+/// A request in progress, until it is dropped. While it waits for its client it is not counted: a slow body says
+/// nothing about this server, and a thousand of them must not make it refuse others.
 pub struct Admitted {
     gate: Arc<Gate>,
     group: usize,
     began: Instant,
+    /// Before it last waited.
+    took: Duration,
+    waits: bool,
+}
+
+impl Admitted {
+    /// Whether the request waits for its client now.
+    pub fn waits_for_client(&mut self, waits: bool) {
+        match (self.waits, waits) {
+            (false, true) => {
+                self.took += self.began.elapsed();
+                self.gate.uncount(self.group);
+            }
+            (true, false) => {
+                self.began = Instant::now();
+                self.gate.count(self.group);
+            }
+            _ => {}
+        }
+        self.waits = waits;
+    }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let gate = &self.gate;
-        gate.in_progress.fetch_sub(1, Ordering::Relaxed);
-        if gate.groups[self.group].fetch_sub(1, Ordering::Relaxed) == 1 {
-            gate.active.fetch_sub(1, Ordering::Relaxed);
+        // The client left while it was waited for.
+        if self.waits {
+            return;
         }
+        let gate = &self.gate;
+        gate.uncount(self.group);
         gate.finished.fetch_add(1, Ordering::Relaxed);
-        gate.took_us.fetch_add(self.began.elapsed().as_micros() as u64, Ordering::Relaxed);
+        let took = self.took + self.began.elapsed();
+        gate.took_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
     }
 }

@@ -248,6 +248,8 @@ fn machine() -> Vec<Route> {
 /// The rows that `ADMIN_LISTEN` serves.
 pub fn operator_table() -> Vec<Route> {
     let mut table = operators();
+    // Of two paths that match, the first one answers.
+    table.push(plain("/readyz").on(GET, Anyone, NoBody, health::ready_lately, doc::READY));
     table.extend(machine());
     table
 }

@@ -200,8 +200,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "ADMIN_LISTEN",
         "",
-        "Address and port of a second listener for health checks, metrics and the admin API, such as 127.0.0.1:5900. It has \
-         a thread of its own, so that it responds within 100 ms whatever the load. If unset: there is none.",
+        "Address and port of a second listener for health checks, metrics and the admin API, such as 127.0.0.1:5900. Health \
+         checks and metrics have a thread of their own there, which a crowd cannot reach. If unset: there is none.",
     ),
     setting("GATEWAY_HOST", "0.0.0.0", "Gateway: IP address to listen on."),
     setting("GATEWAY_PORT", "8080", "Gateway: port to listen on."),

@@ -1,5 +1,7 @@
 //! Connections that strangers hold: how many, how long, and what they cost.
 
+use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -8,7 +10,7 @@ use testing::http::TestClient;
 use testing::process::ServerProcess;
 use testing::raw_tcp;
 use testing::server::TestServer;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// FAULTS E6: all places are taken by connections that send nothing. They make room.
@@ -64,6 +66,9 @@ async fn headers_over_64_kib_get_431() {
     }
 }
 
+/// `ADMIN_LISTEN` answers health checks and scrapes within this time, whatever the crowd does.
+const OPERATORS_TIME: Duration = Duration::from_millis(200);
+
 /// Resident memory of the process, in MiB.
 fn resident(process: &ServerProcess) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid())).unwrap();
@@ -89,11 +94,14 @@ async fn clients_that_never_read_cost_little_memory() {
         let head = format!("GET {} HTTP/1.1\r\nHost: t\r\n\r\n", paths[i % 2]);
         silent.push(raw_tcp::send(process.address, head.as_bytes()).await);
     }
+    let mut late = Vec::new();
     for _ in 0..20 {
         let began = Instant::now();
         assert_eq!(TestClient::new(free).get("/livez").await.status, 200);
-        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        late.extend(Some(began.elapsed()).filter(|took| *took >= OPERATORS_TIME));
     }
+    // Other tests share the processor.
+    assert!(late.len() <= 2, "{late:?}");
     let after = resident(&process);
     println!("1,000 clients that never read: {before} MiB before, {after} MiB after");
     assert!(after.saturating_sub(before) < 100, "{before} to {after} MiB");
@@ -115,7 +123,7 @@ async fn admin_listener_is_out_of_reach_of_a_flood() {
     for path in ["/livez", "/readyz", "/metrics"] {
         let began = Instant::now();
         assert_eq!(client.get(path).await.status, 200, "{path}");
-        assert!(began.elapsed() < Duration::from_secs(1), "{path}: {:?}", began.elapsed());
+        assert!(began.elapsed() < OPERATORS_TIME, "{path}: {:?}", began.elapsed());
     }
     let token = format!("Bearer {}", process.admin_token());
     let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
@@ -126,4 +134,68 @@ async fn admin_listener_is_out_of_reach_of_a_flood() {
     assert_eq!((paused.status, &paused.json()["success"]), (200, &Value::Bool(true)), "{}", paused.text());
     assert_eq!(client.get("/api/v1/admin/events").await.status, 401);
     assert_eq!(client.reserve(1, "alice").await.status, 404, "buyers have the other listener");
+}
+
+/// One request on a connection of its own, without this test's runtime. The status, and how long it took.
+fn ask_blocking(address: SocketAddr, path: &str) -> (u16, Duration) {
+    let began = Instant::now();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    (raw_tcp::statuses(&answer)[0], began.elapsed())
+}
+
+/// The crowd's runtime is busy to the last thread: `ADMIN_LISTEN` has its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operators_are_served_while_every_worker_is_busy() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let stand = TestServer::embedded(&[("ADMIN_LISTEN", &free.to_string())]).await;
+    assert_eq!(TestClient::new(free).get("/readyz").await.status, 200);
+    let blocked = Duration::from_secs(3);
+    // More than there are workers: none of them turns to anything else.
+    let busy: Vec<_> = (0..4).map(|_| tokio::spawn(async move { std::thread::sleep(blocked) })).collect();
+    let asked = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        ["/livez", "/readyz", "/metrics"].map(|path| (path, ask_blocking(free, path)))
+    });
+    for (path, (status, took)) in asked.join().unwrap() {
+        assert_eq!(status, 200, "{path}");
+        assert!(took < OPERATORS_TIME, "{path}: {took:?}");
+    }
+    for task in busy {
+        task.await.unwrap();
+    }
+    stand.ask_to_stop();
+    let began = Instant::now();
+    while ask_blocking(free, "/readyz").0 == 200 {
+        assert!(began.elapsed() < Duration::from_secs(2), "a server that shuts down says so");
+    }
+}
+
+/// Requests whose bodies are on their way do not count as in progress: a thousand of them would make the gate refuse
+/// everybody else.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_bodies_do_not_fill_the_gate() {
+    let stand = TestServer::embedded(&[]).await;
+    let json = "Content-Type: application/json\r\nContent-Length: 44";
+    let mut waiting = Vec::new();
+    for i in 0..100 {
+        let head = format!("POST /fcfs/join HTTP/1.1\r\nHost: localhost\r\nX-User-Id: u{i}\r\n{json}\r\n\r\n");
+        let mut stream = raw_tcp::send(stand.server, head.as_bytes()).await;
+        stream.write_all(&testing::http::BUYER.as_bytes()[..9]).await.unwrap();
+        waiting.push(stream);
+    }
+    let began = Instant::now();
+    while stand.app.gate.in_progress() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(2), "{} in progress", stand.app.gate.in_progress());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(stand.client().get("/api/v1/seats/1").await.status, 200);
+    let mut first = waiting.swap_remove(0);
+    first.write_all(&testing::http::BUYER.as_bytes()[9..]).await.unwrap();
+    let mut answer = [0; 12];
+    first.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    assert_eq!(stand.app.gate.in_progress(), 0, "counted and given back");
 }

@@ -37,6 +37,8 @@ mod readers;
 mod records;
 mod rush;
 mod sdk;
+mod slow;
+mod slow_clients;
 mod strangers;
 mod terminal;
 mod verify;

@@ -13,6 +13,7 @@ use salvo::hyper::body::Bytes;
 use tokio::time::timeout;
 
 use super::call::Incoming;
+use crate::gate::waiting_for_client;
 use crate::http::respond::Dialect;
 
 pub const BODY_MOST: usize = 16 * 1024;
@@ -191,7 +192,7 @@ fn says_json(request: &Incoming) -> bool {
 
 async fn bytes(request: &mut Incoming, most: usize) -> Result<Bytes, Refusal> {
     let body = std::mem::take(&mut request.body);
-    match timeout(BODY_TIME, Limited::new(body, most).collect()).await {
+    match waiting_for_client(timeout(BODY_TIME, Limited::new(body, most).collect())).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit_bytes: most }),
         // The client broke off or framed it wrongly. It may still be listening.

@@ -8,28 +8,22 @@ use crate::app::App;
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::{Completion, Handled};
 use crate::http::respond::Reply;
+use crate::readiness::Readiness;
 
 pub async fn live(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::done())
 }
 
 pub async fn ready(app: Arc<App>, _: Call) -> Completion {
-    let mut missing = Vec::new();
-    if app.draining() {
-        missing.push("this server is shutting down".to_owned());
-    }
-    if let Err(fault) = app.ledger.ready().await {
-        missing.push(fault.to_string());
-    }
-    if let Err(fault) = app.door.ready().await {
-        missing.push(fault.to_string());
-    }
-    if app.user_tokens.as_ref().is_some_and(|tokens| !tokens.ready()) {
-        missing.push("the keys at JWT_JWKS_URL were not fetched yet".to_owned());
-    }
-    if missing.is_empty() && !app.begun() {
-        missing.push("the first event is being made".to_owned());
-    }
+    told(&Readiness::missing(&app).await)
+}
+
+/// At `ADMIN_LISTEN`: by what the stores said a moment ago.
+pub async fn ready_lately(app: Arc<App>, _: Call) -> Completion {
+    told(&Readiness::missing_lately(&app).await)
+}
+
+fn told(missing: &[String]) -> Completion {
     if missing.is_empty() {
         return Completion::Done(Reply::done());
     }

@@ -2,81 +2,19 @@
 //! address holds a bounded number, and everybody else is served as before.
 
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 
 use super::edge::{Edge, FCFS};
-
-/// Attackers have 127.0.0.1; this is somebody else.
-const HONEST: [u8; 4] = [127, 0, 0, 2];
-
-/// One request on a connection of its own. Its status; 0 without a response in five seconds.
-async fn ask(gate: SocketAddr) -> u16 {
-    let exchange = async {
-        let socket = TcpSocket::new_v4()?;
-        socket.bind((HONEST, 0).into())?;
-        let mut stream = socket.connect(gate).await?;
-        stream.write_all(b"GET /api/v1/seats/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        std::io::Result::Ok(answer)
-    };
-    match tokio::time::timeout(Duration::from_secs(5), exchange).await {
-        Ok(Ok(answer)) => answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0),
-        _ => 0,
-    }
-}
-
-/// Asks every 10 ms for that long. The 99th percentile, and how many were not served.
-async fn honest(gate: SocketAddr, time: Duration) -> (Duration, usize) {
-    let (began, mut took, mut failed) = (Instant::now(), Vec::new(), 0);
-    while began.elapsed() < time {
-        let asked = Instant::now();
-        failed += usize::from(ask(gate).await != 200);
-        took.push(asked.elapsed());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    took.sort_unstable();
-    (took[took.len() * 99 / 100], failed)
-}
-
-/// slowhttptest, which ends with the test.
-struct Attack(Child);
-
-impl Attack {
-    fn start(gate: SocketAddr, path: &str, arguments: &[&str]) -> Attack {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--", "slowhttptest", "-u", &format!("http://{gate}{path}")]);
-        command.args(["-r", "1500", "-l", "9", "-p", "3"]).args(arguments);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Attack(command.spawn().expect("setpriv; scripts/install-services.sh installs slowhttptest"))
-    }
-}
-
-impl Drop for Attack {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::slow_clients;
 
 /// More connections than an unprivileged process may have files, at one worker.
 async fn served_beside(path: &str, arguments: &[&str]) {
     let edge = Edge::new(&[("GATEWAY_WORKERS", "1"), ("FCFS_SEATS", "2000")]).await;
     let gate = edge.gate.address();
-    let (quiet, failed) = honest(gate, Duration::from_secs(2)).await;
-    assert_eq!(failed, 0);
-    let attack = Attack::start(gate, path, arguments);
-    let (beside, failed) = honest(gate, Duration::from_secs(9)).await;
-    drop(attack);
-    println!("{arguments:?}: p99 {quiet:?}, beside the attack {beside:?}, {failed} failed");
-    assert_eq!(failed, 0, "not served beside {arguments:?}");
-    // Two cores do all of it, the attack included.
-    let most = quiet.mul_f64(1.2) + Duration::from_millis(150);
-    assert!(beside < most, "p99 {beside:?} beside {arguments:?}, {quiet:?} without");
+    slow_clients::served_beside(gate, path, arguments).await;
     assert!(!edge.gate.nginx().log().contains("Too many open files"), "{}", edge.gate.nginx().log());
 }
 
@@ -190,7 +128,7 @@ async fn requests_in_progress_are_limited_per_address() {
     let told = client.get("/api/v1/seats").await;
     assert_eq!((told.status, told.reason().as_str()), (429, "rate_limited"), "{}", told.text());
     assert_eq!((told.header("retry-after"), told.json()["retryAfter"].as_u64()), (Some("1"), Some(1)));
-    assert_eq!(ask(gate).await, 200, "another address");
+    assert_eq!(slow_clients::ask(gate).await, 200, "another address");
     drop(held);
     let began = Instant::now();
     while edge.client().get("/api/v1/seats").await.status != 200 {

@@ -1,10 +1,10 @@
-//! Reservation ids for buyers. `e1-43` tells that at most 42 changes came before it, so that two purchases
-//! tell how well an event sells. Buyers get `e1-x` and 13 characters instead: the same number under a
-//! keyed permutation. Both name the same reservation, and both are accepted.
+//! Ids of reservations and holds, for buyers. `e1-43` tells that at most 42 changes came before it, so that two
+//! purchases tell how well an event sells, and so do two holds (`he1-31`). Buyers get `e1-x` and `he1-x` with 13
+//! characters instead: the same number under a keyed permutation. Both name the same thing, and both are accepted.
 
 use hmac::{Hmac, Mac};
 use rules::ids::{EventId, ReservationId, whole};
-use rules::subject::{AnyReservation, RoomTypeId, StayId, SubjectId};
+use rules::subject::{AnyReservation, HoldId, RoomTypeId, StayId, SubjectId};
 use sha2::Sha256;
 
 /// Crockford's base 32, in lower case.
@@ -12,7 +12,9 @@ const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// 64 bits in steps of five.
 const CHARS: usize = 13;
 /// Four rounds of a Feistel network make a permutation that looks random to whoever lacks the key.
-const ROUNDS: u8 = 4;
+const ROUNDS: std::ops::Range<u8> = 0..4;
+/// Holds have a permutation of their own.
+const HOLD_ROUNDS: std::ops::Range<u8> = 4..8;
 
 pub struct PublicIds {
     key: Hmac<Sha256>,
@@ -31,16 +33,39 @@ impl PublicIds {
     }
 
     pub fn of_seat(&self, id: ReservationId) -> String {
-        self.show(SubjectId::Event(id.event), id.n)
+        self.show(SubjectId::Event(id.event), id.n, ROUNDS)
     }
 
     pub fn of_stay(&self, id: StayId) -> String {
-        self.show(SubjectId::RoomType(id.room_type), id.n)
+        self.show(SubjectId::RoomType(id.room_type), id.n, ROUNDS)
+    }
+
+    pub fn of_hold(&self, id: HoldId) -> String {
+        format!("h{}", self.show(id.subject, id.n, HOLD_ROUNDS))
+    }
+
+    /// The id of a hold, of either kind.
+    pub fn read_hold(&self, text: &str) -> Option<HoldId> {
+        match text.split_once("-x") {
+            None => text.parse().ok(),
+            Some((subject, hidden)) => {
+                let (subject, n) = self.find(subject.strip_prefix('h')?, hidden, HOLD_ROUNDS)?;
+                Some(HoldId { subject, n })
+            }
+        }
     }
 
     /// An id of either kind.
     pub fn read(&self, text: &str) -> Option<AnyReservation> {
         let Some((subject, hidden)) = text.split_once("-x") else { return text.parse().ok() };
+        let (subject, n) = self.find(subject, hidden, ROUNDS)?;
+        Some(match subject {
+            SubjectId::Event(event) => AnyReservation::Seat(ReservationId { event, n }),
+            SubjectId::RoomType(room_type) => AnyReservation::Stay(StayId { room_type, n }),
+        })
+    }
+
+    fn find(&self, subject: &str, hidden: &str, rounds: std::ops::Range<u8>) -> Option<(SubjectId, u64)> {
         let (kind, id) = subject.split_at_checked(1)?;
         let id = whole(id).and_then(|id| i64::try_from(id).ok())?;
         let subject = match kind {
@@ -48,18 +73,15 @@ impl PublicIds {
             "r" => SubjectId::RoomType(RoomTypeId(id)),
             _ => return None,
         };
-        let n = self.turned(subject, decode(hidden)?, (0..ROUNDS).rev());
+        let n = self.turned(subject, decode(hidden)?, rounds.rev());
         // Numbers are counted up from 1: whatever else comes out is no id of ours.
         i64::try_from(n).ok()?;
-        Some(match subject {
-            SubjectId::Event(event) => AnyReservation::Seat(ReservationId { event, n }),
-            SubjectId::RoomType(room_type) => AnyReservation::Stay(StayId { room_type, n }),
-        })
+        Some((subject, n))
     }
 
-    fn show(&self, subject: SubjectId, n: u64) -> String {
+    fn show(&self, subject: SubjectId, n: u64, rounds: std::ops::Range<u8>) -> String {
         let mut text = format!("{subject}-x");
-        encode(self.turned(subject, n, 0..ROUNDS), &mut text);
+        encode(self.turned(subject, n, rounds), &mut text);
         text
     }
 
@@ -159,11 +181,18 @@ mod tests {
             prop_assert_eq!(ids.read(&ids.of_seat(seat)), Some(AnyReservation::Seat(seat)));
             let stay = StayId { room_type: RoomTypeId(id), n };
             prop_assert_eq!(ids.read(&ids.of_stay(stay)), Some(AnyReservation::Stay(stay)));
+            for subject in [SubjectId::Event(EventId(id)), SubjectId::RoomType(RoomTypeId(id))] {
+                let hold = HoldId { subject, n };
+                prop_assert_eq!(ids.read_hold(&ids.of_hold(hold)), Some(hold));
+                prop_assert_eq!(ids.read_hold(&hold.to_string()), Some(hold));
+                prop_assert_ne!(&ids.of_hold(hold)[1..], ids.show(subject, n, ROUNDS), "of its own");
+                prop_assert_eq!(ids.read(&ids.of_hold(hold)), None);
+            }
         }
 
         #[test]
         fn any_text_is_an_id_or_not(text in ".{0,40}") {
-            let _ = ids(3).read(&text);
+            let _ = (ids(3).read(&text), ids(3).read_hold(&text));
         }
     }
 }

@@ -1112,6 +1112,8 @@ export interface components {
             /** Format: date */
             checkOut: string;
             holdId: string;
+            /** @description For the operator: the id that the buyer was given. Both ids are accepted everywhere. */
+            publicId?: string | null;
             userId: string;
             clientHoldKey: string;
             /** Format: date-time */
@@ -1125,6 +1127,8 @@ export interface components {
             eventId: number;
             seatIds: number[];
             holdId: string;
+            /** @description For the operator: the id that the buyer was given. Both ids are accepted everywhere. */
+            publicId?: string | null;
             userId: string;
             clientHoldKey: string;
             /** Format: date-time */

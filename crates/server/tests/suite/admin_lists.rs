@@ -40,13 +40,17 @@ async fn holds_and_stays_are_listed(backing: Backing) {
     assert_eq!(of_event["holds"][0]["seatIds"], json!([3, 4]));
     let stays = get(&stand, &format!("room-types/{room}/reservations")).await;
     assert_eq!(column(&stays, "reservations", "userId"), ["alice"]);
-    assert_eq!(stays["reservations"][0]["holdId"], confirmed.as_str());
+    assert_eq!(of_room["holds"][0]["publicId"], confirmed.as_str(), "as the buyer knows it");
+    assert_eq!(stays["reservations"][0]["holdId"], of_room["holds"][0]["holdId"]);
 
     let alices = get(&stand, "reservations?user=alice").await;
     let kinds: Vec<bool> = alices["reservations"].as_array().unwrap().iter().map(|r| r["seat"].is_object()).collect();
     assert_eq!(kinds, [true, false], "a seat and a stay: {alices}");
     let bobs = get(&stand, "holds?user=bob").await;
     assert_eq!(bobs["holds"].as_array().unwrap().len(), 2, "{bobs}");
+    let mut ids = column(&bobs, "holds", "holdId");
+    ids.sort();
+    assert_eq!(ids, [format!("he{event}-2"), format!("hr{room}-4")], "readable, as everywhere here");
     for missing in
         ["reservations", "holds?user=", "room-types/99/holds", "events/99/holds", "room-types/99/reservations"]
     {

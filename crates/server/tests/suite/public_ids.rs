@@ -6,7 +6,9 @@ use testing::http::TestResponse;
 use testing::on_every_backing;
 use testing::server::TestServer;
 
-on_every_backing!(reservation_ids_do_not_count);
+use crate::holds::{give_back, hold, hold_id, nights, on_hold, room_type, seats};
+
+on_every_backing!(reservation_ids_do_not_count, hold_ids_do_not_count);
 
 /// Two purchases do not tell how many were made in between. The readable ids of the operator stay valid.
 async fn reservation_ids_do_not_count(backing: Backing) {
@@ -43,4 +45,53 @@ async fn reservation_ids_do_not_count(backing: Backing) {
     let (one, two) = (trace(&client.get("/api/v1/seats/99").await), trace(&client.get("/api/v1/seats/99").await));
     let shared = one.chars().zip(two.chars()).filter(|(a, b)| a == b).count();
     assert!(shared < 16, "{one} {two}: trace ids do not count either");
+}
+
+/// Two holds do not tell how many were made in between, in either dialect. The readable ids stay valid.
+async fn hold_ids_do_not_count(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let mut client = stand.client();
+    let (event, room) = (stand.event(9, 4).await, room_type(&stand, 5).await);
+    let seat = hold_id(&hold(&mut client, "alice", &seats(event, &[1], 1)).await);
+    let night = hold_id(&hold(&mut client, "alice", &nights(room, 3, 1, 2)).await);
+    let body = seats(event, &[2], 3).to_string();
+    let canonical = hold_id(&client.post_as("alice", "/api/v1/holds", &body).await);
+    for (id, subject) in
+        [(&seat, format!("he{event}-x")), (&night, format!("hr{room}-x")), (&canonical, format!("he{event}-x"))]
+    {
+        assert!(id.starts_with(&subject) && id.len() == subject.len() + 13, "{id}");
+    }
+    let listed = stand.admin("GET", &format!("events/{event}/holds"), &Value::Null).await.json();
+    let shown = |name: &str| listed["holds"].as_array().unwrap().iter().map(|h| h[name].clone()).collect::<Vec<_>>();
+    assert_eq!(shown("publicId"), [json!(seat), json!(canonical)]);
+    let readable: Vec<String> = shown("holdId").iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+    assert!(readable[0].starts_with(&format!("he{event}-")) && !readable[0].contains('x'), "{readable:?}");
+    // The same everywhere, by either id.
+    for path in ["/v1/holds", "/api/v1/holds"] {
+        let mine = client.get_as("alice", path).await.json();
+        let mut ids: Vec<&str> =
+            mine["holds"].as_array().unwrap().iter().map(|h| h["holdId"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        let mut told = [seat.as_str(), night.as_str(), canonical.as_str()];
+        told.sort_unstable();
+        assert_eq!(ids, told);
+        let first = client.get_as("alice", &format!("{path}?limit=1")).await.json();
+        let rest = client.get_as("alice", &format!("{path}?limit=9&after={}", first["next"].as_str().unwrap())).await;
+        assert_eq!(rest.json()["holds"].as_array().unwrap().len(), 2, "{}", rest.text());
+        for id in [&seat, &readable[0]] {
+            let one = client.get_as("alice", &format!("{path}/{id}")).await;
+            assert_eq!(one.json()["hold"]["holdId"], seat.as_str(), "{}", one.text());
+            assert_eq!(client.get_as("bob", &format!("{path}/{id}")).await.status, 403);
+        }
+    }
+    let history = stand.admin("GET", &format!("history?hold={seat}"), &Value::Null).await.json();
+    assert_eq!(history["history"][0]["holdId"], readable[0].as_str(), "{history}");
+    for id in [seat.replace(&format!("he{event}"), "he1"), seat.to_uppercase(), seat[1..].to_owned()] {
+        assert_eq!(client.get_as("alice", &format!("/api/v1/holds/{id}")).await.status, 404, "{id}");
+    }
+    let extended = on_hold(&mut client, "alice", &seat, "extend").await;
+    assert_eq!(extended.json()["hold"]["holdId"], seat.as_str(), "{}", extended.text());
+    assert_eq!(on_hold(&mut client, "alice", &night, "confirm").await.status, 200);
+    assert_eq!(give_back(&mut client, "alice", &readable[1]).await.status, 200);
+    assert_eq!(give_back(&mut client, "alice", &seat).await.status, 200);
 }

@@ -139,7 +139,7 @@ fn stay() -> Value {
 
 fn hold(end: &str, at: &str) -> Value {
     let mut hold = json!({
-        "holdId": "hr7-31", "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26", "userId": "alice",
+        "holdId": "hr7-x7k2m9q4c1b8zd", "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26", "userId": "alice",
         "clientHoldKey": "0b4c7b1e-9f0f-4b57-8f7e-2f6f3f1a9c11", "createdAt": "2026-11-16T09:00:00Z",
         "state": "held", "secondsRemaining": 600,
     });

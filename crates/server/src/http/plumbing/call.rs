@@ -80,7 +80,7 @@ impl Incoming {
         self.param(name).unwrap_or_default().parse().map_err(|_| Refusal::NotFound)
     }
 
-    fn param(&self, name: &str) -> Option<&str> {
+    pub fn param(&self, name: &str) -> Option<&str> {
         self.params.get(name).map(String::as_str)
     }
 

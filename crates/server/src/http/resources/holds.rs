@@ -15,6 +15,7 @@ use rules::seats::Hall;
 use rules::subject::{HoldId, RoomTypeId, SubjectId};
 use rules::time::Moment;
 use serde::Serialize;
+use stores::ledger::holds::At;
 
 use crate::app::App;
 use crate::http::plumbing::access::Confirmer;
@@ -100,7 +101,7 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
     let told = take(&app, &request, user, &sent).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Held { hold, now, fresh }) => {
-            Ok(show(&request, *fresh, hold, *now).replayed(told.answer.replayed))
+            Ok(show(&app, &request, *fresh, hold, *now).await?.replayed(told.answer.replayed))
         }
         other => Err(refused(&app, other, told.hall).await),
     }
@@ -132,7 +133,7 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
         Confirmer::Owner(user) => (Actor::User(user), call.request.key(&call.sent)?),
         Confirmer::Service(admin) => (admin.actor(), None),
     };
-    let told = match (hold_id(&call.request)?, &actor) {
+    let told = match (hold_id(&app, &call.request).await?, &actor) {
         (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin) => confirm_for(&app, event, n, actor).await?,
         _ => on_hold(&app, &call.request, actor, key, Ask::Confirm).await?,
     };
@@ -162,7 +163,7 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Extend).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Extended { hold, now }) => {
-            Ok(show(&call.request, false, hold, *now).replayed(told.answer.replayed))
+            Ok(show(&app, &call.request, false, hold, *now).await?.replayed(told.answer.replayed))
         }
         other => Err(refused(&app, other, told.hall).await),
     }
@@ -183,7 +184,7 @@ async fn on_hold(
     key: Option<Key>,
     ask: Ask,
 ) -> Result<HoldEnded, Refusal> {
-    let HoldId { subject, n } = hold_id(request)?;
+    let HoldId { subject, n } = hold_id(app, request).await?;
     // A missing event or room type is, to this caller, a missing hold.
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     match subject {
@@ -203,50 +204,66 @@ async fn on_hold(
     }
 }
 
-fn hold_id(request: &Incoming) -> Result<HoldId, Refusal> {
-    request.id("holdId").map_err(|_| Refusal::HoldNotFound)
+/// The hold in the path. An id that does not parse cannot exist.
+async fn hold_id(app: &App, request: &Incoming) -> Result<HoldId, Failure> {
+    let ids = &app.secrets.get().await?.ids;
+    let text = request.param("holdId").unwrap_or_default();
+    Ok(ids.read_hold(text).ok_or(Refusal::HoldNotFound)?)
 }
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    page_of_user(&app, &request, user).await
-}
-
-/// A page of a user's live holds, for the user and the operator alike.
-pub async fn page_of_user(app: &App, request: &Incoming, user: User) -> Handled {
-    let paging = Paging::of(request)?;
-    let after = paging.after(|text| text.parse::<HoldId>().ok())?;
-    let at = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(app);
-    let (found, next) = paging.cut(at.found, |hold| hold.id.to_string());
+    let ids = &app.secrets.get().await?.ids;
+    let (at, next) = page_of_user(&app, &request, user, |hold| ids.of_hold(hold.id)).await?;
     Ok(match request.dialect {
         Dialect::Seed004 => {
-            let holds = found.iter().map(|hold| SeedHoldBody::of(hold, at.now)).collect();
+            let holds = at.found.iter().map(|hold| SeedHoldBody::of(hold, at.now, ids)).collect();
             Reply::ok(&SeedHoldsAnswer { success: Succeeded, holds, next })
         }
         Dialect::V1_1 | Dialect::V1_0 | Dialect::V2025_08_17 => {
-            let holds = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
+            let holds = at.found.iter().map(|hold| HoldBody::of(hold, at.now, ids)).collect();
             Reply::ok(&HoldsAnswer { success: Succeeded, holds, next })
         }
     })
 }
 
+/// A page of a user's live holds, for the user and the operator alike.
+pub async fn page_of_user(
+    app: &App,
+    request: &Incoming,
+    user: User,
+    name: impl FnOnce(&Hold) -> String,
+) -> Result<(At<Vec<Hold>>, Option<String>), Refused> {
+    let paging = Paging::of(request)?;
+    let ids = &app.secrets.get().await?.ids;
+    let after = paging.after(|text| ids.read_hold(text))?;
+    let At { found, now } = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(app);
+    let (found, next) = paging.cut(found, name);
+    Ok((At { found, now }, next))
+}
+
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    let at = app.ledger.hold(hold_id(&request)?).await?.shown(&app);
+    let at = app.ledger.hold(hold_id(&app, &request).await?).await?.shown(&app);
     let hold = at.found.filter(|hold| hold.state != HoldState::Replaced).ok_or(Refusal::HoldNotFound)?;
     if hold.owner != user {
         return Err(Refusal::Forbidden(Forbidden::AnothersHold).into());
     }
-    Ok(show(&request, false, &hold, at.now))
+    show(&app, &request, false, &hold, at.now).await
 }
 
 /// One hold, in the caller's dialect.
-fn show(request: &Incoming, fresh: bool, hold: &Hold, now: Moment) -> Reply {
+async fn show(app: &App, request: &Incoming, fresh: bool, hold: &Hold, now: Moment) -> Handled {
     fn reply(fresh: bool, body: &impl Serialize) -> Reply {
         if fresh { Reply::created(body) } else { Reply::ok(body) }
     }
-    match request.dialect {
-        Dialect::Seed004 => reply(fresh, &SeedHoldAnswer { success: Succeeded, hold: SeedHoldBody::of(hold, now) }),
-        Dialect::V1_1 | Dialect::V1_0 | Dialect::V2025_08_17 => reply(fresh, &HoldAnswer::of(hold, now)),
-    }
+    let ids = &app.secrets.get().await?.ids;
+    Ok(match request.dialect {
+        Dialect::Seed004 => {
+            reply(fresh, &SeedHoldAnswer { success: Succeeded, hold: SeedHoldBody::of(hold, now, ids) })
+        }
+        Dialect::V1_1 | Dialect::V1_0 | Dialect::V2025_08_17 => {
+            reply(fresh, &HoldAnswer { success: Succeeded, hold: HoldBody::of(hold, now, ids) })
+        }
+    })
 }
 
 async fn refused(app: &App, outcome: &Outcome, hall: Option<Arc<Hall>>) -> Refused {

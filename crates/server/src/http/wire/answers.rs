@@ -1,7 +1,6 @@
 //! What a request that succeeded gets: `success` and what it asked for. Lists come in pages.
 
 use rules::event::Event;
-use rules::holds::Hold;
 use rules::room_type::RoomType;
 use rules::time::Moment;
 use schemars::JsonSchema;
@@ -135,12 +134,6 @@ pub struct RoomTypesAnswer {
 pub struct HoldAnswer {
     pub success: Succeeded,
     pub hold: HoldBody,
-}
-
-impl HoldAnswer {
-    pub fn of(hold: &Hold, now: Moment) -> HoldAnswer {
-        HoldAnswer { success: Succeeded, hold: HoldBody::of(hold, now) }
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -153,6 +153,9 @@ fn in_each_variant(schema: &mut Schema) {
 #[serde(rename_all = "camelCase")]
 pub struct HoldBody {
     pub hold_id: String,
+    /// For the operator: the id that the buyer was given. Both ids are accepted everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_id: Option<String>,
     #[serde(flatten)]
     pub on: OnBody,
     pub user_id: String,
@@ -186,8 +189,9 @@ pub struct SeedHoldBody {
 }
 
 impl SeedHoldBody {
-    pub fn of(hold: &Hold, now: Moment) -> SeedHoldBody {
-        let HoldBody { hold_id, on, user_id, client_hold_key, state, seconds_remaining, .. } = HoldBody::of(hold, now);
+    pub fn of(hold: &Hold, now: Moment, ids: &PublicIds) -> SeedHoldBody {
+        let shown = HoldBody::of(hold, now, ids);
+        let HoldBody { hold_id, on, user_id, client_hold_key, state, seconds_remaining, .. } = shown;
         let (created_at, expired_at) = (seed_moment(hold.at), seed_moment(hold.ends_at));
         SeedHoldBody { hold_id, on, user_id, client_hold_key, created_at, expired_at, state, seconds_remaining }
     }
@@ -197,7 +201,13 @@ impl HoldBody {
     /// Those that are shown; a replaced hold is as if it had never been.
     const STATES: [HoldState; 4] = [HoldState::Held, HoldState::Confirmed, HoldState::Cancelled, HoldState::Expired];
 
-    pub fn of(hold: &Hold, now: Moment) -> HoldBody {
+    /// With the readable id, and beside it the one that the buyer knows.
+    pub fn for_admin(hold: &Hold, now: Moment, ids: &PublicIds) -> HoldBody {
+        let shown = HoldBody::of(hold, now, ids);
+        HoldBody { hold_id: hold.id.to_string(), public_id: Some(shown.hold_id), ..shown }
+    }
+
+    pub fn of(hold: &Hold, now: Moment, ids: &PublicIds) -> HoldBody {
         let seconds = if hold.live(now) { now.seconds_until(hold.ends_at) } else { 0 };
         let on = match (&hold.on, hold.id.subject) {
             (On::Nights(dates), subject) => OnBody::Nights {
@@ -210,7 +220,8 @@ impl HoldBody {
             }
         };
         HoldBody {
-            hold_id: hold.id.to_string(),
+            hold_id: ids.of_hold(hold.id),
+            public_id: None,
             on,
             user_id: hold.owner.as_str().to_owned(),
             client_hold_key: hold.key.to_string(),

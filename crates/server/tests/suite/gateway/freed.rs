@@ -100,6 +100,24 @@ async fn refused_release_of_a_hold_does_not_mute_the_hint() {
     shielded(told.await, "another's hold");
 }
 
+/// The gateway would not believe it from a refusal; the server does not say it either.
+#[tokio::test(flavor = "multi_thread")]
+async fn server_tells_only_what_was_freed() {
+    let edge = Edge::new(&[]).await;
+    let event = edge.event(2, 1).await;
+    let mut client = edge.direct();
+    let id = sold(&client.reserve(event, "owner").await);
+    let path = format!("/api/v1/reservations/{id}");
+    let mut cancel = async |user: &str| {
+        let headers = [("X-Gateway-Key", testing::gateway::KEY), ("X-User-Id", user), ("Idempotency-Key", "once")];
+        let told = client.send("DELETE", &path, &headers, "").await;
+        (told.status, told.header("x-fcfs-freed").map(str::to_owned))
+    };
+    assert_eq!(cancel("stranger").await, (403, None));
+    assert_eq!(cancel("owner").await, (200, Some(event.to_string())));
+    assert_eq!(cancel("owner").await, (200, None), "a replay freed nothing");
+}
+
 /// What is really released is sold again at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn released_hold_is_sold_at_once() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::ids::{EventId, Seat, User, whole as whole_number};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
-use rules::subject::{AnyReservation, HoldId, RoomTypeId, SubjectId};
+use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use stores::ledger::LedgerFault;
 use stores::ledger::records::LedgerRecord;
 
@@ -19,6 +19,7 @@ use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
 use crate::http::wire::records::{HistoryAnswer, HistoryBody};
+use crate::public_ids::PublicIds;
 
 /// Rows of the history that one request reads at a time, and how often. The history has no index by
 /// user, seat or hold: that would cost every sale. A page that found little has a `next` all the same.
@@ -27,7 +28,7 @@ const READS_MOST: usize = 20;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let paging = Paging::of(&request)?;
-    let wanted = Wanted::of(&request)?;
+    let wanted = Wanted::of(&request, &app.secrets.get().await?.ids)?;
     let format = ListFormat::asked(&request);
     if format != ListFormat::Json && !Paging::asked(&request)? {
         let wanted = Arc::new(wanted);
@@ -107,7 +108,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(request: &Incoming) -> Result<Wanted, Refusal> {
+    fn of(request: &Incoming, ids: &PublicIds) -> Result<Wanted, Refusal> {
         let number = |name: &'static str, most: i64| {
             let out = || FieldError::refused(name, Problem::OutOfRange { least: 0, most });
             let text = request.query(name)?;
@@ -123,7 +124,7 @@ impl Wanted {
         let user = request.query("user")?.map(|text| User::new(&text).ok_or_else(not_a_user)).transpose()?;
         let seat = number("seat", u32::MAX.into())?.map(|seat| Seat(seat as u32));
         let not_a_hold = || FieldError::refused("hold", Problem::Expected(Expected::HoldId));
-        let hold = request.query("hold")?.map(|text| text.parse::<HoldId>().map_err(|_| not_a_hold())).transpose()?;
+        let hold = request.query("hold")?.map(|text| ids.read_hold(&text).ok_or_else(not_a_hold)).transpose()?;
         // A hold's id names its event or room type.
         let subject = event.or(room_type).or(hold.map(|hold| hold.subject));
         if hold.is_some_and(|hold| Some(hold.subject) != subject) {

@@ -38,7 +38,8 @@ async fn kept(app: &App, request: &Incoming, subject: SubjectId) -> Handled {
     let after = paging.after(whole)?.unwrap_or_default();
     let at = app.ledger.holds_in(subject, after, paging.one_more()).await?.shown(app);
     let (found, next) = paging.cut(at.found, |hold| hold.id.n.to_string());
-    let holds = found.iter().map(|hold| HoldBody::of(hold, at.now)).collect();
+    let ids = &app.secrets.get().await?.ids;
+    let holds = found.iter().map(|hold| HoldBody::for_admin(hold, at.now, ids)).collect();
     Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
 }
 
@@ -58,7 +59,10 @@ pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled 
 /// Live holds of one user.
 pub async fn of_user(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
     let user = asked_for(&request)?;
-    page_of_user(&app, &request, user).await
+    let (found, next) = page_of_user(&app, &request, user, |hold| hold.id.to_string()).await?;
+    let ids = &app.secrets.get().await?.ids;
+    let holds = found.found.iter().map(|hold| HoldBody::for_admin(hold, found.now, ids)).collect();
+    Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
 }
 
 /// Seats and stays of one user.

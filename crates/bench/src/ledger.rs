@@ -29,6 +29,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
     let new = NewEvent {
+        by: rules::history::AdminName::default(),
         name: "Bench".into(),
         hall: Hall::Count(seats),
         max_per_user: 1,

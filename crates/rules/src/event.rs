@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use self::stock::{Extent, Gap, Walk};
 use crate::entries::{WaitingRoom, WaitingRoomAmendment};
+use crate::history::AdminName;
 use crate::holds::LapsedMark;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
@@ -61,6 +62,8 @@ pub const HOLD_TTL_MOST_S: u32 = 86_400;
 /// What is asked for when an event is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
+    /// Who makes it.
+    pub by: AdminName,
     pub name: Box<str>,
     pub hall: Hall,
     pub max_per_user: u32,

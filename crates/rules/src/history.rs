@@ -1,5 +1,7 @@
 //! History records: one row per change, numbered per subject without gaps, in commit order.
 
+use std::sync::Arc;
+
 use crate::ids::{Number, Seat, User};
 use crate::time::Moment;
 
@@ -72,19 +74,57 @@ impl Happened {
     }
 }
 
+/// The operator's token by its name, such as `box-office`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AdminName(Arc<str>);
+
+pub const ADMIN_NAME_CHARS: usize = 64;
+
+impl AdminName {
+    /// Letters and digits in lower case, dots, dashes and underscores: it stands in paths.
+    pub fn new(text: &str) -> Option<AdminName> {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+        let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+        (begins && text.len() <= ADMIN_NAME_CHARS && text.bytes().all(plain)).then(|| AdminName(text.into()))
+    }
+
+    /// A name that a ledger stored, checked when it first came in.
+    pub fn stored(text: &str) -> AdminName {
+        AdminName(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The token of `ADMIN_TOKEN`. Rows from before tokens had names are its own.
+impl Default for AdminName {
+    fn default() -> AdminName {
+        AdminName("admin".into())
+    }
+}
+
 /// Who did it. `Nobody` is a reservation without any identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     User(User),
     Nobody,
-    Admin,
+    Admin(AdminName),
 }
 
 impl Actor {
     pub fn user(&self) -> Option<&User> {
         match self {
             Actor::User(user) => Some(user),
-            Actor::Nobody | Actor::Admin => None,
+            Actor::Nobody | Actor::Admin(_) => None,
+        }
+    }
+
+    pub fn admin(&self) -> Option<&AdminName> {
+        match self {
+            Actor::Admin(name) => Some(name),
+            Actor::User(_) | Actor::Nobody => None,
         }
     }
 }
@@ -96,9 +136,25 @@ pub struct EventRecord {
     pub seat: Option<Seat>,
     /// Whose seat it is about. None for changes of the event itself and for anonymous sales.
     pub owner: Option<User>,
-    pub by_admin: bool,
+    /// The operator who did it; none: it was not an operator.
+    pub admin: Option<AdminName>,
     pub number: Option<Number>,
     pub at: Moment,
     /// The hold it is about, by the number it began with.
     pub hold: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn admin_names_stand_in_paths() {
+        for good in ["a", "admin", "box-office.2", "7_up", &"x".repeat(64)] {
+            assert_eq!(AdminName::new(good).map(|name| name.as_str() == good), Some(true), "{good}");
+        }
+        for bad in ["", "-a", ".", "A", "a b", "a/b", "a%", "ä", &"x".repeat(65)] {
+            assert_eq!(AdminName::new(bad), None, "{bad}");
+        }
+    }
 }

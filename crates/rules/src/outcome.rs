@@ -328,6 +328,10 @@ pub enum Expected {
     RoomTypeOrEvent,
     /// A UUID or a ULID.
     HoldKey,
+    /// Of a token of the admin API: one that no live token has.
+    UnusedTokenName,
+    /// Another token than the one that asks.
+    OtherToken,
     /// Of this event or room type.
     HoldId,
     IpAddress,
@@ -337,7 +341,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 21] = [
+    pub const ALL: [Expected; 23] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -355,6 +359,8 @@ impl Expected {
         Expected::PausedEvent,
         Expected::RoomTypeOrEvent,
         Expected::HoldKey,
+        Expected::UnusedTokenName,
+        Expected::OtherToken,
         Expected::HoldId,
         Expected::IpAddress,
         Expected::RequestName,
@@ -381,6 +387,8 @@ pub enum TokenProblem {
 pub enum Forbidden {
     /// The request names another user than its token.
     NotTheTokens,
+    /// The token's role does not allow it.
+    Role,
     /// It belongs to another user.
     Anothers,
     /// The hold belongs to another user.

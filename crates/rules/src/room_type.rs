@@ -8,7 +8,7 @@ pub use self::decide::RoomTypeDraft;
 pub use self::needs::{RoomTypeNeeds, needs, short_nights};
 pub use self::writes::{NightShift, RoomTypeKnown, RoomTypeWrites, Shift};
 
-use crate::history::Happened;
+use crate::history::{AdminName, Happened};
 use crate::holds::{Ask, LapsedMark};
 use crate::ids::User;
 use crate::nights::{Dates, Night};
@@ -22,6 +22,8 @@ pub const DESCRIPTION_CHARS: usize = 2_000;
 /// What is asked for when a room type is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRoomType {
+    /// Who makes it.
+    pub by: AdminName,
     pub name: Box<str>,
     pub description: Option<Box<str>>,
     /// A number as JSON writes it. Shown; nothing is computed from it.
@@ -147,6 +149,7 @@ pub struct RoomRecord {
     pub hold: Option<u64>,
     pub dates: Option<Dates>,
     pub owner: Option<User>,
-    pub by_admin: bool,
+    /// The operator who did it; none: it was not an operator.
+    pub admin: Option<AdminName>,
     pub at: Moment,
 }

@@ -8,6 +8,7 @@ use stores::door::Door;
 use stores::ledger::Ledger;
 
 use crate::auth::key_source::UserTokens;
+use crate::auth::operators::OperatorTokens;
 use crate::board::Boards;
 use crate::gate::Gate;
 use crate::http::resources::admin::audit::Audits;
@@ -38,6 +39,7 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     pub names: Names,
     pub audits: Audits,
+    pub operators: OperatorTokens,
     pub failed_logins: FailedLogins,
     /// In jwt mode.
     pub user_tokens: Option<Arc<UserTokens>>,
@@ -63,6 +65,7 @@ impl App {
             secrets: Secrets::new(ledger.clone()),
             gate: Gate::new(settings.few(), settings.planted),
             rates: Arc::new(RequestRates::new(settings.rate_limits())),
+            operators: OperatorTokens::new(ledger.clone(), &admin_token),
             cross_origin: CrossOrigin::new(&settings.cors_origins, &settings.user_header),
             user_tokens: settings.auth_mode.jwt().map(UserTokens::new),
             readiness: Readiness::default(),

@@ -6,20 +6,23 @@ mod claims;
 pub mod key_source;
 pub mod keys;
 pub mod mint;
+pub mod operators;
 mod signatures;
 pub mod token;
 mod verified;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use rules::history::Actor;
+use rules::history::{Actor, AdminName};
 use rules::ids::User;
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal, TokenProblem};
 use salvo::http::header::{AUTHORIZATION, FORWARDED, HOST, VIA};
 use salvo::http::{HeaderMap, HeaderName};
+use stores::ledger::admin_tokens::AdminRole;
 use subtle::ConstantTimeEq;
 
 use self::key_source::UserTokens;
+use self::operators::Operator;
 use crate::app::App;
 use crate::settings::Settings;
 
@@ -138,20 +141,50 @@ pub fn from_gateway(settings: &Settings, headers: &HeaderMap) -> bool {
     same(key.as_bytes(), shown.as_bytes())
 }
 
-/// Proof that a request showed the admin token: only `admin` makes one.
+/// Proof that a request showed the token of an admin: only `admin` makes one.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Admin(());
+pub struct Admin(AdminName);
 
 impl Admin {
     /// The actor that the history records for this proof.
     pub fn actor(&self) -> Actor {
-        Actor::Admin
+        Actor::Admin(self.0.clone())
+    }
+
+    pub fn name(&self) -> AdminName {
+        self.0.clone()
     }
 }
 
-pub fn admin(token: &str, headers: &HeaderMap) -> Result<Admin, Refusal> {
-    let shown = headers.get(AUTHORIZATION).map(|v| v.as_bytes()).and_then(bearer);
-    if shown.is_some_and(|shown| same(token.as_bytes(), shown)) { Ok(Admin(())) } else { Err(Refusal::Unauthorized) }
+/// Proof that a request showed a token that may read: only `viewer` makes one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Viewer(());
+
+/// Proof that a request showed a token that may confirm holds: only `service` makes one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Service(AdminName);
+
+impl Service {
+    pub fn actor(&self) -> Actor {
+        Actor::Admin(self.0.clone())
+    }
+}
+
+pub async fn admin(app: &App, headers: &HeaderMap) -> Result<Admin, Refusal> {
+    operator(app, headers).await?.may(AdminRole::Admin).map(Admin)
+}
+
+pub async fn viewer(app: &App, headers: &HeaderMap) -> Result<Viewer, Refusal> {
+    operator(app, headers).await?.may(AdminRole::Viewer).map(|_| Viewer(()))
+}
+
+pub async fn service(app: &App, headers: &HeaderMap) -> Result<Service, Refusal> {
+    operator(app, headers).await?.may(AdminRole::Service).map(Service)
+}
+
+async fn operator(app: &App, headers: &HeaderMap) -> Result<Operator, Refusal> {
+    let shown = headers.get(AUTHORIZATION).map(|v| v.as_bytes()).and_then(bearer).ok_or(Refusal::Unauthorized)?;
+    app.operators.find(shown).await.ok_or(Refusal::Unauthorized)
 }
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {
@@ -169,18 +202,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_admin_token_gives_proof() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(admin("secret", &headers), Err(Refusal::Unauthorized));
-        for (value, good) in [
-            ("Bearer secret", true),
-            ("bearer secret", true),
-            ("Bearer secre", false),
-            ("secret", false),
-            ("Basic secret", false),
+    fn tokens_have_a_scheme() {
+        for (value, token) in [
+            ("Bearer secret", Some("secret")),
+            ("bearer  secret ", Some("secret")),
+            ("secret", None),
+            ("Basic secret", None),
+            ("Bearer", None),
         ] {
-            headers.insert(AUTHORIZATION, value.parse().unwrap());
-            assert_eq!(admin("secret", &headers).is_ok(), good, "{value}");
+            assert_eq!(bearer(value.as_bytes()), token.map(str::as_bytes), "{value}");
         }
     }
 

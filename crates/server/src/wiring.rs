@@ -94,6 +94,7 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
     }
     let hall = Hall::Count(app.settings.seats);
     let new = NewEvent {
+        by: rules::history::AdminName::default(),
         name: "Event 1".into(),
         hall,
         max_per_user: 1,
@@ -146,6 +147,14 @@ fn write_private(file: &Path, text: &str) -> io::Result<()> {
     let mut file = options.open(file)?;
     writeln!(file, "{text}")?;
     file.sync_all()
+}
+
+/// Whole or not at all.
+pub fn replace_private(file: &Path, text: &str) -> io::Result<()> {
+    let new = file.with_extension("new");
+    let _ = fs::remove_file(&new);
+    write_private(&new, text)?;
+    fs::rename(new, file)
 }
 
 /// A listening server and its addresses.

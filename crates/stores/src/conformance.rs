@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rules::command::{Buyer, Command, EventAction, Key, Terms};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
-use rules::history::Actor;
+use rules::history::{Actor, AdminName};
 use rules::ids::{EventId, Number, RequestName, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
 use rules::seats::Hall;
@@ -96,6 +96,7 @@ impl Stand {
 
     pub async fn event(&self, seats: u32, max_per_user: u32) -> Result<Event, String> {
         let new = NewEvent {
+            by: AdminName::default(),
             name: "Conformance".into(),
             hall: Hall::Count(seats),
             max_per_user,
@@ -135,7 +136,7 @@ impl Stand {
     }
 
     pub fn operate(&self, action: EventAction) -> Command {
-        Command { actor: Actor::Admin, number: None, action, ..self.reserve("admin") }
+        Command { actor: Actor::Admin(AdminName::default()), number: None, action, ..self.reserve("admin") }
     }
 
     pub async fn commit(&self, event: EventId, commands: Vec<Command>) -> Result<Vec<Answer>, String> {

@@ -1,6 +1,7 @@
 //! The ledger port: the only truth. Its one verb for change is `commit`, because that is where
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
+pub mod admin_tokens;
 mod halls;
 pub mod holds;
 mod name;
@@ -26,6 +27,7 @@ use rules::seats::Sale;
 use rules::subject::{Subject, Writes};
 use rules::time::Moment;
 
+use self::admin_tokens::AdminTokens;
 use self::holds::Holds;
 pub use self::name::LedgerName;
 pub use self::open_commands::OpenCommands;
@@ -152,7 +154,9 @@ pub trait Commit<S: Subject> {
     fn commit(&self, batch: Batch<S>) -> Answered<Committed<S>>;
 }
 
-pub trait Ledger: Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + Send + Sync + 'static {
+pub trait Ledger:
+    Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + AdminTokens + Send + Sync + 'static
+{
     /// How many batches of one subject may be in flight at once. The ledger decides them in the order in
     /// which `commit` was called, one while it makes the other durable. With more than one, a batch that
     /// waits for the lock keeps its turn. The caller withdraws what is late (`Batch::open`) and never tries

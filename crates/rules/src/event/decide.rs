@@ -118,9 +118,9 @@ impl Subject for Event {
             EventAction::Enter { number, token } => deciding.enter(command, *number, *token),
             EventAction::Leave => deciding.leave(command),
             EventAction::Renew => deciding.renew(command),
-            EventAction::Turn(turn) => deciding.turn(*turn),
-            EventAction::Amend(amendment) => deciding.amend(amendment),
-            EventAction::Delete => deciding.delete(),
+            EventAction::Turn(turn) => deciding.turn(*turn, &command.actor),
+            EventAction::Amend(amendment) => deciding.amend(amendment, &command.actor),
+            EventAction::Delete => deciding.delete(&command.actor),
         }
     }
 
@@ -258,7 +258,7 @@ impl Deciding<Event> {
     fn cancel(&mut self, command: &Command, n: u64) -> Result<Done, Refusal> {
         let sale = self.draft.sales.get(&n).ok_or(Refusal::NotFound)?;
         let mine = match &command.actor {
-            Actor::Admin => true,
+            Actor::Admin(_) => true,
             Actor::User(user) => sale.owner.as_ref().is_some_and(|o| o.user == *user),
             Actor::Nobody => false,
         };
@@ -287,9 +287,9 @@ impl Deciding<Event> {
     ) -> u64 {
         self.subject.counts.n += 1;
         let n = self.subject.counts.n;
-        let by_admin = command.actor == Actor::Admin;
+        let admin = command.actor.admin().cloned();
         let (number, at) = (command.number, self.now);
-        self.writes.history.push(EventRecord { n, what, seat, owner, by_admin, number, at, hold: None });
+        self.writes.history.push(EventRecord { n, what, seat, owner, admin, number, at, hold: None });
         n
     }
 }

@@ -161,7 +161,7 @@ impl Deciding<Event> {
             what,
             seat: Some(seat),
             owner: Some(hold.owner.clone()),
-            by_admin: actor == Some(&Actor::Admin),
+            admin: actor.and_then(Actor::admin).cloned(),
             number: None,
             at: self.now,
             hold: Some(hold.id.n),

@@ -2,11 +2,11 @@
 
 use super::{Event, EventAmendment, State, Turn};
 use crate::decide::Deciding;
-use crate::history::{EventRecord, Happened};
+use crate::history::{Actor, EventRecord, Happened};
 use crate::outcome::{Done, Expected, FieldError, Problem, Refusal};
 
 impl Deciding<Event> {
-    pub(super) fn turn(&mut self, turn: Turn) -> Result<Done, Refusal> {
+    pub(super) fn turn(&mut self, turn: Turn, by: &Actor) -> Result<Done, Refusal> {
         let (state, what) = match turn {
             Turn::Open => (State::Open, Happened::Opened),
             Turn::Pause => (State::Paused, Happened::Paused),
@@ -20,10 +20,10 @@ impl Deciding<Event> {
             return Err(FieldError::refused("state", Problem::Expected(Expected::OpenEvent)));
         }
         self.subject.state = state;
-        Ok(self.changed(what))
+        Ok(self.changed(what, by))
     }
 
-    pub(super) fn amend(&mut self, amendment: &EventAmendment) -> Result<Done, Refusal> {
+    pub(super) fn amend(&mut self, amendment: &EventAmendment, by: &Actor) -> Result<Done, Refusal> {
         // The one part that may be refused comes first: a refusal changes nothing.
         match amendment.waiting_room {
             None => {}
@@ -47,10 +47,10 @@ impl Deciding<Event> {
                 self.subject.state = opens_at.map_or(State::Open, |_| State::Scheduled);
             }
         }
-        Ok(self.changed(Happened::Amended))
+        Ok(self.changed(Happened::Amended, by))
     }
 
-    pub(super) fn delete(&mut self) -> Result<Done, Refusal> {
+    pub(super) fn delete(&mut self, by: &Actor) -> Result<Done, Refusal> {
         // Lapsed holds are free, turned or not.
         if self.subject.counts.sold > 0 {
             return Err(Refusal::InUse);
@@ -60,10 +60,10 @@ impl Deciding<Event> {
             return Err(self.lacking(Refusal::InUse));
         }
         self.subject.deleted = true;
-        Ok(self.changed(Happened::Deleted))
+        Ok(self.changed(Happened::Deleted, by))
     }
 
-    fn changed(&mut self, what: Happened) -> Done {
+    fn changed(&mut self, what: Happened, by: &Actor) -> Done {
         self.writes.event_changed = true;
         self.subject.counts.n += 1;
         let entry = EventRecord {
@@ -71,7 +71,7 @@ impl Deciding<Event> {
             what,
             seat: None,
             owner: None,
-            by_admin: true,
+            admin: by.admin().cloned(),
             number: None,
             at: self.now,
             hold: None,

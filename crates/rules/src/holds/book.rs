@@ -126,7 +126,7 @@ impl HoldBook {
     /// admin passes for everybody.
     pub fn open(&self, n: u64, actor: &Actor) -> Result<&Hold, Refusal> {
         let whose = match actor {
-            Actor::Admin => None,
+            Actor::Admin(_) => None,
             Actor::User(user) => Some(user),
             Actor::Nobody => return Err(Refusal::MissingUser),
         };
@@ -178,6 +178,7 @@ impl HoldBook {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::AdminName;
     use crate::ids::{EventId, Seat};
     use crate::subject::SubjectId;
 
@@ -252,12 +253,15 @@ mod tests {
     fn the_gate_passes_a_live_hold_of_the_callers() {
         let mut book = book_with(&[new(2, "a", 1)], NOW);
         assert!(book.open(2, &Actor::User(user("a"))).is_ok());
-        assert!(book.open(2, &Actor::Admin).is_ok());
+        assert!(book.open(2, &Actor::Admin(AdminName::default())).is_ok());
         assert!(matches!(book.open(2, &Actor::User(user("b"))), Err(Refusal::Forbidden(_))));
         assert_eq!(book.open(2, &Actor::Nobody).err(), Some(Refusal::MissingUser));
-        assert_eq!(book.open(7, &Actor::Admin).err(), Some(Refusal::HoldNotFound));
+        assert_eq!(book.open(7, &Actor::Admin(AdminName::default())).err(), Some(Refusal::HoldNotFound));
         book.end(2, HoldState::Cancelled);
-        assert!(matches!(book.open(2, &Actor::Admin), Err(Refusal::HoldProcessed { confirmed: None })));
+        assert!(matches!(
+            book.open(2, &Actor::Admin(AdminName::default())),
+            Err(Refusal::HoldProcessed { confirmed: None })
+        ));
     }
 
     #[test]

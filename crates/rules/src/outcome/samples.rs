@@ -23,6 +23,7 @@ impl Refusal {
             Refusal::BadToken(TokenProblem::Expired),
             Refusal::BadToken(TokenProblem::Signature),
             Refusal::Forbidden(Forbidden::NotTheTokens),
+            Refusal::Forbidden(Forbidden::Role),
             Refusal::Forbidden(Forbidden::Anothers),
             Refusal::Forbidden(Forbidden::AnothersHold),
             Refusal::Forbidden(Forbidden::Ticket),

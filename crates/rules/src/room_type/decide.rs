@@ -84,7 +84,7 @@ impl Subject for RoomType {
             RoomAction::Hold { dates, key } => deciding.hold_nights(command, *dates, key),
             RoomAction::OnHold { n, ask } => deciding.on_hold(command, *n, *ask),
             RoomAction::Cancel { n } => deciding.cancel(command, *n),
-            RoomAction::Amend { amendment, today } => deciding.amend(amendment, *today),
+            RoomAction::Amend { amendment, today } => deciding.amend(amendment, *today, &command.actor),
         }
     }
 
@@ -176,7 +176,7 @@ impl Deciding<RoomType> {
 
     fn cancel(&mut self, command: &RoomCommand, n: u64) -> Result<Done, Refusal> {
         let stay = self.draft.stays.get(&n).ok_or(Refusal::NotFound)?;
-        if command.actor != Actor::Admin && command.actor.user() != Some(&stay.owner) {
+        if command.actor.admin().is_none() && command.actor.user() != Some(&stay.owner) {
             return Err(Refusal::Forbidden(Forbidden::Anothers));
         }
         let (dates, owner, hold) = (stay.dates, stay.owner.clone(), stay.hold);
@@ -187,7 +187,7 @@ impl Deciding<RoomType> {
         Ok(Done::Cancelled)
     }
 
-    fn amend(&mut self, amendment: &RoomTypeAmendment, today: Night) -> Result<Done, Refusal> {
+    fn amend(&mut self, amendment: &RoomTypeAmendment, today: Night, by: &Actor) -> Result<Done, Refusal> {
         if let Some(total) = amendment.total {
             let coming = self.draft.nights.iter().filter(|(night, _)| **night >= today);
             let least = coming.map(|(_, row)| row.in_use()).max().unwrap_or(0);
@@ -220,7 +220,7 @@ impl Deciding<RoomType> {
         if let Some(price) = &amendment.price {
             room_type.price = price.clone();
         }
-        self.happened(Happened::Amended, None, None, None, Some(&Actor::Admin));
+        self.happened(Happened::Amended, None, None, None, Some(by));
         Ok(Done::RoomsChanged(Box::new(self.subject.clone())))
     }
 
@@ -250,8 +250,8 @@ impl Deciding<RoomType> {
         actor: Option<&Actor>,
     ) {
         self.subject.n += 1;
-        let by_admin = actor == Some(&Actor::Admin);
-        let entry = RoomRecord { n: self.subject.n, what, hold, dates, owner, by_admin, at: self.now };
+        let admin = actor.and_then(Actor::admin).cloned();
+        let entry = RoomRecord { n: self.subject.n, what, hold, dates, owner, admin, at: self.now };
         self.writes.history.push(entry);
     }
 

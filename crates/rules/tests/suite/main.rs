@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rules::command::{Buyer, Command, EventAction, Key, Terms};
 use rules::event::{EventAmendment, Turn};
-use rules::history::Actor;
+use rules::history::{Actor, AdminName};
 use rules::ids::{Number, RequestName, Seat, User};
 use table::{Bug, Table};
 
@@ -95,11 +95,13 @@ fn command(ask: &Ask, table: &Table, next: &mut u64) -> Command {
         }
         Ask::Anonymous => (Actor::Nobody, reserve, None),
         Ask::Cancel { user, which } => (named(*user), EventAction::Cancel { n: sale(*which) }, None),
-        Ask::AdminCancel { which } => (Actor::Admin, EventAction::Cancel { n: sale(*which) }, None),
-        Ask::Turn(turn) => (Actor::Admin, EventAction::Turn(*turn), None),
+        Ask::AdminCancel { which } => {
+            (Actor::Admin(AdminName::default()), EventAction::Cancel { n: sale(*which) }, None)
+        }
+        Ask::Turn(turn) => (Actor::Admin(AdminName::default()), EventAction::Turn(*turn), None),
         Ask::Limit(most) => {
             let amendment = EventAmendment { max_per_user: Some(*most), ..EventAmendment::default() };
-            (Actor::Admin, EventAction::Amend(amendment), None)
+            (Actor::Admin(AdminName::default()), EventAction::Amend(amendment), None)
         }
     };
     let number = action.wants_a_seat().then_some(Number(*next));

@@ -7,7 +7,7 @@ use rules::command::{Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
 use rules::event::stock::{Gap, SeatRow, Walk};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
-use rules::history::{EventRecord, Happened};
+use rules::history::{AdminName, EventRecord, Happened};
 use rules::ids::{EventId, Seat, User};
 use rules::once::KeptAnswer;
 use rules::outcome::{Done, Outcome, Refusal};
@@ -85,7 +85,7 @@ impl Table {
             what: Happened::Created,
             seat: None,
             owner: None,
-            by_admin: true,
+            admin: Some(AdminName::default()),
             number: None,
             at: Moment(0),
             hold: None,

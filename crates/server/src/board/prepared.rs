@@ -299,7 +299,7 @@ mod tests {
             what,
             seat: Some(Seat(seat)),
             owner: None,
-            by_admin: false,
+            admin: None,
             number: None,
             at: Moment(0),
             hold: None,

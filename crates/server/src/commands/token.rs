@@ -1,4 +1,6 @@
-//! `tickettock token mint`: a token of a user, to try `AUTH_MODE=jwt` out.
+//! `tickettock token ...`: tokens of users, to try `AUTH_MODE=jwt` out, and the tokens of operators.
+
+mod operators;
 
 use std::path::PathBuf;
 
@@ -37,14 +39,18 @@ pub fn command() -> Command {
         )
         .arg(Arg::new("kid").long("kid").value_name("ID").help("Name of the key, where the servers have several"));
     Command::new("token")
-        .about("Make tokens")
+        .about("Make tokens of users, and make, rotate and revoke tokens of operators")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(line::with_settings_named(mint, |name| name.starts_with("JWT_")))
+        .subcommands(operators::commands())
 }
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
-    let Some((_, given)) = given.subcommand() else { unreachable!("clap asks for a subcommand") };
+    let Some((verb, given)) = given.subcommand() else { unreachable!("clap asks for a subcommand") };
+    if verb != "mint" {
+        return operators::run(verb, given);
+    }
     say!("{}", mint(given)?);
     Ok(())
 }
@@ -85,7 +91,12 @@ fn mint(given: &ArgMatches) -> Result<String, String> {
     Ok(token)
 }
 
+/// At least a second.
 fn seconds(text: &str) -> Result<i64, String> {
+    seconds_from(1, text)
+}
+
+fn seconds_from(least: i64, text: &str) -> Result<i64, String> {
     let bad = || "expected a time such as 90s, 15m, 1h or 7d, at most 30d".to_owned();
     let split = text.len() - text.chars().next_back().map_or(0, char::len_utf8);
     let (number, unit) = text.split_at(split);
@@ -97,7 +108,7 @@ fn seconds(text: &str) -> Result<i64, String> {
         _ => return Err(bad()),
     };
     let seconds = number.parse::<u32>().ok().map(|number| i64::from(number) * each);
-    seconds.filter(|seconds| (1..=TTL_MOST_S).contains(seconds)).ok_or_else(bad)
+    seconds.filter(|seconds| (least..=TTL_MOST_S).contains(seconds)).ok_or_else(bad)
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ fn describe(route: &Route, operation: &Operation, dialect: Dialect) -> Value {
     }
     match operation.access {
         Access::Anyone => {}
-        Access::Admin => drop(described.insert("security".into(), json!([{ "adminToken": [] }]))),
+        Access::Viewer | Access::Admin => drop(described.insert("security".into(), json!([{ "adminToken": [] }]))),
         Access::User | Access::UserOrNobody | Access::UserOrTicket | Access::OwnerOrService => {
             drop(described.insert("security".into(), json!([{}, { "userToken": [] }])));
         }

@@ -9,7 +9,7 @@ use salvo::http::Method;
 
 use super::openapi::operations as doc;
 use super::plumbing::access::{
-    AdminOnly, Anyone, KnownUser, OwnerOrService, SeekingUser, SeekingUserOrNobody, UserOrTicket,
+    AdminOnly, Anyone, KnownUser, OwnerOrService, SeekingUser, SeekingUserOrNobody, UserOrTicket, ViewerOrAdmin,
 };
 use super::plumbing::body::{ADMIN_BODY_MOST, AnyBytes, BODY_MOST, Json, JsonByDialect, NoBody};
 use super::plumbing::endpoint::Endpoint;
@@ -149,9 +149,9 @@ fn seed_004() -> Vec<Route> {
 }
 
 fn operators() -> Vec<Route> {
-    use admin::{audit, events, history, holds, reservations, room_types, waiting_room};
+    use admin::{audit, events, history, holds, reservations, room_types, tokens, waiting_room};
     vec![
-        plain("/api/v1/admin/events").on(GET, AdminOnly, NoBody, events::list, doc::ADMIN_EVENTS).on(
+        plain("/api/v1/admin/events").on(GET, ViewerOrAdmin, NoBody, events::list, doc::ADMIN_EVENTS).on(
             POST,
             AdminOnly,
             admin_json("NewEvent"),
@@ -159,7 +159,7 @@ fn operators() -> Vec<Route> {
             doc::CREATE_EVENT,
         ),
         plain("/api/v1/admin/events/{eventId}")
-            .on(GET, AdminOnly, NoBody, events::one, doc::ADMIN_EVENT)
+            .on(GET, ViewerOrAdmin, NoBody, events::one, doc::ADMIN_EVENT)
             .on(PATCH, AdminOnly, admin_json("Amendment"), events::amend, doc::AMEND_EVENT)
             .on(DELETE, AdminOnly, NoBody, events::delete, doc::DELETE_EVENT),
         plain("/api/v1/admin/events/{eventId}/open").on(POST, AdminOnly, NoBody, events::open, doc::OPEN_EVENT),
@@ -168,12 +168,12 @@ fn operators() -> Vec<Route> {
         plain("/api/v1/admin/events/{eventId}/resume").on(POST, AdminOnly, NoBody, events::resume, doc::RESUME_EVENT),
         plain("/api/v1/admin/events/{eventId}/reservations").on(
             GET,
-            AdminOnly,
+            ViewerOrAdmin,
             NoBody,
             reservations::list,
             doc::ADMIN_RESERVATIONS,
         ),
-        plain("/api/v1/admin/room-types").on(GET, AdminOnly, NoBody, room_types::list, doc::ADMIN_ROOM_TYPES).on(
+        plain("/api/v1/admin/room-types").on(GET, ViewerOrAdmin, NoBody, room_types::list, doc::ADMIN_ROOM_TYPES).on(
             POST,
             AdminOnly,
             admin_json("NewRoomType"),
@@ -181,33 +181,33 @@ fn operators() -> Vec<Route> {
             doc::CREATE_ROOM_TYPE,
         ),
         plain("/api/v1/admin/room-types/{roomTypeId}")
-            .on(GET, AdminOnly, NoBody, room_types::one, doc::ADMIN_ROOM_TYPE)
+            .on(GET, ViewerOrAdmin, NoBody, room_types::one, doc::ADMIN_ROOM_TYPE)
             .on(PATCH, AdminOnly, admin_json("RoomTypeAmendment"), room_types::amend, doc::AMEND_ROOM_TYPE),
         plain("/api/v1/admin/events/{eventId}/holds").on(
             GET,
-            AdminOnly,
+            ViewerOrAdmin,
             NoBody,
             holds::of_event,
             doc::ADMIN_HOLDS_OF_EVENT,
         ),
         plain("/api/v1/admin/room-types/{roomTypeId}/holds").on(
             GET,
-            AdminOnly,
+            ViewerOrAdmin,
             NoBody,
             holds::of_room_type,
             doc::ADMIN_HOLDS_OF_ROOM_TYPE,
         ),
         plain("/api/v1/admin/room-types/{roomTypeId}/reservations").on(
             GET,
-            AdminOnly,
+            ViewerOrAdmin,
             NoBody,
             holds::stays,
             doc::ADMIN_STAYS,
         ),
-        plain("/api/v1/admin/holds").on(GET, AdminOnly, NoBody, holds::of_user, doc::ADMIN_HOLDS_OF_USER),
+        plain("/api/v1/admin/holds").on(GET, ViewerOrAdmin, NoBody, holds::of_user, doc::ADMIN_HOLDS_OF_USER),
         plain("/api/v1/admin/reservations").on(
             GET,
-            AdminOnly,
+            ViewerOrAdmin,
             NoBody,
             holds::reservations_of_user,
             doc::ADMIN_RESERVATIONS_OF_USER,
@@ -219,14 +219,42 @@ fn operators() -> Vec<Route> {
             reservations::cancel,
             doc::ADMIN_CANCEL,
         ),
-        plain("/api/v1/admin/history").on(GET, AdminOnly, NoBody, history::list, doc::ADMIN_HISTORY),
-        plain("/api/v1/admin/audit").on(GET, AdminOnly, NoBody, audit::check, doc::ADMIN_AUDIT),
+        plain("/api/v1/admin/history").on(GET, ViewerOrAdmin, NoBody, history::list, doc::ADMIN_HISTORY),
+        plain("/api/v1/admin/audit").on(GET, ViewerOrAdmin, NoBody, audit::check, doc::ADMIN_AUDIT),
         plain("/api/v1/admin/ticket-keys").on(
             POST,
             AdminOnly,
             NoBody,
             waiting_room::rotate_key,
             doc::ROTATE_TICKET_KEY,
+        ),
+        plain("/api/v1/admin/tokens").on(GET, ViewerOrAdmin, NoBody, tokens::list, doc::ADMIN_TOKENS).on(
+            POST,
+            AdminOnly,
+            admin_json("NewAdminToken"),
+            tokens::create,
+            doc::CREATE_ADMIN_TOKEN,
+        ),
+        plain("/api/v1/admin/tokens/{tokenName}").on(
+            DELETE,
+            AdminOnly,
+            NoBody,
+            tokens::revoke,
+            doc::REVOKE_ADMIN_TOKEN,
+        ),
+        plain("/api/v1/admin/tokens/{tokenName}/replaced").on(
+            DELETE,
+            AdminOnly,
+            NoBody,
+            tokens::end_replaced,
+            doc::END_REPLACED_ADMIN_TOKEN,
+        ),
+        plain("/api/v1/admin/tokens/{tokenName}/rotate").on(
+            POST,
+            AdminOnly,
+            admin_json("TokenRotation"),
+            tokens::rotate,
+            doc::ROTATE_ADMIN_TOKEN,
         ),
     ]
 }
@@ -301,6 +329,17 @@ mod tests {
                 if operation.access == Access::UserOrNobody {
                     assert!(!route.path.contains("{eventId}"), "{}", operation.doc.id);
                 }
+            }
+        }
+    }
+
+    /// A viewer's token opens every read of the admin API and no change.
+    #[test]
+    fn viewers_read_and_change_nothing() {
+        for route in table().into_iter().filter(|route| route.path.starts_with("/api/v1/admin/")) {
+            for operation in &route.operations {
+                let wanted = if operation.method == GET { Access::Viewer } else { Access::Admin };
+                assert_eq!(operation.access, wanted, "{}", operation.doc.id);
             }
         }
     }

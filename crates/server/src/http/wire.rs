@@ -14,6 +14,7 @@ pub mod reservations;
 pub mod seats;
 pub mod seeds;
 pub mod stays;
+pub mod tokens;
 mod verdict;
 
 use jiff::Timestamp;

@@ -96,7 +96,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "CONFIRM_BY",
         "owner",
-        "Who may confirm a hold: owner, or service (your backend, with ADMIN_TOKEN, after payment).",
+        "Who may confirm a hold: owner, or service (your backend, after payment, with a token of the role service or admin).",
     ),
     setting("MAX_DAYS_AHEAD", "730", "How many days ahead nights can be reserved."),
     setting("DEFAULT_REGION", "KR", "Region (ISO 3166) for telephone numbers without a country code."),
@@ -146,7 +146,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("JWT_LEEWAY", "30", "Seconds by which the clocks of issuer and server may differ: for exp and nbf."),
     secret(
         "ADMIN_TOKEN",
-        "Bearer token of the admin API: at least 16 characters, and at least 32 of some variety where others than this \
+        "Bearer token of the admin API, under the name admin (tickettock token makes others): at least 16 characters, and at least 32 of some variety where others than this \
          machine can reach the server. Required with DATABASE_URL. If unset with SQLite, a token is created at first start.",
     ),
     setting("ADMIN_TOKEN_FILE", "", "File that contains ADMIN_TOKEN, instead of the setting itself."),

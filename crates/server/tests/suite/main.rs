@@ -28,6 +28,7 @@ mod lists;
 mod locust;
 mod manual;
 mod metrics;
+mod operators;
 mod overload;
 mod peak;
 mod plain_build;

@@ -15,6 +15,7 @@ async fn scrape_shows_the_busiest_events_and_sums_the_rest() {
     let stand = TestServer::embedded(&[("USER_RATE", "0")]).await;
     for i in 0..ROOMS {
         let new = NewEvent {
+            by: rules::history::AdminName::default(),
             name: format!("Room {i}").into(),
             hall: Hall::Count(5),
             max_per_user: 1,

@@ -13,6 +13,7 @@ use rules::seats::Sale;
 use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 
+use crate::ledger::admin_tokens::{AdminDigest, AdminToken, AdminTokens, EndedTokens, NewAdminToken};
 use crate::ledger::holds::{At, Holds};
 use crate::ledger::records::{LedgerRecord, Records};
 use crate::ledger::rooms::{Availability, Rooms};
@@ -143,6 +144,24 @@ impl Records for Bent {
 
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
         self.good.audit()
+    }
+}
+
+impl AdminTokens for Bent {
+    fn admin_tokens(&self) -> Answered<Vec<AdminToken>> {
+        self.good.admin_tokens()
+    }
+
+    fn make_admin_token(&self, new: NewAdminToken) -> Answered<bool> {
+        self.good.make_admin_token(new)
+    }
+
+    fn replace_admin_token(&self, new: NewAdminToken, ends_at: Moment, retired: Vec<AdminDigest>) -> Answered<()> {
+        self.good.replace_admin_token(new, ends_at, retired)
+    }
+
+    fn end_admin_tokens(&self, ending: EndedTokens) -> Answered<u64> {
+        self.good.end_admin_tokens(ending)
     }
 }
 

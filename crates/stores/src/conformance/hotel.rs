@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::command::{Command, Key, Terms};
 use rules::decide::Answer;
-use rules::history::{Actor, Happened};
+use rules::history::{Actor, AdminName, Happened};
 use rules::holds::{Ask, Hold, HoldState};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
@@ -35,6 +35,7 @@ pub struct Hotel {
 impl Hotel {
     pub async fn open(stand: &Stand, rooms: u32) -> Result<Hotel, String> {
         let new = NewRoomType {
+            by: AdminName::default(),
             name: "Double".into(),
             description: Some("A bed".into()),
             price: Some("120000".into()),
@@ -68,7 +69,7 @@ impl Hotel {
 
     /// The amendment on another day: the property's zone says which day it is.
     pub fn amends_on(&self, day: i32, amendment: RoomTypeAmendment) -> RoomCommand {
-        self.command(Actor::Admin, RoomAction::Amend { amendment, today: Night(EVE + day) })
+        self.command(Actor::Admin(AdminName::default()), RoomAction::Amend { amendment, today: Night(EVE + day) })
     }
 
     pub async fn batch(&self, commands: Vec<RoomCommand>) -> Result<Vec<Answer>, LedgerFault> {

@@ -4,7 +4,7 @@
 use rules::command::{Command, EventAction};
 use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
 use rules::event::{Event, NewEvent, Turn};
-use rules::history::Actor;
+use rules::history::{Actor, AdminName};
 use rules::ids::{EventId, Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
@@ -49,6 +49,7 @@ impl<'a> Hallway<'a> {
     pub async fn new(stand: &'a Stand, seats: u32, max_concurrent: u32) -> Result<Hallway<'a>, String> {
         let room = WaitingRoom { max_concurrent, ..ROOM };
         let new = NewEvent {
+            by: AdminName::default(),
             name: "Waiting".into(),
             hall: Hall::Count(seats),
             max_per_user: 1,
@@ -373,7 +374,11 @@ async fn nothing_left_and_not_open(stand: &Stand) -> Verdict {
     for user in ["alice", "bob"] {
         hall.place(user, What::Join).await?;
     }
-    let pause = Command { actor: Actor::Admin, action: EventAction::Turn(Turn::Pause), ..stand.reserve("x") };
+    let pause = Command {
+        actor: Actor::Admin(AdminName::default()),
+        action: EventAction::Turn(Turn::Pause),
+        ..stand.reserve("x")
+    };
     stand.one(hall.event, pause).await?;
     hall.settle().await?;
     let paused = hall.place("alice", What::Poll).await?;
@@ -381,7 +386,11 @@ async fn nothing_left_and_not_open(stand: &Stand) -> Verdict {
     hall.stays_out("alice").await?;
     let early = hall.enter_by("alice", Some(Number(1))).await?;
     ensure!(matches!(early, Err(Refusal::NotReady { .. })), "the ledger let somebody in during a pause: {early:?}");
-    let resume = Command { actor: Actor::Admin, action: EventAction::Turn(Turn::Resume), ..stand.reserve("x") };
+    let resume = Command {
+        actor: Actor::Admin(AdminName::default()),
+        action: EventAction::Turn(Turn::Resume),
+        ..stand.reserve("x")
+    };
     stand.one(hall.event, resume).await?;
     hall.settle().await?;
     let entry = hall.comes_in("alice").await?;

@@ -5,6 +5,7 @@
 //! it nor leaves it open.
 
 mod address;
+mod admin_tokens;
 mod answers;
 mod claim;
 mod clock;

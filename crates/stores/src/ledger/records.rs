@@ -1,7 +1,7 @@
 //! The whole history, for the operator: who did what when, over all events and room types; and the
 //! invariants, checked now.
 
-use rules::history::Happened;
+use rules::history::{AdminName, Happened};
 use rules::ids::{Number, Seat, User};
 use rules::nights::Dates;
 use rules::subject::SubjectId;
@@ -18,7 +18,8 @@ pub struct LedgerRecord {
     pub what: Happened,
     pub seat: Option<Seat>,
     pub owner: Option<User>,
-    pub by_admin: bool,
+    /// The operator who did it.
+    pub admin: Option<AdminName>,
     pub number: Option<Number>,
     pub at: Moment,
     /// The hold it is about, by the number it began with.
@@ -45,4 +46,9 @@ pub(super) fn bounds(of: Option<SubjectId>, after: Option<(SubjectId, u64)>) -> 
     let (least, greatest) = of.map_or((i64::MIN, i64::MAX), |subject| (subject.row(), subject.row()));
     let (subject, n) = after.map_or((least, 0), |(subject, n)| (subject.row(), n as i64));
     [least, greatest, subject, n]
+}
+
+/// The operator in a row. Before tokens had names there was one.
+pub(super) fn admin(by_admin: bool, name: Option<&str>) -> Option<AdminName> {
+    by_admin.then(|| name.map_or_else(AdminName::default, AdminName::stored))
 }

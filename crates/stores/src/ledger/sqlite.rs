@@ -4,6 +4,7 @@
 //! `synchronous=NORMAL`: SQLite keeps the file consistent, and the flusher makes every transaction durable
 //! before it is answered. The file may be opened with `sqlite3` for reading.
 
+mod admin_tokens;
 mod answers;
 mod checkpoint;
 mod data_dir;

@@ -220,6 +220,7 @@ async fn concurrent_opens_keep_the_higher_generation() {
     let (one, two) =
         (prepared(&database.url, Default::default()).await, prepared(&database.url, Default::default()).await);
     let new = rules::event::NewEvent {
+        by: rules::history::AdminName::default(),
         name: "x".into(),
         hall: rules::seats::Hall::Count(1),
         max_per_user: 1,

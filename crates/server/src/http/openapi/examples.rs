@@ -20,6 +20,8 @@ pub fn request(schema: &str) -> Option<Value> {
         "NewRoomType" => Some(json!({
             "name": "Double", "totalQuantity": 5, "timeZone": "Asia/Seoul", "description": "Two beds", "price": 129000,
         })),
+        "NewAdminToken" => Some(json!({ "name": "box-office", "role": "viewer" })),
+        "TokenRotation" => Some(json!({ "graceSeconds": 3600 })),
         "RoomTypeAmendment" => Some(json!({ "totalQuantity": 6 })),
         _ => None,
     }
@@ -78,6 +80,10 @@ fn canonical(schema: &str) -> Option<Value> {
         "Entered" => json!({ "status": "entered", "token": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f6071", "expiresIn": 300 }),
         "Serving" => json!({ "serving": 733, "waiting": 501, "admittedPerMinute": 60, "soldOut": false }),
         "TicketKey" => json!({ "key": 2 }),
+        "AdminTokensAnswer" => json!({ "tokens": [admin_token()] }),
+        "NewAdminTokenAnswer" => {
+            json!({ "token": admin_token(), "secret": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f60714f1c2a9e8b7d6c5f0a1b2c3d4e5f6071" })
+        }
         "HistoryAnswer" => json!({ "history": [], "next": null }),
         "AuditAnswer" => json!({
             "holds": true, "checkedAt": "2026-11-16T09:00:00.000Z", "events": 1, "reservations": 0, "history": 1,
@@ -95,6 +101,13 @@ fn canonical(schema: &str) -> Option<Value> {
 
 const RESERVATION: &str = "e1-7Q2M4K";
 const MADE: &str = "2026-11-16T09:00:00.000Z";
+
+fn admin_token() -> Value {
+    json!({
+        "name": "box-office", "role": "viewer", "live": true, "createdAt": "2026-11-16T09:00:00.000Z", "createdBy": "admin",
+        "endsAt": null, "endedBy": null,
+    })
+}
 
 fn event(waiting_room: Value) -> Value {
     json!({

@@ -24,7 +24,7 @@ pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec
     let text = |least: usize, most: usize| json!({ "type": "string", "minLength": least, "maxLength": most });
     let doc = &operation.doc;
     match operation.access {
-        Access::Anyone | Access::Admin => {}
+        Access::Anyone | Access::Viewer | Access::Admin => {}
         Access::User | Access::OwnerOrService | Access::UserOrNobody => {
             let about = "Who asks (FCFS_USER_HEADER). Not needed where a token says so.";
             // An empty header names nobody, which is allowed where nobody is.
@@ -41,7 +41,7 @@ pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec
         all.push(header(shown.name, false, schema, shown.about));
     }
     // Queue calls are idempotent by nature.
-    if operation.access != Access::Admin && doc.tag != "queue" && !operation.method.is_safe() {
+    if !operation.access.is_operators() && doc.tag != "queue" && !operation.method.is_safe() {
         // Two more for quotes around it.
         let about = "The same key again gets the first answer again.";
         all.push(header("Idempotency-Key", false, text(1, KEY_CHARS + 2), about));

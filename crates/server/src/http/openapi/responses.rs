@@ -115,7 +115,9 @@ fn refusals(route: &Route, operation: &Operation) -> Vec<Refusal> {
             let proxy = Refusal::Forbidden(Forbidden::UnknownProxy);
             all.extend([Refusal::MissingUser, Refusal::Unauthorized, proxy]);
         }
-        Access::Admin => all.push(Refusal::Unauthorized),
+        Access::Viewer | Access::Admin => {
+            all.extend([Refusal::Unauthorized, Refusal::Forbidden(Forbidden::Role)]);
+        }
     }
     if operation.spends.is_some() {
         all.push(Refusal::RateLimited { retry_after: 1 });

@@ -21,6 +21,7 @@ use crate::http::wire::records::{AuditAnswer, HistoryAnswer};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
 use crate::http::wire::stays::{AvailabilityBody, CalendarBody};
+use crate::http::wire::tokens::{AdminTokensAnswer, NewAdminTokenAnswer, NewAdminTokenBody, TokenRotationBody};
 use crate::http::wire::{BareSeatBody, ReservedBody};
 
 /// A schema by the name that it has in the route table. Paths that speak several dialects have one in each.
@@ -80,6 +81,8 @@ fn asked() -> Map<String, Value> {
     name::<NewHoldBody>(&mut generator);
     name::<NewRoomTypeBody>(&mut generator);
     name::<RoomTypeAmendmentBody>(&mut generator);
+    name::<NewAdminTokenBody>(&mut generator);
+    name::<TokenRotationBody>(&mut generator);
     generator.take_definitions(true)
 }
 
@@ -117,6 +120,8 @@ fn answered() -> Map<String, Value> {
     name::<EnteredBody>(&mut generator);
     name::<ServingBody>(&mut generator);
     name::<TicketKeyBody>(&mut generator);
+    name::<AdminTokensAnswer>(&mut generator);
+    name::<NewAdminTokenAnswer>(&mut generator);
     name::<RefusalBody<'static>>(&mut generator);
     name::<Refusal10>(&mut generator);
     name::<Envelope<'static>>(&mut generator);

@@ -8,7 +8,7 @@ use rules::outcome::Refusal;
 
 use super::call::Incoming;
 use crate::app::App;
-use crate::auth::{self, Admin};
+use crate::auth::{self, Admin, Service, Viewer};
 use crate::http::respond::Dialect;
 use crate::path::Came;
 use crate::settings::Settings;
@@ -22,15 +22,22 @@ pub enum Access {
     UserOrNobody,
     /// A user, or the user that a ticket names.
     UserOrTicket,
-    /// The owner; with `CONFIRM_BY=service` the admin token instead.
+    /// The owner; with `CONFIRM_BY=service` the token of a service or an admin instead.
     OwnerOrService,
+    /// The token of a viewer or an admin.
+    Viewer,
     Admin,
 }
 
 impl Access {
-    /// Whether the admin token is what opens it.
+    /// Whether an operator's token is what opens it.
     pub fn takes_admin_token(self, settings: &Settings) -> bool {
-        self == Access::Admin || (self == Access::OwnerOrService && settings.confirm_by_service)
+        self.is_operators() || (self == Access::OwnerOrService && settings.confirm_by_service)
+    }
+
+    /// It belongs to the admin API.
+    pub fn is_operators(self) -> bool {
+        matches!(self, Access::Viewer | Access::Admin)
     }
 
     pub fn name(self) -> &'static str {
@@ -40,6 +47,7 @@ impl Access {
             Access::UserOrNobody => "user-or-nobody",
             Access::UserOrTicket => "user-or-ticket",
             Access::OwnerOrService => "owner-or-service",
+            Access::Viewer => "viewer",
             Access::Admin => "admin",
         }
     }
@@ -176,7 +184,7 @@ pub struct OwnerOrService;
 #[derive(Debug)]
 pub enum Confirmer {
     Owner(User),
-    Service(Admin),
+    Service(Service),
 }
 
 impl AccessRule for OwnerOrService {
@@ -185,9 +193,23 @@ impl AccessRule for OwnerOrService {
 
     async fn check(app: &App, request: &Incoming) -> Result<Confirmer, Refusal> {
         if app.settings.confirm_by_service {
-            return auth::admin(&app.admin_token, &request.headers).map(Confirmer::Service);
+            return auth::service(app, &request.headers).await.map(Confirmer::Service);
         }
         request.user(app).await.map(Confirmer::Owner)
+    }
+}
+
+/// Every read of the admin API, and no write.
+#[derive(Clone, Copy, Debug)]
+pub struct ViewerOrAdmin;
+
+impl AccessRule for ViewerOrAdmin {
+    type Caller = Viewer;
+    const ACCESS: Access = Access::Viewer;
+    const BEFORE_BODY: bool = true;
+
+    async fn check(app: &App, request: &Incoming) -> Result<Viewer, Refusal> {
+        auth::viewer(app, &request.headers).await
     }
 }
 
@@ -200,6 +222,6 @@ impl AccessRule for AdminOnly {
     const BEFORE_BODY: bool = true;
 
     async fn check(app: &App, request: &Incoming) -> Result<Admin, Refusal> {
-        auth::admin(&app.admin_token, &request.headers)
+        auth::admin(app, &request.headers).await
     }
 }

@@ -1,5 +1,5 @@
-//! What operators do: create events, open and close sales, read reservations. Every handler takes
-//! an `Admin`, which only a request with the admin token has.
+//! What operators do: create events, open and close sales, read reservations. Every handler that changes something
+//! takes an `Admin`, which only a request with an admin's token has; those that read take a `Viewer`.
 
 pub mod audit;
 pub mod events;
@@ -8,5 +8,6 @@ pub mod history;
 pub mod holds;
 pub mod reservations;
 pub mod room_types;
+pub mod tokens;
 pub mod waiting_room;
 mod whole;

@@ -131,10 +131,10 @@ async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<
 pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -> Handled {
     let (actor, key) = match call.caller {
         Confirmer::Owner(user) => (Actor::User(user), call.request.key(&call.sent)?),
-        Confirmer::Service(admin) => (admin.actor(), None),
+        Confirmer::Service(service) => (service.actor(), None),
     };
     let told = match (hold_id(&app, &call.request).await?, &actor) {
-        (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin) => confirm_for(&app, event, n, actor).await?,
+        (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin(_)) => confirm_for(&app, event, n, actor).await?,
         _ => on_hold(&app, &call.request, actor, key, Ask::Confirm).await?,
     };
     match &told.answer.outcome {

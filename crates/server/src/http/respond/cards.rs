@@ -112,6 +112,7 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::BadToken(TokenProblem::Expired) => who::expired_token(),
         Refusal::BadToken(_) => who::bad_token(),
         Refusal::Forbidden(Forbidden::NotTheTokens) => who::not_the_tokens(),
+        Refusal::Forbidden(Forbidden::Role) => who::wrong_role(),
         Refusal::Forbidden(Forbidden::Anothers) => who::anothers(),
         Refusal::Forbidden(Forbidden::AnothersHold) => who::anothers_hold(),
         Refusal::Forbidden(Forbidden::Ticket) => who::bad_ticket(),

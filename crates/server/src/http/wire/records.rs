@@ -30,6 +30,8 @@ pub struct HistoryBody {
     /// `reserved`, `cancelled`, `held`, `expired` and so on.
     pub what: &'static str,
     pub by: HistoryActor,
+    /// The name of the admin's token.
+    pub by_name: Option<String>,
     /// Whose seat, stay, hold or entry it is about.
     pub user_id: Option<String>,
     pub seat_id: Option<u32>,
@@ -69,7 +71,7 @@ impl HistoryActor {
 impl HistoryBody {
     pub fn of(record: &LedgerRecord) -> HistoryBody {
         let by = match record {
-            record if record.by_admin => HistoryActor::Admin,
+            LedgerRecord { admin: Some(_), .. } => HistoryActor::Admin,
             LedgerRecord { what: Happened::Expired, .. } => HistoryActor::Clock,
             LedgerRecord { owner: Some(_), .. } => HistoryActor::User,
             _ => HistoryActor::Nobody,
@@ -84,6 +86,7 @@ impl HistoryBody {
             n: record.n,
             what: record.what.as_str(),
             by,
+            by_name: record.admin.as_ref().map(|name| name.as_str().to_owned()),
             user_id: record.owner.as_ref().map(|owner| owner.as_str().to_owned()),
             seat_id: record.seat.map(|seat| seat.0),
             hold_id: record.hold.map(|n| HoldId { subject: record.subject, n }.to_string()),

@@ -41,6 +41,7 @@ pub trait Kind: Served {
 impl Kind for Event {
     async fn make(ledger: &dyn Ledger) -> EventId {
         let new = NewEvent {
+            by: rules::history::AdminName::default(),
             name: "Test".into(),
             hall: Hall::Count(10_000),
             max_per_user: 100,
@@ -59,7 +60,14 @@ impl Kind for Event {
 impl Kind for RoomType {
     async fn make(ledger: &dyn Ledger) -> RoomTypeId {
         let (name, time_zone) = ("Double".into(), "UTC".into());
-        let new = NewRoomType { name, description: None, price: None, time_zone, total: 10_000 };
+        let new = NewRoomType {
+            by: rules::history::AdminName::default(),
+            name,
+            description: None,
+            price: None,
+            time_zone,
+            total: 10_000,
+        };
         ledger.create_room_type(new).await.unwrap().id
     }
 

@@ -22,6 +22,8 @@ pub enum Caller {
     User,
     OtherUser,
     AdminToken,
+    ViewerToken,
+    ServiceToken,
     WrongToken,
     /// Only the user's ticket.
     Ticket,
@@ -30,8 +32,16 @@ pub enum Caller {
 }
 
 impl Caller {
-    pub const ALL: [Caller; 6] =
-        [Caller::Nobody, Caller::User, Caller::OtherUser, Caller::AdminToken, Caller::WrongToken, Caller::Ticket];
+    pub const ALL: [Caller; 8] = [
+        Caller::Nobody,
+        Caller::User,
+        Caller::OtherUser,
+        Caller::AdminToken,
+        Caller::ViewerToken,
+        Caller::ServiceToken,
+        Caller::WrongToken,
+        Caller::Ticket,
+    ];
 }
 
 /// One call of the matrix.
@@ -53,6 +63,9 @@ pub struct Stage {
     stand: TestServer,
     address: SocketAddr,
     room_type: u64,
+    /// `Bearer` and the token.
+    viewer: String,
+    service: String,
     /// Calls so far: every call has users, a seat and a telephone number of its own.
     calls: u64,
     pub anonymous: bool,
@@ -79,10 +92,19 @@ impl Stage {
         let made = stand.admin("POST", "room-types", &body).await.json();
         let room_type = made["roomType"]["id"].as_u64().unwrap();
         let address = stand.address;
+        let mut tokens = Vec::new();
+        for role in ["viewer", "service"] {
+            let made = stand.admin("POST", "tokens", &json!({ "name": role, "role": role })).await;
+            assert_eq!(made.status, 201, "{}", made.text());
+            tokens.push(format!("Bearer {}", made.json()["secret"].as_str().unwrap()));
+        }
+        let (service, viewer) = (tokens.pop().unwrap(), tokens.pop().unwrap());
         Stage {
             stand,
             address,
             room_type,
+            viewer,
+            service,
             calls: 0,
             anonymous: true,
             confirmed_by_service: false,
@@ -151,6 +173,8 @@ impl Stage {
             Caller::User => headers.push(("X-User-Id", &prepared.user)),
             Caller::OtherUser => headers.push(("X-User-Id", &prepared.other)),
             Caller::AdminToken => headers.push(("Authorization", &token)),
+            Caller::ViewerToken => headers.push(("Authorization", &self.viewer)),
+            Caller::ServiceToken => headers.push(("Authorization", &self.service)),
             Caller::WrongToken => headers.push(("Authorization", "Bearer not-the-token")),
             Caller::Ticket => headers.push(("X-Queue-Ticket", &prepared.ticket)),
             // In this spelling the client adds no token of its own.
@@ -175,6 +199,8 @@ impl Stage {
             "NewEvent" => json!({ "name": "Gala", "seats": 9 }),
             "Amendment" => json!({ "maxPerUser": 4 }),
             "NewRoomType" => json!({ "name": "Suite", "totalQuantity": 2 }),
+            "NewAdminToken" => json!({ "name": format!("token-{n}"), "role": "viewer" }),
+            "TokenRotation" => json!({ "graceSeconds": 60 }),
             "RoomTypeAmendment" => json!({ "price": 100 }),
             other => panic!("no sample of a {other}"),
         }
@@ -216,6 +242,16 @@ impl Stage {
             if target.ends_with("/resume") {
                 self.stand.admin("POST", &format!("events/{event}/pause"), &json!(null)).await;
             }
+        }
+        if target.contains("{tokenName}") {
+            let name = format!("t-{n}");
+            let body = json!({ "name": name, "role": "viewer" });
+            assert_eq!(self.stand.admin("POST", "tokens", &body).await.status, 201);
+            if target.ends_with("/replaced") {
+                let path = format!("tokens/{name}/rotate");
+                assert_eq!(self.stand.admin("POST", &path, &json!({})).await.status, 201);
+            }
+            target = target.replace("{tokenName}", &name);
         }
         if target.contains("{reservationId}") {
             let event = self.stand.event(9, 1).await;

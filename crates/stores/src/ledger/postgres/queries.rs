@@ -7,6 +7,10 @@ macro_rules! queries {
 }
 
 queries! {
+    ADMIN_TOKENS = "admin_tokens",
+    END_ADMIN_TOKENS = "end_admin_tokens",
+    MAKE_ADMIN_TOKEN = "make_admin_token",
+    REPLACE_ADMIN_TOKEN = "replace_admin_token",
     AMEND_EVENT = "amend_event",
     AMEND_NIGHTS = "amend_nights",
     ANSWERS = "answers",

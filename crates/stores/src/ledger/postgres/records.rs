@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, queries, values, verify};
-use crate::ledger::records::{LedgerRecord, Records, bounds};
+use crate::ledger::records::{LedgerRecord, Records, admin, bounds};
 use crate::ledger::{Answered, LedgerFault};
 use crate::verify::{Finding, Looked};
 
@@ -39,7 +39,7 @@ fn record(row: &Row) -> Result<LedgerRecord, Trouble> {
         what: Happened::named(what).ok_or_else(|| unknown(what))?,
         seat: row.try_get::<_, Option<i32>>(3)?.map(|seat| Seat(seat as u32)),
         owner: row.try_get::<_, Option<&str>>(4)?.map(User::stored),
-        by_admin: row.try_get(5)?,
+        admin: admin(row.try_get(5)?, row.try_get(11)?),
         number: row.try_get::<_, Option<i64>>(6)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(7)?),
         hold: row.try_get::<_, Option<i64>>(8)?.map(|n| n as u64),

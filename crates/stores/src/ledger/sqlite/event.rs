@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use rules::event::stock::{Gap, WALK_MOST, Walk};
 use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
-use rules::history::Happened;
+use rules::history::{AdminName, Happened};
 use rules::ids::{EventId, Seat, User};
 use rules::seats::{Hall, Sale};
 use rules::time::Moment;
@@ -94,7 +94,8 @@ impl SqliteSubject for Event {
             row.give(entry.what.as_str())?;
             row.give(entry.seat.map(|s| s.0))?;
             row.give(entry.owner.as_ref().map(User::as_str))?;
-            row.give(entry.by_admin)?;
+            row.give(entry.admin.is_some())?;
+            row.give(entry.admin.as_ref().map(AdminName::as_str))?;
             row.give(entry.number.map(|n| n.0 as i64))?;
             row.give(entry.at.0)?;
             row.give(entry.hold.map(|n| n as i64))
@@ -226,6 +227,7 @@ fn create_event(
         None::<u32>,
         None::<&str>,
         true,
+        new.by.as_str(),
         None::<i64>,
         now.0,
         None::<i64>

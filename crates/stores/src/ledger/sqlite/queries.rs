@@ -7,6 +7,10 @@ macro_rules! queries {
 }
 
 queries! {
+    ADD_ADMIN_TOKEN = "add_admin_token",
+    ADMIN_NAME_TAKEN = "admin_name_taken",
+    ADMIN_TOKENS = "admin_tokens",
+    END_ADMIN_TOKENS = "end_admin_tokens",
     AMEND_EVENT = "amend_event",
     AMEND_NIGHT = "amend_night",
     ANSWER = "answer",

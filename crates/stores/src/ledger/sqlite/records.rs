@@ -9,7 +9,7 @@ use rusqlite::{Result, Row};
 
 use super::trouble::unknown;
 use super::{SqliteLedger, queries, verify};
-use crate::ledger::records::{LedgerRecord, Records, bounds};
+use crate::ledger::records::{LedgerRecord, Records, admin, bounds};
 use crate::ledger::{Answered, LedgerFault};
 use crate::verify::{Finding, Looked};
 
@@ -46,7 +46,7 @@ fn record(row: &Row<'_>) -> Result<LedgerRecord> {
         what: Happened::named(&what).ok_or_else(|| unknown(2, &what))?,
         seat: row.get::<_, Option<u32>>(3)?.map(Seat),
         owner: row.get::<_, Option<String>>(4)?.map(|owner| User::stored(&owner)),
-        by_admin: row.get(5)?,
+        admin: admin(row.get(5)?, row.get_ref(11)?.as_str_or_null()?),
         number: row.get::<_, Option<i64>>(6)?.map(|n| Number(n as u64)),
         at: Moment(row.get(7)?),
         hold: row.get::<_, Option<i64>>(8)?.map(|n| n as u64),

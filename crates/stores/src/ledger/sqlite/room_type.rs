@@ -5,7 +5,7 @@ mod rows;
 
 use std::collections::HashMap;
 
-use rules::history::Happened;
+use rules::history::{AdminName, Happened};
 use rules::holds::{COUNTED_MOST, CountStep, Hold, LAPSED_MOST, LapsedMark};
 use rules::ids::User;
 use rules::nights::{Dates, NIGHTS_MOST, Night};
@@ -159,7 +159,8 @@ fn append(conn: &Connection, subject: i64, history: &[RoomRecord]) -> Result<()>
         row.give(entry.n as i64)?;
         row.give(entry.what.as_str())?;
         row.give(entry.owner.as_ref().map(User::as_str))?;
-        row.give(entry.by_admin)?;
+        row.give(entry.admin.is_some())?;
+        row.give(entry.admin.as_ref().map(AdminName::as_str))?;
         row.give(entry.at.0)?;
         row.give(entry.hold.map(|n| n as i64))?;
         row.give(entry.dates.map(|d| d.check_in.0))?;
@@ -172,7 +173,7 @@ fn create(conn: &Connection, new: &NewRoomType, now: Moment) -> Result<Option<Ro
     let row = params![&*new.name, new.description.as_deref(), new.price.as_deref(), &*new.time_zone, new.total, now.0];
     let id = conn.prepare_cached(queries::CREATE_ROOM_TYPE)?.query_row(row, |row| row.get(0).map(RoomTypeId))?;
     let (what, hold, dates, owner) = (Happened::Created, None, None, None);
-    let created = RoomRecord { n: 1, what, hold, dates, owner, by_admin: true, at: now };
+    let created = RoomRecord { n: 1, what, hold, dates, owner, admin: Some(new.by.clone()), at: now };
     append(conn, SubjectId::RoomType(id).row(), &[created])?;
     room_type(conn, id)
 }

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::app::App;
-use crate::auth::Admin;
+use crate::auth::Viewer;
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
@@ -24,7 +24,7 @@ const WAITED: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub struct Audits(Arc<Mutex<()>>);
 
-pub async fn check(app: Arc<App>, _: Call<Admin>) -> Handled {
+pub async fn check(app: Arc<App>, _: Call<Viewer>) -> Handled {
     let running = app.audits.0.clone();
     let checking = async {
         let guard = running.lock_owned().await;

@@ -9,6 +9,7 @@ use rules::event::{
     EVENT_NAME_CHARS, Event, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn,
 };
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
+use rules::history::AdminName;
 use rules::holds::HoldTerms;
 use rules::ids::EventId;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
@@ -17,7 +18,7 @@ use rules::time::Moment;
 use super::fields::AdminFields;
 use super::waiting_room;
 use crate::app::App;
-use crate::auth::Admin;
+use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::json::Node;
@@ -86,9 +87,10 @@ fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
     Ok(HallRow { name: fields.required("name")?.text()?.into(), seats })
 }
 
-fn new_event(sent: &[u8], holds: HoldTerms) -> Result<NewEvent, Refusal> {
+fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName) -> Result<NewEvent, Refusal> {
     let fields = EventFields::read(sent)?;
     Ok(NewEvent {
+        by,
         name: fields.0.text("name", EVENT_NAME_CHARS)?,
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
@@ -99,20 +101,20 @@ fn new_event(sent: &[u8], holds: HoldTerms) -> Result<NewEvent, Refusal> {
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
-    let new = new_event(&call.sent, app.settings.terms.holds)?;
+    let new = new_event(&call.sent, app.settings.terms.holds, call.caller.name())?;
     let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&AdminEventAnswer::of(&event, app.ledger.wall())))
 }
 
-pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
+pub async fn list(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let (events, next) = public::page(&app, &call.request).await?;
     let now = app.ledger.wall();
     let events = events.iter().map(|event| AdminEventBody::of(event, now)).collect();
     Ok(Reply::ok(&AdminEventsAnswer { success: Succeeded, events, next }))
 }
 
-pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
+pub async fn one(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let event = public::find(&app, &call.request).await?;
     Ok(Reply::ok(&AdminEventAnswer::of(&event, app.ledger.wall())))
 }
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
 
     fn field(sent: &str) -> String {
-        match new_event(sent.as_bytes(), HoldTerms::default()) {
+        match new_event(sent.as_bytes(), HoldTerms::default(), AdminName::default()) {
             Err(Refusal::Invalid(fault)) => fault.field,
             other => panic!("{sent}: {other:?}"),
         }
@@ -197,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_count_or_a_hall() {
-        let hall = new_event(br#"{"name":"x","seats":500}"#, HoldTerms::default()).unwrap().hall;
+        let hall = new_event(br#"{"name":"x","seats":500}"#, HoldTerms::default(), AdminName::default()).unwrap().hall;
         assert_eq!(hall, Hall::Count(500));
         let sent = r#"{"name":"x","seats":{"sections":[{"name":"1\uce35","rows":[{"name":"A","seats":20}]}]}}"#;
-        let hall = new_event(sent.as_bytes(), HoldTerms::default()).unwrap().hall;
+        let hall = new_event(sent.as_bytes(), HoldTerms::default(), AdminName::default()).unwrap().hall;
         assert_eq!((hall.seat_count(), hall.seat_name(rules::ids::Seat(20))), (20, "1층 A20".into()));
         // As ledgers store it.
         let stored = serde_json::to_string(&hall).unwrap();

@@ -11,7 +11,7 @@ use stores::ledger::records::LedgerRecord;
 
 use super::whole::{ListFormat, ListRow, Page, whole};
 use crate::app::App;
-use crate::auth::Admin;
+use crate::auth::Viewer;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
@@ -26,7 +26,7 @@ use crate::public_ids::PublicIds;
 const ROWS: usize = 5_000;
 const READS_MOST: usize = 20;
 
-pub async fn list(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
+pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let paging = Paging::of(&request)?;
     let wanted = Wanted::of(&request, &app.secrets.get().await?.ids)?;
     let format = ListFormat::asked(&request);
@@ -76,7 +76,8 @@ fn place_read(text: &str) -> Option<(SubjectId, u64)> {
 type Place = (SubjectId, u64);
 
 impl ListRow for HistoryBody {
-    const HEADING: &'static str = "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at\r\n";
+    const HEADING: &'static str =
+        "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at,byName\r\n";
 
     fn cells(&self) -> Vec<String> {
         fn shown(value: Option<impl ToString>) -> String {
@@ -95,6 +96,7 @@ impl ListRow for HistoryBody {
             shown(self.check_out.as_ref()),
             shown(self.sequence),
             self.at.clone(),
+            shown(self.by_name.as_ref()),
         ]
     }
 }

@@ -7,7 +7,7 @@ use rules::outcome::{FieldError, Problem, Refusal};
 use rules::subject::SubjectId;
 
 use crate::app::App;
-use crate::auth::Admin;
+use crate::auth::Viewer;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
@@ -20,13 +20,13 @@ use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{AdminStaysAnswer, HoldsAnswer};
 use crate::http::wire::stays::{AdminStayBody, HoldBody};
 
-pub async fn of_event(app: Arc<App>, call: Call<Admin>) -> Handled {
+pub async fn of_event(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let event = call.request.event()?;
     app.lanes.find(event).await?;
     kept(&app, &call.request, SubjectId::Event(event)).await
 }
 
-pub async fn of_room_type(app: Arc<App>, call: Call<Admin>) -> Handled {
+pub async fn of_room_type(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let id = id_in_path(&call.request)?;
     app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
     kept(&app, &call.request, SubjectId::RoomType(id)).await
@@ -44,7 +44,7 @@ async fn kept(app: &App, request: &Incoming, subject: SubjectId) -> Handled {
 }
 
 /// Who stays in a room type, in order of booking.
-pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
+pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let id = id_in_path(&request)?;
     app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
     let paging = Paging::of(&request)?;
@@ -57,7 +57,7 @@ pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled 
 }
 
 /// Live holds of one user.
-pub async fn of_user(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
+pub async fn of_user(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let user = asked_for(&request)?;
     let (found, next) = page_of_user(&app, &request, user, |hold| hold.id.to_string()).await?;
     let ids = &app.secrets.get().await?.ids;
@@ -66,7 +66,7 @@ pub async fn of_user(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handle
 }
 
 /// Seats and stays of one user.
-pub async fn reservations_of_user(app: Arc<App>, Call { request, .. }: Call<Admin>) -> Handled {
+pub async fn reservations_of_user(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let user = asked_for(&request)?;
     reservations_of(&app, &request, user).await
 }

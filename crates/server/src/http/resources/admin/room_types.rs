@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rules::history::AdminName;
 use rules::ids::printable;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::room_type::{
@@ -10,7 +11,7 @@ use rules::room_type::{
 
 use super::fields::AdminFields;
 use crate::app::App;
-use crate::auth::Admin;
+use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::Call;
 use crate::http::plumbing::json::Node;
@@ -65,9 +66,10 @@ fn description(node: &Node<'_>) -> Result<Option<Box<str>>, Refusal> {
     Ok((!text.is_empty()).then(|| text.into()))
 }
 
-fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
+fn new_room_type(sent: &[u8], by: AdminName) -> Result<NewRoomType, Refusal> {
     let fields = RoomTypeFields::read(sent)?;
     Ok(NewRoomType {
+        by,
         name: fields.0.text("name", ROOM_NAME_CHARS)?,
         total: fields.total()?.ok_or_else(|| FieldError::refused("totalQuantity", Problem::Missing))?,
         time_zone: fields.time_zone()?.unwrap_or_else(|| "UTC".into()),
@@ -77,17 +79,17 @@ fn new_room_type(sent: &[u8]) -> Result<NewRoomType, Refusal> {
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
-    let new = new_room_type(&call.sent)?;
+    let new = new_room_type(&call.sent, call.caller.name())?;
     let made = app.ledger.create_room_type(new).await?;
     tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
     Ok(Reply::created(&RoomTypeAnswer::of(&made)))
 }
 
-pub async fn list(app: Arc<App>, call: Call<Admin>) -> Handled {
+pub async fn list(app: Arc<App>, call: Call<Viewer>) -> Handled {
     public::show_page(&app, &call.request).await
 }
 
-pub async fn one(app: Arc<App>, call: Call<Admin>) -> Handled {
+pub async fn one(app: Arc<App>, call: Call<Viewer>) -> Handled {
     public::show(&app, &call.request).await
 }
 
@@ -119,9 +121,12 @@ mod tests {
     #[test]
     fn errors_name_the_field() {
         let good = r#"{"name":"Double","totalQuantity":5,"timeZone":"Asia/Seoul","description":"A bed\nand a view","price":129000.5}"#;
-        let made = new_room_type(good.as_bytes()).unwrap();
+        let made = new_room_type(good.as_bytes(), AdminName::default()).unwrap();
         assert_eq!((made.total, &*made.time_zone, made.price.as_deref()), (5, "Asia/Seoul", Some("129000.5")));
-        assert_eq!(&*new_room_type(br#"{"name":"x","totalQuantity":0}"#).unwrap().time_zone, "UTC");
+        assert_eq!(
+            &*new_room_type(br#"{"name":"x","totalQuantity":0}"#, AdminName::default()).unwrap().time_zone,
+            "UTC"
+        );
         for (sent, named) in [
             (r#"{"totalQuantity":5}"#, "name"),
             (r#"{"name":"x"}"#, "totalQuantity"),
@@ -136,7 +141,7 @@ mod tests {
             (r#"{"name":"x\u0000","totalQuantity":1}"#, "name"),
             (r#"{"name":"x","totalQuantity":1,"timezone":"Asia/Seoul"}"#, "timezone"),
         ] {
-            match new_room_type(sent.as_bytes()) {
+            match new_room_type(sent.as_bytes(), AdminName::default()) {
                 Err(Refusal::Invalid(fault)) => assert_eq!(fault.field, named, "{sent}"),
                 other => panic!("{sent}: {other:?}"),
             }

@@ -96,6 +96,14 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
             ("either roomTypeId or eventId, not both", "roomTypeId와 eventId 중 하나만 보낼 수 있습니다.")
         }
         Expected::HoldKey => ("a UUID or a ULID", "UUID 또는 ULID여야 합니다."),
+        Expected::UnusedTokenName => (
+            "a name that no other token has: 1 to 64 lower-case letters, digits, dots, dashes and underscores",
+            "다른 토큰이 쓰지 않는 이름이어야 합니다. 영문 소문자, 숫자, 점, 줄표, 밑줄로 1~64자입니다.",
+        ),
+        Expected::OtherToken => (
+            "another token than the one that asks, and not that of ADMIN_TOKEN, which is rotated",
+            "요청에 쓴 토큰과 ADMIN_TOKEN이 아닌 다른 토큰이어야 합니다. ADMIN_TOKEN은 교체만 할 수 있습니다.",
+        ),
         Expected::HoldId => {
             ("the id of a hold of this event or room type", "해당 행사나 객실 유형의 선점 ID여야 합니다.")
         }

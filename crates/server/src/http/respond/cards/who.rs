@@ -83,6 +83,20 @@ pub fn not_the_tokens() -> Card {
     }
 }
 
+pub fn wrong_role() -> Card {
+    Card {
+        status: StatusCode::FORBIDDEN,
+        code: "forbidden",
+        message: message("The role of this token does not allow it.", "이 토큰의 역할로는 할 수 없는 작업입니다."),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "the admin token is valid, but its role does not allow the operation",
+        buyer: NOTHING,
+        author: "Use a token with the role that the operation needs: `viewer` reads, `service` confirms holds, `admin` does all.",
+        operator: "`tickettock token list` shows names and roles.",
+    }
+}
+
 pub fn anothers() -> Card {
     Card {
         status: StatusCode::FORBIDDEN,

@@ -96,7 +96,7 @@ impl Inner {
             &&[created][..],
             &&none[..],
             &&nobody[..],
-            &&[true][..],
+            &&[new.by.as_str()][..],
             &&no_number[..],
             &&[at][..],
             &&no_number[..],

@@ -16,6 +16,7 @@ use tokio_postgres::Row;
 
 use super::super::trouble::{Trouble, unknown};
 use crate::ledger::Reservation;
+use crate::ledger::records::admin;
 
 /// An event's row, and the newest moment that it knows: the clock of another primary may be behind.
 pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
@@ -160,7 +161,7 @@ pub fn record(row: &Row) -> Result<EventRecord, Trouble> {
         what: Happened::named(what).ok_or_else(|| unknown(what))?,
         seat: row.try_get::<_, Option<i32>>(2)?.map(|s| Seat(s as u32)),
         owner: row.try_get::<_, Option<&str>>(3)?.map(User::stored),
-        by_admin: row.try_get(4)?,
+        admin: admin(row.try_get(4)?, row.try_get(8)?),
         number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(6)?),
         hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),

@@ -3,7 +3,7 @@
 
 use futures_util::future::try_join_all;
 use rules::event::{Event, EventWrites};
-use rules::history::EventRecord;
+use rules::history::{AdminName, EventRecord};
 use rules::ids::User;
 use rules::seats::Sale;
 use rules::time::Moment;
@@ -108,10 +108,10 @@ impl EventWriter {
     ) -> Result<(), Error> {
         let id = decided.before.id.0;
         let columns = SaleColumns::of(&decided.writes.sold);
-        let by_admin: Vec<bool> = entries.iter().map(|e| e.by_admin).collect();
+        let admin: Vec<Option<&str>> = entries.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
         let first = first(decided.writes);
         let mut row = columns.row(&id).to_vec();
-        row.extend([&by_admin as &(dyn ToSql + Sync), &first, &mark.batch]);
+        row.extend([&admin as &(dyn ToSql + Sync), &first, &mark.batch]);
         execute(session, &self.sell, &row).await
     }
 
@@ -126,13 +126,13 @@ impl EventWriter {
         let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
         let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
         let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
-        let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
+        let admin: Vec<Option<&str>> = history.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
         let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
         let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
         let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
         let first = first(decided.writes);
         let row: [&(dyn ToSql + Sync); 11] =
-            [&decided.before.id.0, &n, &what, &seat, &owner, &by_admin, &number, &at, &hold, &first, &mark.batch];
+            [&decided.before.id.0, &n, &what, &seat, &owner, &admin, &number, &at, &hold, &first, &mark.batch];
         execute(session, &self.append_history, &row).await
     }
 

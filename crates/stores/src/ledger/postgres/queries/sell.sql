@@ -7,13 +7,13 @@ WITH sale AS MATERIALIZED (
     SELECT unnest($2::integer[]) AS seat, unnest($3::text[]) AS owner, unnest($4::integer[]) AS unit,
            unnest($5::integer[]) AS unit_limit, unnest($6::bigint[]) AS n, unnest($7::bigint[]) AS at,
            unnest($8::bigint[]) AS number, unnest($9::text[]) AS buyer, unnest($10::text[]) AS phone,
-           unnest($11::boolean[]) AS by_admin
+           unnest($11::text[]) AS admin
 ), sold AS (
     INSERT INTO taken (event, kind, hall_seats, seat, owner, unit, unit_limit, n, at, number, buyer, phone)
     SELECT $1, 'sold', (SELECT seat_count FROM event WHERE id = $1),
            seat, owner, unit, unit_limit, n, at, number, buyer, phone
     FROM sale
 )
-INSERT INTO history (event, n, what, seat, owner, by_admin, number, at, batch)
-SELECT $1, n, 'reserved', seat, owner, by_admin, number, at, CASE WHEN n = $12 THEN $13 END
+INSERT INTO history (event, n, what, seat, owner, by_admin, by_name, number, at, batch)
+SELECT $1, n, 'reserved', seat, owner, admin IS NOT NULL, admin, number, at, CASE WHEN n = $12 THEN $13 END
 FROM sale

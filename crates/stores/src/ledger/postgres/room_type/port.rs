@@ -60,7 +60,7 @@ async fn insert(session: &Session, new: &NewRoomType) -> Result<i64, Trouble> {
         hold: None,
         dates: None,
         owner: None,
-        by_admin: true,
+        admin: Some(new.by.clone()),
         at: Moment(at),
     };
     let append = session.prepared(queries::APPEND_ROOM_HISTORY).await?;

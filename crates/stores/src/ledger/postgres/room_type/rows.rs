@@ -10,6 +10,7 @@ use rules::time::Moment;
 use tokio_postgres::Row;
 
 use super::super::trouble::{Trouble, unknown};
+use crate::ledger::records::admin;
 
 /// Columns from `at` on, and the newest moment that the row knows.
 pub fn room_type(row: &Row, at: usize) -> Result<(RoomType, Moment), Trouble> {
@@ -51,7 +52,7 @@ pub fn record(row: &Row) -> Result<RoomRecord, Trouble> {
         n: row.try_get::<_, i64>(0)? as u64,
         what: Happened::named(what).ok_or_else(|| unknown(what))?,
         owner: row.try_get::<_, Option<&str>>(2)?.map(User::stored),
-        by_admin: row.try_get(3)?,
+        admin: admin(row.try_get(3)?, row.try_get(8)?),
         at: Moment(row.try_get(4)?),
         hold: row.try_get::<_, Option<i64>>(5)?.map(|n| n as u64),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::try_join_all;
+use rules::history::AdminName;
 use rules::holds::Hold;
 use rules::ids::User;
 use rules::nights::Night;
@@ -194,7 +195,7 @@ pub async fn append(
     let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
     let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
     let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
-    let by_admin: Vec<bool> = history.iter().map(|e| e.by_admin).collect();
+    let admin: Vec<Option<&str>> = history.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
     let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
     let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
     let check_in: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_in.0)).collect();
@@ -202,6 +203,6 @@ pub async fn append(
     let first = |i: usize| i == 0 || subject[i - 1] != subject[i];
     let batch: Vec<Option<&str>> = (0..subject.len()).map(|i| batch.filter(|_| first(i))).collect();
     let row: [&(dyn ToSql + Sync); 10] =
-        [&subject, &n, &what, &owner, &by_admin, &at, &hold, &check_in, &check_out, &batch];
+        [&subject, &n, &what, &owner, &admin, &at, &hold, &check_in, &check_out, &batch];
     execute(session, statement, &row).await
 }

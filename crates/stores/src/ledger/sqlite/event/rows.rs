@@ -18,6 +18,7 @@ use super::super::queries;
 use super::super::trouble::unknown;
 use crate::ledger::Reservation;
 use crate::ledger::halls::HallCache;
+use crate::ledger::records::admin;
 
 fn hall(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Arc<Hall>> {
     if let Some(hall) = halls.known(id) {
@@ -161,7 +162,7 @@ pub fn record(row: &Row<'_>) -> Result<EventRecord> {
         what: Happened::named(&what).ok_or_else(|| unknown(1, &what))?,
         seat: row.get::<_, Option<u32>>(2)?.map(Seat),
         owner: row.get::<_, Option<String>>(3)?.map(|o| User::stored(&o)),
-        by_admin: row.get(4)?,
+        admin: admin(row.get(4)?, row.get_ref(8)?.as_str_or_null()?),
         number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.get(6)?),
         hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),

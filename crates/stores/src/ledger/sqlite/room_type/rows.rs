@@ -10,6 +10,7 @@ use rules::time::Moment;
 use rusqlite::{Result, Row};
 
 use super::super::trouble::unknown;
+use crate::ledger::records::admin;
 
 pub fn room_type(row: &Row<'_>) -> Result<RoomType> {
     Ok(RoomType {
@@ -49,7 +50,7 @@ pub fn record(row: &Row<'_>) -> Result<RoomRecord> {
         n: row.get::<_, i64>(0)? as u64,
         what: Happened::named(&what).ok_or_else(|| unknown(1, &what))?,
         owner: row.get::<_, Option<String>>(2)?.map(|o| User::stored(&o)),
-        by_admin: row.get(3)?,
+        admin: admin(row.get(3)?, row.get_ref(8)?.as_str_or_null()?),
         at: Moment(row.get(4)?),
         hold: row.get::<_, Option<i64>>(5)?.map(|n| n as u64),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),

@@ -1,0 +1,89 @@
+//! The tokens of operators. The ledger keeps digests, so that whoever reads it can use none of them.
+
+use rules::history::AdminName;
+use rules::time::Moment;
+
+use super::Answered;
+
+/// What a token allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminRole {
+    /// Everything.
+    Admin,
+    /// To read.
+    Viewer,
+    /// To confirm holds.
+    Service,
+}
+
+impl AdminRole {
+    pub const ALL: [AdminRole; 3] = [AdminRole::Admin, AdminRole::Viewer, AdminRole::Service];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AdminRole::Admin => "admin",
+            AdminRole::Viewer => "viewer",
+            AdminRole::Service => "service",
+        }
+    }
+
+    pub fn named(text: &str) -> Option<AdminRole> {
+        AdminRole::ALL.into_iter().find(|role| role.as_str() == text)
+    }
+}
+
+/// SHA-256 of a token. Tokens are random, so a plain digest does not help to guess one.
+pub type AdminDigest = [u8; 32];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdminToken {
+    pub digest: AdminDigest,
+    pub name: AdminName,
+    pub role: AdminRole,
+    pub made_at: Moment,
+    pub made_by: AdminName,
+    /// None: it has no end.
+    pub ends_at: Option<Moment>,
+    pub ended_by: Option<AdminName>,
+}
+
+impl AdminToken {
+    pub fn is_live(&self, now: Moment) -> bool {
+        self.ends_at.is_none_or(|end| now < end)
+    }
+}
+
+/// A token to be made.
+#[derive(Clone, Debug)]
+pub struct NewAdminToken {
+    pub digest: AdminDigest,
+    pub name: AdminName,
+    pub role: AdminRole,
+    pub at: Moment,
+    pub by: AdminName,
+}
+
+/// Which tokens end, and when.
+#[derive(Clone, Debug)]
+pub struct EndedTokens {
+    pub name: AdminName,
+    pub ends_at: Moment,
+    pub by: AdminName,
+    /// The newest one of the name stays.
+    pub only_replaced: bool,
+}
+
+pub trait AdminTokens {
+    /// Every token, also those that have ended, oldest first.
+    fn admin_tokens(&self) -> Answered<Vec<AdminToken>>;
+
+    /// False: a token of this name has no end yet.
+    fn make_admin_token(&self, new: NewAdminToken) -> Answered<bool>;
+
+    /// Makes a token in place of those that have its name, which end then. Tokens in `retired` that the ledger does
+    /// not know, such as the configured one, end with them.
+    fn replace_admin_token(&self, new: NewAdminToken, ends_at: Moment, retired: Vec<AdminDigest>) -> Answered<()>;
+
+    /// Ends tokens by their name. Returns how many lived.
+    fn end_admin_tokens(&self, ending: EndedTokens) -> Answered<u64>;
+}

@@ -11,6 +11,7 @@ use server::gateway;
 use server::settings::Values;
 use server::settings::gateway::GatewaySettings;
 
+use crate::processor;
 use crate::services::free_port;
 
 pub const KEY: &str = "only-for-this-bench-0123456789abcdef";
@@ -76,6 +77,13 @@ impl Gateway {
             std::thread::sleep(Duration::from_millis(5));
         }
         Gateway { child, address }
+    }
+}
+
+impl Gateway {
+    /// The master and its workers run on this core from now on.
+    pub fn pin(&self, core: usize) {
+        processor::pin(self.child.id(), core);
     }
 }
 

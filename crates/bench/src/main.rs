@@ -1,6 +1,7 @@
 //! `make bench`: the product and the designs it is measured against, alternated in one run.
 
 mod contenders;
+mod crowd;
 mod figures;
 mod gateway;
 mod generator;
@@ -8,6 +9,8 @@ mod ledger;
 mod line;
 mod machine;
 mod measure;
+mod overload;
+mod processor;
 mod product;
 mod program;
 mod rounds;
@@ -32,6 +35,8 @@ bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POST
 bench holds FOLDER                       holds beside a transaction per hold, alone
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench gateway FOLDER                     two servers with the gateway and without, alone
+bench overload quick|full FOLDER embedded|scaled|gateway|connections|all
+                                         more people than can be served, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone
 bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
@@ -52,6 +57,12 @@ fn main() -> ExitCode {
             println!("{}", serde_json::to_string(&load.run()).expect("JSON"));
         }
         ["load", address, ref rest @ ..] => by_hand(address, rest),
+        ["crowd", crowd] => {
+            let crowd: crowd::CrowdLoad = serde_json::from_str(crowd).expect("a crowd");
+            println!("{}", serde_json::to_string(&crowd.run()).expect("JSON"));
+        }
+        ["overload", "quick", folder, place] => overload::alone(Path::new(folder), &program::QUICK, place),
+        ["overload", "full", folder, place] => overload::alone(Path::new(folder), &program::FULL, place),
         ["holds", folder] => program::holds_alone(Path::new(folder)),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
         ["gateway", folder] => program::gateway_alone(Path::new(folder)),

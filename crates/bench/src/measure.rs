@@ -227,6 +227,16 @@ impl Bench {
         }
     }
 
+    pub fn next_seed(&self) -> u32 {
+        self.seed.set(self.seed.get() + 1);
+        self.seed.get()
+    }
+
+    /// PostgreSQL and Redis run on this core from now on.
+    pub fn pin_services(&self, core: usize) {
+        self.services.pin(core);
+    }
+
     pub fn redis_url(&self) -> String {
         self.services.redis_url()
     }
@@ -302,8 +312,7 @@ impl Bench {
     }
 
     fn plan(&self, targets: Vec<SocketAddr>, connections: usize, rate: Option<f64>, traffic: Traffic) -> Load {
-        let seed = self.seed.get() + 1;
-        self.seed.set(seed);
+        let seed = self.next_seed();
         Load { targets, connections, warm: self.warm, time: self.time, rate, good: 200, seed, traffic }
     }
 }
@@ -321,7 +330,7 @@ fn generate(load: &Load) -> LoadFigures {
 /// Enough halls are made beforehand for this rate; no server on one machine sells more.
 const MOST_PER_SECOND: f64 = 100_000.0;
 
-fn myself() -> Command {
+pub fn myself() -> Command {
     Command::new(std::env::current_exe().expect("a path"))
 }
 

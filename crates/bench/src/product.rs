@@ -8,6 +8,7 @@ use client::HttpRequest;
 use serde_json::Value;
 use server::settings::SETTINGS;
 
+use crate::processor::pinned;
 use crate::running::Running;
 
 pub const ADMIN_TOKEN: &str = "only-for-this-bench-0123456789abcdef";
@@ -53,9 +54,17 @@ impl ServerData {
 
     /// A ready server, and how long it took to start.
     pub fn serve(&self, seats: u32) -> (Running, Duration) {
+        self.serve_on(None, seats)
+    }
+
+    /// The same, on this core only.
+    pub fn serve_on(&self, core: Option<usize>, seats: u32) -> (Running, Duration) {
         let mut command = self.on(binary());
         command.arg("serve").env("APP_PORT", "0").env("FCFS_SEATS", seats.to_string());
         command.env("RUST_LOG", "warn");
+        if let Some(core) = core {
+            command = pinned(core, &command);
+        }
         let began = Instant::now();
         let running = Running::start(&mut command);
         while !running.ask(HttpRequest::get("/readyz")).is_ok_and(|answer| answer.status == 200) {

@@ -8,6 +8,7 @@ use client::HttpRequest;
 use crate::line;
 use crate::machine::Machine;
 use crate::measure::{Bench, Contender, MANY_SEATS, MILLION};
+use crate::overload::{self, OverloadPace};
 use crate::product::ServerData;
 use crate::rounds::{Series, Spread, alternate};
 use crate::table::{Goal, Report};
@@ -55,13 +56,16 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         latency(&bench, pace, &machine, Contender::Embedded, fresh.rate() / 2.0),
         latency(&bench, pace, &machine, Contender::Scaled(1), one.rate() / 2.0),
     ];
+    let overload = overload::run(&bench, &OverloadPace::of(pace));
+    goals.extend(overload.goals);
     goals.extend(starts(&bench, pace));
     goals.extend(memory(&bench));
     goals.extend(waiting(&bench, pace));
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
     let series = few.into_iter().chain(embedded).chain(scaled).chain(refusals).chain(hot).chain(spread).collect();
-    Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, goals }
+    let overload = overload::markdown(&overload.rows);
+    Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, overload, goals }
 }
 
 fn series(bench: &Bench, pace: &Pace, connections: usize, who: &[Contender]) -> Vec<Series> {

@@ -24,6 +24,11 @@ impl Running {
         Running { child, address }
     }
 
+    /// The process. `taskset` becomes the program that it starts.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// One request over a connection of its own.
     pub fn ask(&self, request: HttpRequest) -> Result<HttpResponse, ClientError> {
         client::blocking::ask_once(&self.address.into(), request, Duration::from_secs(60))

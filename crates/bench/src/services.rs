@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::{Client, NoTls};
 
+use crate::processor;
+
 pub struct BenchServices {
     postgres: Child,
     redis: Child,
@@ -68,6 +70,12 @@ impl BenchServices {
 
     fn database(&self, name: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/{name}?sslmode=disable", self.postgres_port)
+    }
+
+    pub fn pin(&self, core: usize) {
+        for child in [&self.postgres, &self.redis] {
+            processor::pin(child.id(), core);
+        }
     }
 
     pub fn redis_url(&self) -> String {

@@ -49,6 +49,8 @@ pub struct Report {
     pub date: String,
     pub commit: String,
     pub series: Vec<Series>,
+    /// The table about overload.
+    pub overload: String,
     pub goals: Vec<Goal>,
 }
 
@@ -82,6 +84,13 @@ impl Report {
             &["what", "connections", "per second", "of the ceiling", "lowest", "highest", "refused"],
             &self.rows(),
         ));
+        text.push_str(
+            "\n## More people than it can serve\n\n\
+             The server and its services run on one core, the generator on another. Everybody has a connection of\n\
+             their own for each request, and comes again when told to. The peak is measured just before.\n\
+             Where the generator's core is full, less was offered than the second column says.\n\n",
+        );
+        text.push_str(&self.overload);
         text.push_str("\n## Goals\n\n");
         text.push_str(&table(&["what", "goal", "measured", "holds"], &self.goal_rows()));
         text
@@ -120,7 +129,7 @@ impl Report {
     }
 }
 
-fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
     let width = |i: usize| {
         let cells = rows.iter().map(|row| &row[i]).chain([&head[i]]);

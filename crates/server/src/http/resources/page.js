@@ -21,7 +21,7 @@ const SAID = {
   en: {
     of: (total, sold, held) => `free of ${total} · ${sold} sold${held ? ` · ${held} on hold` : ""}`, none: "there is no event 1", lost: "the server does not answer",
     open: "open, live", scheduled: "not open yet", paused: "paused", closed: "closed",
-    sold_out: "sold out", held_out: "all taken, some on hold",
+    sold_out: "sold out", held_out: "all taken, some on hold", full: (s) => `too many people: again in ${s} s`,
     cannot: { lost: "No answer", none: "No event 1", scheduled: "Not open yet", paused: "Paused", closed: "Closed", sold_out: "Sold out", held_out: "Nothing free right now" },
     cancel: "Cancel", cancelSeat: (seat) => `Cancel seat ${seat}`, copy: "Copy", copied: "Copied",
     asked: (n) => `${n} users asked at the same time`, last: "the last answer",
@@ -30,7 +30,7 @@ const SAID = {
   ko: {
     of: (total, sold, held) => `자리 남음 · 전체 ${total} · 판매 ${sold}${held ? ` · 결제 중 ${held}` : ""}`, none: "1번 이벤트가 없습니다", lost: "서버가 응답하지 않습니다",
     open: "판매 중 · 실시간", scheduled: "판매 전", paused: "일시 중지", closed: "판매 종료",
-    sold_out: "매진", held_out: "남은 좌석 모두 결제 중",
+    sold_out: "매진", held_out: "남은 좌석 모두 결제 중", full: (s) => `접속자가 많습니다: ${s}초 뒤에 다시`,
     cannot: { lost: "응답 없음", none: "1번 이벤트 없음", scheduled: "판매 전입니다", paused: "일시 중지되었습니다", closed: "판매가 끝났습니다", sold_out: "매진되었습니다", held_out: "지금은 빈자리가 없습니다" },
     cancel: "취소", cancelSeat: (seat) => `${seat} 좌석 취소`, copy: "복사", copied: "복사됨",
     asked: (n) => `${n}명이 동시에 요청했습니다`, last: "마지막 응답",
@@ -46,6 +46,8 @@ const say = (key, ...facts) => {
 
 // What is known of the event, and what was taken here: seat id -> { user, reservationId, name, at }.
 let event = null, seats = null, etag = null, trouble = null, last = null, ticks = 0, busy = false;
+// The server was too busy: until then it is not asked again, to reserve or to look.
+let reserveFrom = 0, lookFrom = 0;
 const own = new Map();
 const cells = [];
 
@@ -70,23 +72,35 @@ function counted() {
 
 // One word for what can be done here: the state of the event, or why nothing is to be had.
 function standing() {
+  if (waits(reserveFrom)) return "full";
   if (trouble || !event) return trouble;
   if (event.state !== "open") return event.state;
   const { free, held } = counted();
   return free > 0 ? "open" : held > 0 ? "held_out" : "sold_out";
 }
 
+// Seconds that are left until a time.
+function waits(from) {
+  return Math.max(0, Math.ceil((from - performance.now()) / 1000));
+}
+
+// When to ask again after this answer: as it says, or now.
+function askAgain(response) {
+  const refused = response.status === 503 || response.status === 429;
+  return refused ? performance.now() + 1000 * (Number(response.headers.get("Retry-After")) || 1) : 0;
+}
+
 function showButtons() {
   const now = standing();
   const words = language === "ko" ? KO : EN;
-  $("take").textContent = now === "open" || !now ? words.take : SAID[language].cannot[now];
+  $("take").textContent = now === "open" || !now ? words.take : now === "full" ? say(now, waits(reserveFrom)) : SAID[language].cannot[now];
   $("take").disabled = $("ten").disabled = busy || now !== "open";
-  $("again").disabled = busy || !last || Boolean(trouble);
+  $("again").disabled = busy || !last || now === "full" || Boolean(trouble);
 }
 
 function show() {
   const state = $("state"), now = standing();
-  const word = now ? say(now) : "";
+  const word = now ? say(now, waits(reserveFrom)) : "";
   if (state.textContent !== word) state.textContent = word;
   state.classList.toggle("off", now !== "open");
   showButtons();
@@ -204,6 +218,7 @@ async function ask(method, path, user, body) {
   if (body) headers["Content-Type"] = "application/json";
   try {
     const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+    reserveFrom = Math.max(reserveFrom, askAgain(response));
     return { line: `${method} ${path}\nX-User-Id: ${user}\n→ ${response.status}`, status: response.status, body: await response.json() };
   } catch {
     return { line: `${method} ${path}\nX-User-Id: ${user}\n→ ${say("lost")}`, status: 0, body: null };
@@ -250,14 +265,19 @@ async function press(users) {
 }
 
 async function look() {
+  if (waits(lookFrom)) return show();
   try {
     if (!event || event.seatCount > DRAWN_MOST || ticks++ % 5 === 0) {
       const response = await fetch("/api/v1/events/1", { cache: "no-store" });
+      lookFrom = askAgain(response);
+      if (lookFrom) return show();
       event = response.ok ? (await response.json()).event : null;
       trouble = response.ok ? null : response.status === 404 ? "none" : "lost";
     }
     if (event && event.seatCount <= DRAWN_MOST) {
       const response = await fetch("/api/v1/seats", { cache: "no-store", headers: etag ? { "If-None-Match": etag } : {} });
+      lookFrom = askAgain(response);
+      if (lookFrom) return show();
       if (response.status === 200) {
         seats = (await response.json()).seats;
         etag = response.headers.get("ETag");

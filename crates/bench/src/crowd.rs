@@ -1,0 +1,242 @@
+//! A crowd that may be larger than the server can serve: everybody has a connection of their own for each request,
+//! and those who are refused come again, when they were told to or at once. Lean, so that it can send several
+//! times what a server serves: one thread, requests written as bytes, answers read no further than needed.
+
+mod wire;
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use tokio::task::spawn_local;
+
+use self::wire::{CrowdAnswer, ask, open};
+use crate::figures::histogram;
+use crate::processor;
+
+/// Nobody waits longer for an answer.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+/// After no answer at all people wait this long, more or less.
+const UNANSWERED: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CrowdLoad {
+    pub target: SocketAddr,
+    pub come: Coming,
+    /// People come for this long.
+    pub time: Duration,
+    pub manners: Manners,
+    /// Another seed means other users.
+    pub seed: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Coming {
+    /// So many new people per second, whether or not others were served.
+    PerSecond(f64),
+    /// So many people at a time: the next one comes when one was served.
+    InTurn(usize),
+    /// So many connections, each of which asks once and stays open.
+    Stay(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Manners {
+    /// Refused people come again when they were told to.
+    AsTold,
+    /// They come again at once.
+    AtOnce,
+}
+
+/// Passed between processes as one line of JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CrowdFigures {
+    pub people: u64,
+    pub requests: u64,
+    pub served: u64,
+    pub refused: u64,
+    /// Connections that were refused or cut, and answers that did not come in time.
+    pub unanswered: u64,
+    pub seconds: f64,
+    pub served_p50_us: u64,
+    pub served_p99_us: u64,
+    pub refused_p99_us: u64,
+    /// How late people came at the 99th percentile, because the generator was busy.
+    pub late_p99_us: u64,
+    /// The share of its core that the generator used.
+    pub generator: f64,
+}
+
+impl CrowdFigures {
+    pub fn goodput(&self) -> f64 {
+        self.served as f64 / self.seconds
+    }
+
+    pub fn sent(&self) -> f64 {
+        self.requests as f64 / self.seconds
+    }
+
+    pub fn amplification(&self) -> f64 {
+        self.requests as f64 / self.people.max(1) as f64
+    }
+}
+
+struct Seen {
+    people: u64,
+    requests: u64,
+    unanswered: u64,
+    served: Histogram<u64>,
+    refused: Histogram<u64>,
+    late: Histogram<u64>,
+}
+
+impl CrowdLoad {
+    /// Runs the crowd until the time is over. Loopback only.
+    pub fn run(&self) -> CrowdFigures {
+        assert!(self.target.ip().is_loopback(), "load goes to loopback only");
+        assert!(self.time <= Duration::from_secs(120), "load is bounded in time");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        tokio::task::LocalSet::new().block_on(&runtime, self.come())
+    }
+
+    async fn come(&self) -> CrowdFigures {
+        let seen = Seen {
+            people: 0,
+            requests: 0,
+            unanswered: 0,
+            served: histogram(),
+            refused: histogram(),
+            late: histogram(),
+        };
+        let began = Instant::now();
+        let crowd = Rc::new(Crowd { load: self.clone(), end: began + self.time, seen: RefCell::new(seen) });
+        let before = processor::own_seconds();
+        match self.come {
+            Coming::PerSecond(rate) => crowd.clone().at_a_rate(rate, began).await,
+            Coming::InTurn(places) => crowd.clone().in_turn(places).await,
+            Coming::Stay(count) => crowd.stay(count).await,
+        }
+        tokio::time::sleep_until(crowd.end.into()).await;
+        let seconds = began.elapsed().as_secs_f64();
+        let seen = crowd.seen.borrow();
+        let at = |times: &Histogram<u64>, quantile| times.value_at_quantile(quantile);
+        CrowdFigures {
+            people: seen.people,
+            requests: seen.requests,
+            served: seen.served.len(),
+            refused: seen.refused.len(),
+            unanswered: seen.unanswered,
+            seconds,
+            served_p50_us: at(&seen.served, 0.5),
+            served_p99_us: at(&seen.served, 0.99),
+            refused_p99_us: at(&seen.refused, 0.99),
+            late_p99_us: at(&seen.late, 0.99),
+            generator: (processor::own_seconds() - before) / seconds,
+        }
+    }
+}
+
+struct Crowd {
+    load: CrowdLoad,
+    end: Instant,
+    seen: RefCell<Seen>,
+}
+
+impl Crowd {
+    async fn at_a_rate(self: Rc<Self>, rate: f64, began: Instant) {
+        let mut made = 0u64;
+        while Instant::now() < self.end {
+            let wanted = (began.elapsed().as_secs_f64() * rate) as u64;
+            while made < wanted {
+                let due = began + Duration::from_secs_f64(made as f64 / rate);
+                made += 1;
+                spawn_local(self.clone().person(made, Some(due)));
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    async fn in_turn(self: Rc<Self>, places: usize) {
+        for place in 0..places as u64 {
+            let crowd = self.clone();
+            spawn_local(async move {
+                for i in 0.. {
+                    if Instant::now() >= crowd.end {
+                        return;
+                    }
+                    crowd.clone().person(place << 32 | i, None).await;
+                }
+            });
+        }
+    }
+
+    /// Asks until served, or until the time is over.
+    async fn person(self: Rc<Self>, i: u64, due: Option<Instant>) {
+        let request = wire::request(wire::user(self.load.seed, i));
+        {
+            let mut seen = self.seen.borrow_mut();
+            seen.people += 1;
+            if let Some(due) = due {
+                seen.late.saturating_record(due.elapsed().as_micros() as u64);
+            }
+        }
+        loop {
+            self.seen.borrow_mut().requests += 1;
+            let sent = Instant::now();
+            let answer = tokio::time::timeout(ANSWERED_WITHIN, ask(self.load.target, &request)).await;
+            if Instant::now() >= self.end {
+                return;
+            }
+            let took = sent.elapsed().as_micros() as u64;
+            let wait = {
+                let mut seen = self.seen.borrow_mut();
+                match answer {
+                    Ok(Ok(CrowdAnswer { status: 200, .. })) => {
+                        seen.served.saturating_record(took);
+                        return;
+                    }
+                    Ok(Ok(CrowdAnswer { retry_after: Some(wait), .. })) => {
+                        seen.refused.saturating_record(took);
+                        wait
+                    }
+                    Ok(Ok(CrowdAnswer { status, .. })) => panic!("{status} was not expected"),
+                    _ => {
+                        seen.unanswered += 1;
+                        UNANSWERED
+                            .mul_f64(0.5 + (wire::user(!self.load.seed, i + seen.requests) % 1_000) as f64 / 1_000.0)
+                    }
+                }
+            };
+            if self.load.manners == Manners::AsTold {
+                tokio::time::sleep_until((Instant::now() + wait).into()).await;
+            } else {
+                tokio::task::yield_now().await;
+            }
+            if Instant::now() >= self.end {
+                return;
+            }
+        }
+    }
+
+    /// Opens connections one after the other, asks once on each, and keeps all of them until the end.
+    async fn stay(&self, count: usize) {
+        let mut kept = Vec::with_capacity(count);
+        for i in 0..count as u64 {
+            let Ok(mut stream) = open(self.load.target).await else { break };
+            let request = wire::request(wire::user(self.load.seed, i));
+            {
+                let mut seen = self.seen.borrow_mut();
+                (seen.people, seen.requests) = (seen.people + 1, seen.requests + 1);
+            }
+            let sent = Instant::now();
+            if let Ok(CrowdAnswer { status: 200, .. }) = wire::exchange(&mut stream, &request).await {
+                self.seen.borrow_mut().served.saturating_record(sent.elapsed().as_micros() as u64);
+            }
+            kept.push(stream);
+        }
+        tokio::time::sleep_until(self.end.into()).await;
+    }
+}

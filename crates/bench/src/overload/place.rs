@@ -1,0 +1,106 @@
+//! A deployment under overload: the server and all that belongs to it on one core.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::probe::Probing;
+use super::{GATEWAY_GOALS, GOALS};
+use crate::crowd::{Coming, CrowdFigures, CrowdLoad, Manners};
+use crate::gateway::Gateway;
+use crate::measure::{Bench, MANY_SEATS, myself};
+use crate::processor::{self, GENERATOR_CORE, SERVER_CORE};
+use crate::product::ServerData;
+use crate::running::Running;
+use crate::services::free_port;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Embedded,
+    /// One server on Redis and PostgreSQL.
+    Scaled,
+    /// The same behind the gateway.
+    Gateway,
+}
+
+impl Place {
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Embedded => "embedded",
+            Place::Scaled => "scaled",
+            Place::Gateway => "gateway",
+        }
+    }
+
+    pub fn goals(self) -> [f64; 5] {
+        if self == Place::Gateway { GATEWAY_GOALS } else { GOALS }
+    }
+}
+
+pub struct Stand<'a> {
+    bench: &'a Bench,
+    server: Running,
+    gateway: Option<Gateway>,
+    operators: SocketAddr,
+    data: ServerData,
+    _folders: Vec<TempDir>,
+}
+
+impl<'a> Stand<'a> {
+    pub fn start(bench: &'a Bench, place: Place) -> Stand<'a> {
+        let operators = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let (mut data, folder) = match place {
+            Place::Embedded => {
+                let folder = bench.empty();
+                (ServerData::embedded(folder.path()), folder)
+            }
+            Place::Scaled | Place::Gateway => {
+                bench.pin_services(SERVER_CORE);
+                bench.scaled()
+            }
+        };
+        data.services.push(("ADMIN_LISTEN", operators.to_string()));
+        let (server, _) = data.serve_on(Some(SERVER_CORE), MANY_SEATS);
+        let mut folders = vec![folder];
+        let gateway = (place == Place::Gateway).then(|| {
+            let folder = bench.empty();
+            let gateway = Gateway::start(folder.path(), &[server.address], &bench.redis_url());
+            gateway.pin(SERVER_CORE);
+            folders.push(folder);
+            gateway
+        });
+        Stand { bench, server, gateway, operators, data, _folders: folders }
+    }
+
+    /// The generator, as a process of its own on its own core.
+    pub fn crowd(&self, come: Coming, time: Duration, manners: Manners) -> CrowdFigures {
+        let target = self.gateway.as_ref().map_or(self.server.address, |gateway| gateway.address);
+        let load = CrowdLoad { target, come, time, manners, seed: self.bench.next_seed() };
+        let load = serde_json::to_string(&load).expect("JSON");
+        let output = processor::pinned(GENERATOR_CORE, myself().args(["crowd", &load])).output().expect("taskset runs");
+        assert!(output.status.success(), "the generator: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("figures")
+    }
+
+    pub fn probe(&self) -> Probing {
+        Probing::start(self.operators)
+    }
+
+    /// Of the server alone.
+    pub fn processor_seconds(&self) -> f64 {
+        processor::seconds(self.server.id())
+    }
+
+    /// Of the server: now, and at its highest.
+    pub fn memory_mib(&self) -> (f64, f64) {
+        self.server.memory_mib()
+    }
+
+    /// Kills it, and checks its ledger: nothing sold twice, order kept.
+    pub fn end(self) {
+        let Stand { server, gateway, data, _folders, .. } = self;
+        drop((gateway, server));
+        data.verify();
+    }
+}

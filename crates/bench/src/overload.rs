@@ -9,7 +9,7 @@ mod report;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use self::place::{Place, Stand};
+use self::place::{OverloadPlace, OverloadStand};
 pub use self::report::{OverloadRow, markdown};
 use crate::crowd::{Coming, CrowdFigures, Manners};
 use crate::measure::Bench;
@@ -53,7 +53,7 @@ pub struct Overload {
 /// All of it, on every kind of deployment.
 pub fn run(bench: &Bench, pace: &OverloadPace) -> Overload {
     let mut all = Overload { rows: Vec::new(), goals: Vec::new() };
-    for place in [Place::Embedded, Place::Scaled, Place::Gateway] {
+    for place in [OverloadPlace::Embedded, OverloadPlace::Scaled, OverloadPlace::Gateway] {
         let Overload { rows, goals } = one_place(bench, pace, place);
         all.rows.extend(rows);
         all.goals.extend(goals);
@@ -66,9 +66,9 @@ pub fn run(bench: &Bench, pace: &OverloadPace) -> Overload {
 pub fn alone(under: &Path, pace: &Pace, place: &str) {
     let bench = Bench::new(under, pace.time);
     let all = match place {
-        "embedded" => one_place(&bench, &OverloadPace::of(pace), Place::Embedded),
-        "scaled" => one_place(&bench, &OverloadPace::of(pace), Place::Scaled),
-        "gateway" => one_place(&bench, &OverloadPace::of(pace), Place::Gateway),
+        "embedded" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Embedded),
+        "scaled" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Scaled),
+        "gateway" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Gateway),
         "connections" => Overload { rows: Vec::new(), goals: vec![connections(&bench)] },
         _ => run(&bench, &OverloadPace::of(pace)),
     };
@@ -78,7 +78,7 @@ pub fn alone(under: &Path, pace: &Pace, place: &str) {
     }
 }
 
-fn one_place(bench: &Bench, pace: &OverloadPace, place: Place) -> Overload {
+fn one_place(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> Overload {
     let mut rows = Vec::new();
     for _ in 0..pace.rounds {
         let peak = peak(bench, pace, place);
@@ -111,9 +111,9 @@ fn one_place(bench: &Bench, pace: &OverloadPace, place: Place) -> Overload {
 }
 
 /// Per second, on a new server.
-fn peak(bench: &Bench, pace: &OverloadPace, place: Place) -> f64 {
+fn peak(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> f64 {
     let best = AT_A_TIME.map(|people| {
-        let stand = Stand::start(bench, place);
+        let stand = OverloadStand::start(bench, place);
         stand.crowd(Coming::InTurn(people), Duration::from_secs(1), Manners::AsTold);
         let figures = stand.crowd(Coming::InTurn(people), pace.time, Manners::AsTold);
         eprintln!("{:<12}{people:>5} at a time: {}", place.name(), said(&figures));
@@ -124,8 +124,8 @@ fn peak(bench: &Bench, pace: &OverloadPace, place: Place) -> f64 {
 }
 
 /// Processor time of a sale, as the first row of a round has it, says what refusals cost in the others.
-fn at(bench: &Bench, pace: &OverloadPace, place: Place, peak: f64, multiple: f64) -> OverloadRow {
-    let stand = Stand::start(bench, place);
+fn at(bench: &Bench, pace: &OverloadPace, place: OverloadPlace, peak: f64, multiple: f64) -> OverloadRow {
+    let stand = OverloadStand::start(bench, place);
     stand.crowd(Coming::InTurn(128), Duration::from_secs(1), Manners::AsTold);
     let before = stand.processor_seconds();
     let probing = stand.probe();
@@ -158,8 +158,8 @@ fn at(bench: &Bench, pace: &OverloadPace, place: Place, peak: f64, multiple: f64
 }
 
 /// A burst of people who ask again at once, and how long it takes until the server is at its peak again.
-fn recovery(bench: &Bench, pace: &OverloadPace, place: Place) -> Vec<Goal> {
-    let stand = Stand::start(bench, place);
+fn recovery(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> Vec<Goal> {
+    let stand = OverloadStand::start(bench, place);
     let people = AT_A_TIME[0];
     stand.crowd(Coming::InTurn(people), Duration::from_secs(1), Manners::AsTold);
     let peak = stand.crowd(Coming::InTurn(people), pace.time, Manners::AsTold).goodput();
@@ -192,7 +192,7 @@ fn recovery(bench: &Bench, pace: &OverloadPace, place: Place) -> Vec<Goal> {
 
 /// What so many open connections cost, each of which has asked once.
 fn connections(bench: &Bench) -> Goal {
-    let stand = Stand::start(bench, Place::Embedded);
+    let stand = OverloadStand::start(bench, OverloadPlace::Embedded);
     let before_mib = stand.memory_mib().0;
     let figures = stand.crowd(Coming::Stay(CONNECTIONS), Duration::from_secs(20), Manners::AsTold);
     let most_mib = stand.memory_mib().1;

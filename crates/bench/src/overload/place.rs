@@ -16,7 +16,7 @@ use crate::running::Running;
 use crate::services::free_port;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OverloadPlace {
     Embedded,
     /// One server on Redis and PostgreSQL.
     Scaled,
@@ -24,21 +24,21 @@ pub enum Place {
     Gateway,
 }
 
-impl Place {
+impl OverloadPlace {
     pub fn name(self) -> &'static str {
         match self {
-            Place::Embedded => "embedded",
-            Place::Scaled => "scaled",
-            Place::Gateway => "gateway",
+            OverloadPlace::Embedded => "embedded",
+            OverloadPlace::Scaled => "scaled",
+            OverloadPlace::Gateway => "gateway",
         }
     }
 
     pub fn goals(self) -> [f64; 5] {
-        if self == Place::Gateway { GATEWAY_GOALS } else { GOALS }
+        if self == OverloadPlace::Gateway { GATEWAY_GOALS } else { GOALS }
     }
 }
 
-pub struct Stand<'a> {
+pub struct OverloadStand<'a> {
     bench: &'a Bench,
     server: Running,
     gateway: Option<Gateway>,
@@ -47,15 +47,15 @@ pub struct Stand<'a> {
     _folders: Vec<TempDir>,
 }
 
-impl<'a> Stand<'a> {
-    pub fn start(bench: &'a Bench, place: Place) -> Stand<'a> {
+impl<'a> OverloadStand<'a> {
+    pub fn start(bench: &'a Bench, place: OverloadPlace) -> OverloadStand<'a> {
         let operators = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let (mut data, folder) = match place {
-            Place::Embedded => {
+            OverloadPlace::Embedded => {
                 let folder = bench.empty();
                 (ServerData::embedded(folder.path()), folder)
             }
-            Place::Scaled | Place::Gateway => {
+            OverloadPlace::Scaled | OverloadPlace::Gateway => {
                 bench.pin_services(SERVER_CORE);
                 bench.scaled()
             }
@@ -63,14 +63,14 @@ impl<'a> Stand<'a> {
         data.services.push(("ADMIN_LISTEN", operators.to_string()));
         let (server, _) = data.serve_on(Some(SERVER_CORE), MANY_SEATS);
         let mut folders = vec![folder];
-        let gateway = (place == Place::Gateway).then(|| {
+        let gateway = (place == OverloadPlace::Gateway).then(|| {
             let folder = bench.empty();
             let gateway = Gateway::start(folder.path(), &[server.address], &bench.redis_url());
             gateway.pin(SERVER_CORE);
             folders.push(folder);
             gateway
         });
-        Stand { bench, server, gateway, operators, data, _folders: folders }
+        OverloadStand { bench, server, gateway, operators, data, _folders: folders }
     }
 
     /// The generator, as a process of its own on its own core.
@@ -99,7 +99,7 @@ impl<'a> Stand<'a> {
 
     /// Kills it, and checks its ledger: nothing sold twice, order kept.
     pub fn end(self) {
-        let Stand { server, gateway, data, _folders, .. } = self;
+        let OverloadStand { server, gateway, data, _folders, .. } = self;
         drop((gateway, server));
         data.verify();
     }

@@ -10,7 +10,7 @@ use rules::event::Event;
 use rules::ids::{EventId, User};
 use rules::queue::Serving;
 
-pub use self::inside::{InsideCheck, difference};
+pub use self::inside::{INTERVAL, InsideCheck, LOOKS, difference};
 pub use self::known::{Lines, event, open_event};
 pub use self::visitor::{Stands, Visitor};
 use crate::app::App;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::api::Api;
 use super::export::{ExportFormat, export};
-use super::reach::{reach, reaching};
-use crate::terminal::{self, say};
+use super::reach::{reach, reaching, show};
+use crate::terminal::say;
 
 pub fn command() -> Command {
     let create = Command::new("create")
@@ -100,11 +100,7 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
         "show" => one(&api, id)?,
         turn => api.post(&format!("/api/v1/admin/events/{id}/{turn}"), &Value::Null)?,
     };
-    if given.get_flag("json") {
-        say!("{answer:#}");
-    } else {
-        terminal::print(format_args!("{}", text(&answer)));
-    }
+    show(given, &answer, text);
     Ok(())
 }
 

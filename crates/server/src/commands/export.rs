@@ -42,10 +42,7 @@ fn write(api: &Api, event: u64, format: ExportFormat, out: &mut impl Write) -> R
     let mut after = String::new();
     loop {
         let path = format!("/api/v1/admin/events/{event}/reservations?limit={PAGE}{after}");
-        let (rows, next) = match format {
-            ExportFormat::Csv => csv_page(api, &path, after.is_empty())?,
-            ExportFormat::JsonLines => json_page(api, &path)?,
-        };
+        let (rows, next) = page(api, &path, format, after.is_empty())?;
         match out.write_all(rows.as_bytes()) {
             // Nobody reads any more.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
@@ -58,20 +55,19 @@ fn write(api: &Api, event: u64, format: ExportFormat, out: &mut impl Write) -> R
     }
 }
 
-/// Only the first page keeps the line of the columns' names.
-fn csv_page(api: &Api, path: &str, first: bool) -> Result<(String, Option<String>), String> {
-    let answer = api.answer(HttpRequest::get(path).header("Accept", "text/csv"))?;
+/// One page and where the next begins. Only the first keeps the line of the columns' names.
+fn page(api: &Api, path: &str, format: ExportFormat, first: bool) -> Result<(String, Option<String>), String> {
+    let kind = match format {
+        ExportFormat::Csv => "text/csv",
+        ExportFormat::JsonLines => "application/x-ndjson",
+    };
+    let answer = api.answer(HttpRequest::get(path).header("Accept", kind))?;
     if !answer.is_success() {
         api.read(&answer)?;
     }
     let next = answer.header("x-next").map(str::to_owned);
     let text = answer.text();
-    let rows = if first { text } else { text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned()) };
+    let headed = format == ExportFormat::Csv && !first;
+    let rows = if headed { text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned()) } else { text };
     Ok((rows, next))
-}
-
-fn json_page(api: &Api, path: &str) -> Result<(String, Option<String>), String> {
-    let page = api.get(path)?;
-    let rows = page["reservations"].as_array().into_iter().flatten().map(|row| format!("{row}\n")).collect();
-    Ok((rows, page["next"].as_str().map(str::to_owned)))
 }

@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
 
 use super::api::Api;
 use super::line;
 use crate::settings::Settings;
+use crate::terminal::{self, say};
 use crate::wiring;
 
 /// A command that talks to the running server.
@@ -15,6 +17,15 @@ pub fn reaching(command: Command) -> Command {
     line::with_settings_named(command, |name| needed.contains(&name))
         .arg(Arg::new("url").long("url").help("The server, if not at APP_HOST and APP_PORT: http://host:port"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the server's answer as it is"))
+}
+
+/// What the server answered: as it is with `--json`, else as `text` writes it.
+pub fn show(given: &ArgMatches, answer: &Value, text: impl Fn(&Value) -> String) {
+    if given.get_flag("json") {
+        say!("{answer:#}");
+    } else {
+        terminal::print(format_args!("{}", text(answer)));
+    }
 }
 
 pub fn reach(given: &ArgMatches) -> Result<Api, String> {

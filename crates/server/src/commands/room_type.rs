@@ -3,8 +3,7 @@
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde_json::{Map, Value, json};
 
-use super::reach::{reach, reaching};
-use crate::terminal::{self, say};
+use super::reach::{reach, reaching, show};
 
 pub fn command() -> Command {
     let id = || Arg::new("id").required(true).value_parser(value_parser!(u64)).help("Number of the room type");
@@ -51,11 +50,7 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
         }
         _ => api.existing("room type", id, &format!("/api/v1/room-types/{id}"))?,
     };
-    if given.get_flag("json") {
-        say!("{answer:#}");
-    } else {
-        terminal::print(format_args!("{}", text(&answer)));
-    }
+    show(given, &answer, text);
     Ok(())
 }
 

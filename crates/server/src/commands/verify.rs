@@ -1,7 +1,6 @@
 //! `tickettock verify`: the invariants of a ledger, one line each.
 
 use std::path::Path;
-use std::time::Duration;
 
 use clap::ArgMatches;
 use rules::arrive::Budget;
@@ -13,17 +12,14 @@ use stores::ledger::{LedgerName, postgres, sqlite};
 use stores::verify::{DOOR_AGREES, Finding, Looked, SHOWN_MOST};
 
 use super::{Broken, Ended, line};
-use crate::line::difference;
+use crate::line::{INTERVAL, LOOKS, difference};
 use crate::rush::report::grouped;
 use crate::settings::{Redis, Settings, Stores};
 
 use crate::terminal::{complain, say};
 
-/// A server corrects the door within a second.
-const LOOKS: usize = 4;
-const BETWEEN: Duration = Duration::from_millis(700);
 /// A little less than all the looks take.
-const COMPARED_MS: i64 = 1_900;
+const COMPARED_MS: i64 = (LOOKS as i64 - 1) * INTERVAL.as_millis() as i64 - 200;
 
 pub fn run(given: &ArgMatches) -> Ended {
     let values = line::values(given).map_err(|e| e.to_string())?;
@@ -69,12 +65,17 @@ fn look(data_dir: &Path, stores: &Stores) -> Result<(Looked, Vec<Finding>), Stri
 /// server compared that line meanwhile; otherwise nobody asks it, and the next who does has it corrected. None:
 /// the door could not be asked, which says nothing about the ledger.
 async fn door_agrees(url: &str, redis: &Redis) -> Result<Option<Finding>, String> {
+    let insiders = || async { postgres::insiders(url).await.map_err(|e| format!("DATABASE_URL: {e}")) };
+    let (name, mut lines) = insiders().await?;
+    let (redis_url, cluster, budget) = (redis.url.clone(), redis.cluster, Budget::default());
+    let config = RedisConfig { url: redis_url, cluster, budget, ledger: LedgerName::from(&*name), step: STEP };
+    let door = RedisDoor::new(config).map_err(|why| format!("REDIS_URL: {why}"))?;
     let mut broken = Vec::new();
     for look in 1..=LOOKS {
-        let (name, lines) = postgres::insiders(url).await.map_err(|e| format!("DATABASE_URL: {e}"))?;
-        let (url, cluster, budget) = (redis.url.clone(), redis.cluster, Budget::default());
-        let config = RedisConfig { url, cluster, budget, ledger: LedgerName::from(&*name), step: STEP };
-        let door = RedisDoor::new(config).map_err(|why| format!("REDIS_URL: {why}"))?;
+        if look > 1 {
+            tokio::time::sleep(INTERVAL).await;
+            lines = insiders().await?.1;
+        }
         match differences(&door, &lines, look == LOOKS).await {
             Ok(found) => broken = found,
             Err(fault) => {
@@ -85,7 +86,6 @@ async fn door_agrees(url: &str, redis: &Redis) -> Result<Option<Finding>, String
         if broken.is_empty() {
             break;
         }
-        tokio::time::sleep(BETWEEN).await;
     }
     broken.truncate(SHOWN_MOST);
     Ok(Some(Finding { name: DOOR_AGREES, broken }))

@@ -18,7 +18,7 @@ use stores::verify::{DOOR_AGREES, Finding, SHOWN_MOST};
 use crate::refusals::Failure;
 
 /// While somebody asks a line, it is compared at this interval, or less often if comparing takes long.
-const INTERVAL: Duration = Duration::from_millis(700);
+pub const INTERVAL: Duration = Duration::from_millis(700);
 /// No server compares if another did within this time.
 const SHARED_MS: i64 = 500;
 /// Comparing takes at most one part in so many of a line's time.
@@ -27,7 +27,7 @@ const SHARE: u32 = 20;
 const READINGS: usize = 4;
 
 /// How often door and ledger are looked at before a difference is reported.
-const LOOKS: usize = 4;
+pub const LOOKS: usize = 4;
 
 const FORGOTTEN: Duration = Duration::from_secs(60);
 

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::seconds_from;
 use crate::commands::line;
-use crate::commands::reach::{reach, reaching};
+use crate::commands::reach::{self, reach, reaching};
 use crate::http::wire::tokens::ROLES;
-use crate::terminal::{self, say};
+use crate::terminal::say;
 use crate::wiring::{admin_token_file, replace_private};
 
 pub fn commands() -> [Command; 6] {
@@ -51,12 +51,7 @@ pub fn run(verb: &str, given: &ArgMatches) -> Result<(), String> {
     let grace = given.try_get_one::<i64>("grace").ok().flatten().copied();
     match verb {
         "list" => {
-            let answer = api.get("/api/v1/admin/tokens")?;
-            if given.get_flag("json") {
-                say!("{answer:#}");
-            } else {
-                terminal::print(format_args!("{}", text(&answer)));
-            }
+            reach::show(given, &api.get("/api/v1/admin/tokens")?, text);
         }
         "create" => {
             let body = json!({ "name": name, "role": given.get_one::<String>("role") });
@@ -96,11 +91,7 @@ fn show(given: &ArgMatches, answer: &Value, file: Option<&Path>) -> Result<(), S
             Err(why) => Err(format!("{}: {why}. The new token is {secret}", file.display())),
         };
     }
-    if given.get_flag("json") {
-        say!("{answer:#}");
-    } else {
-        say!("{secret}");
-    }
+    reach::show(given, answer, |_| format!("{secret}\n"));
     Ok(())
 }
 

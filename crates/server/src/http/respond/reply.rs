@@ -44,12 +44,15 @@ impl Reply {
 
     /// In 1.1 text ends in a newline, for those who read it in a terminal.
     pub fn ended(mut self, dialect: Dialect) -> Reply {
-        let packed = self.headers.iter().any(|(name, _)| name == CONTENT_ENCODING);
+        if dialect != Dialect::V1_1 || self.kind != JSON {
+            return self;
+        }
         match &mut self.body {
-            _ if dialect != Dialect::V1_1 || self.kind != JSON || packed => {}
-            ReplyBody::Text(text) if !text.ends_with(b"\n") => text.push(b'\n'),
-            ReplyBody::Parts(parts) => parts.push_back(Bytes::from_static(b"\n")),
-            ReplyBody::None | ReplyBody::Text(_) | ReplyBody::Whole(_) | ReplyBody::Flowing(_) => {}
+            ReplyBody::Text(text) => text.push(b'\n'),
+            ReplyBody::Parts(parts) if !self.headers.iter().any(|(name, _)| name == CONTENT_ENCODING) => {
+                parts.push_back(Bytes::from_static(b"\n"));
+            }
+            ReplyBody::None | ReplyBody::Whole(_) | ReplyBody::Parts(_) | ReplyBody::Flowing(_) => {}
         }
         self
     }

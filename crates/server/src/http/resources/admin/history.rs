@@ -9,7 +9,8 @@ use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use stores::ledger::LedgerFault;
 use stores::ledger::records::LedgerRecord;
 
-use super::whole::{ListFormat, ListRow, Page, whole};
+use super::list_format::{ListFormat, ListRow};
+use super::search::{Searched, page, whole};
 use crate::app::App;
 use crate::auth::Viewer;
 use crate::http::plumbing::call::{Call, Incoming};
@@ -21,48 +22,17 @@ use crate::http::wire::Succeeded;
 use crate::http::wire::records::{HistoryAnswer, HistoryBody};
 use crate::public_ids::PublicIds;
 
-/// Rows of the history that one request reads at a time, and how often. The history has no index by
-/// user, seat or hold: that would cost every sale. A page that found little has a `next` all the same.
-const ROWS: usize = 5_000;
-const READS_MOST: usize = 20;
-
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let paging = Paging::of(&request)?;
     let wanted = Wanted::of(&request, &app.secrets.get().await?.ids)?;
-    let format = ListFormat::asked(&request);
+    let (format, history) = (ListFormat::asked(&request), History { app, wanted });
     if format != ListFormat::Json && !Paging::asked(&request)? {
-        let wanted = Arc::new(wanted);
-        let first = wanted.page(&app, None).await?;
-        return Ok(whole(format, first, move |after| {
-            let (app, wanted) = (app.clone(), wanted.clone());
-            async move { wanted.page(&app, Some(after)).await }
-        }));
+        return Ok(whole(history, format).await?);
     }
-    let mut after = paging.after(place_read)?;
-    let rows = if wanted.is_everything() { paging.one_more() } else { ROWS };
-    let mut found: Vec<HistoryBody> = Vec::new();
-    for _ in 0..READS_MOST {
-        let read = app.ledger.records(wanted.subject, after, rows).await?.shown(&app);
-        let last = read.len() < rows;
-        for record in &read {
-            if found.len() == paging.limit() {
-                return Ok(page(found, after));
-            }
-            if wanted.fits(record) {
-                found.push(HistoryBody::of(record));
-            }
-            after = Some((record.subject, record.n));
-        }
-        if last {
-            return Ok(page(found, None));
-        }
-    }
-    Ok(page(found, after))
-}
-
-fn page(history: Vec<HistoryBody>, next: Option<(SubjectId, u64)>) -> Reply {
+    let after = paging.after(place_read)?;
+    let (history, next) = page(&history, after, paging.limit()).await?;
     let next = next.map(|(subject, n)| format!("{subject}-{n}"));
-    Reply::ok(&HistoryAnswer { success: Succeeded, history, next })
+    Ok(Reply::ok(&HistoryAnswer { success: Succeeded, history, next }))
 }
 
 /// `e1-43`, `r7-12`: a subject and a history number.
@@ -73,7 +43,39 @@ fn place_read(text: &str) -> Option<(SubjectId, u64)> {
     }
 }
 
-type Place = (SubjectId, u64);
+/// The history of one subject or of all.
+struct History {
+    app: Arc<App>,
+    wanted: Wanted,
+}
+
+impl Searched for History {
+    type Row = LedgerRecord;
+    type Place = (SubjectId, u64);
+    type Body = HistoryBody;
+
+    const ROWS: usize = 5_000;
+
+    async fn read(&self, after: Option<(SubjectId, u64)>, rows: usize) -> Result<Vec<LedgerRecord>, LedgerFault> {
+        Ok(self.app.ledger.records(self.wanted.subject, after, rows).await?.shown(&self.app))
+    }
+
+    fn place(record: &LedgerRecord) -> (SubjectId, u64) {
+        (record.subject, record.n)
+    }
+
+    fn fits(&self, record: &LedgerRecord) -> bool {
+        self.wanted.fits(record)
+    }
+
+    fn everything_fits(&self) -> bool {
+        self.wanted.is_everything()
+    }
+
+    fn body(&self, record: &LedgerRecord) -> HistoryBody {
+        HistoryBody::of(record)
+    }
+}
 
 impl ListRow for HistoryBody {
     const HEADING: &'static str =
@@ -133,13 +135,6 @@ impl Wanted {
             return Err(not_a_hold());
         }
         Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n) })
-    }
-
-    /// The next rows of a whole list, as many as fit.
-    async fn page(&self, app: &App, after: Option<Place>) -> Result<Page<HistoryBody, Place>, LedgerFault> {
-        let read = app.ledger.records(self.subject, after, ROWS).await?.shown(app);
-        let next = read.last().filter(|_| read.len() == ROWS).map(|record| (record.subject, record.n));
-        Ok((read.iter().filter(|record| self.fits(record)).map(HistoryBody::of).collect(), next))
     }
 
     /// No row of the subject is passed over.

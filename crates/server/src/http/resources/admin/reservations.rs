@@ -8,7 +8,8 @@ use rules::seats::{Hall, Sale};
 use salvo::http::{HeaderName, HeaderValue};
 use stores::ledger::{LedgerFault, Reservation};
 
-use super::whole::{ListFormat, ListRow, Page, whole, written};
+use super::list_format::{ListFormat, ListRow, written};
+use super::search::{Searched, page, whole};
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::call::{Call, Incoming};
@@ -22,10 +23,6 @@ use crate::http::wire::{AdminReservationBody, Succeeded};
 use crate::public_ids::PublicIds;
 
 const NEXT: HeaderName = HeaderName::from_static("x-next");
-/// Rows of a whole list that are read at a time.
-const ROWS: usize = 1_000;
-/// How often one request for a page reads so many.
-const READS_MOST: usize = 100;
 /// Fewer digits would fit too many people.
 const PHONE_DIGITS: usize = 4;
 
@@ -34,16 +31,14 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled 
     let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let ids = app.secrets.get().await?.ids.clone();
-    let (format, wanted) = (ListFormat::asked(&request), SaleSearch::of(&request)?);
+    let format = ListFormat::asked(&request);
+    let sales = EventSales { app, event, hall, ids, wanted: SaleSearch::of(&request)? };
     if format != ListFormat::Json && !Paging::asked(&request)? {
-        let seller = Seller { app, event, hall, ids, wanted: Arc::new(wanted) };
-        let first = seller.page(None).await?;
-        return Ok(whole(format, first, move |after| seller.clone().next(after)));
+        return Ok(whole(sales, format).await?);
     }
     let after = paging.after(|text| whole_number(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
-    let (found, next) = search(&app, event, &wanted, after, paging.limit()).await?;
+    let (reservations, next) = page(&sales, after, paging.limit()).await?;
     let next = next.map(|seat| seat.0.to_string());
-    let reservations = bodies(&found, &hall, &ids);
     if format == ListFormat::Json {
         return Ok(Reply::ok(&AdminReservationsAnswer { success: Succeeded, reservations, next }));
     }
@@ -53,36 +48,6 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled 
         Some(next) => reply.with(NEXT, next),
         None => reply,
     })
-}
-
-/// A page of what fits, and where the next one begins. A page that found little has a `next` all the same: one
-/// request reads a bounded part of the hall.
-async fn search(
-    app: &App,
-    event: EventId,
-    wanted: &SaleSearch,
-    mut after: Option<Seat>,
-    limit: usize,
-) -> Result<(Vec<Reservation>, Option<Seat>), LedgerFault> {
-    let rows = if wanted.is_everything() { limit + 1 } else { ROWS };
-    let mut found = Vec::new();
-    for _ in 0..READS_MOST {
-        let read = app.ledger.reservations_in(event, after, rows).await?.shown(app);
-        let last = read.len() < rows;
-        for reservation in read {
-            if found.len() == limit {
-                return Ok((found, after));
-            }
-            after = Some(reservation.sale.seat);
-            if wanted.fits(&reservation.sale) {
-                found.push(reservation);
-            }
-        }
-        if last {
-            return Ok((found, None));
-        }
-    }
-    Ok((found, after))
 }
 
 /// What a sale must be; none: anything.
@@ -126,30 +91,40 @@ impl SaleSearch {
     }
 }
 
-fn bodies(found: &[Reservation], hall: &Hall, ids: &PublicIds) -> Vec<AdminReservationBody> {
-    found.iter().map(|reservation| AdminReservationBody::of(reservation, hall, ids)).collect()
-}
-
-/// What is needed to read page after page.
-#[derive(Clone)]
-struct Seller {
+/// The sales of one event.
+struct EventSales {
     app: Arc<App>,
     event: EventId,
     hall: Arc<Hall>,
     ids: Arc<PublicIds>,
-    wanted: Arc<SaleSearch>,
+    wanted: SaleSearch,
 }
 
-impl Seller {
-    async fn page(&self, after: Option<Seat>) -> Result<Page<AdminReservationBody, Seat>, LedgerFault> {
-        let found = self.app.ledger.reservations_in(self.event, after, ROWS).await?.shown(&self.app);
-        let next = found.last().filter(|_| found.len() == ROWS).map(|last| last.sale.seat);
-        let fitting: Vec<Reservation> = found.into_iter().filter(|one| self.wanted.fits(&one.sale)).collect();
-        Ok((bodies(&fitting, &self.hall, &self.ids), next))
+impl Searched for EventSales {
+    type Row = Reservation;
+    type Place = Seat;
+    type Body = AdminReservationBody;
+
+    const ROWS: usize = 1_000;
+
+    async fn read(&self, after: Option<Seat>, rows: usize) -> Result<Vec<Reservation>, LedgerFault> {
+        Ok(self.app.ledger.reservations_in(self.event, after, rows).await?.shown(&self.app))
     }
 
-    async fn next(self, after: Seat) -> Result<Page<AdminReservationBody, Seat>, LedgerFault> {
-        self.page(Some(after)).await
+    fn place(reservation: &Reservation) -> Seat {
+        reservation.sale.seat
+    }
+
+    fn fits(&self, reservation: &Reservation) -> bool {
+        self.wanted.fits(&reservation.sale)
+    }
+
+    fn everything_fits(&self) -> bool {
+        self.wanted.is_everything()
+    }
+
+    fn body(&self, reservation: &Reservation) -> AdminReservationBody {
+        AdminReservationBody::of(reservation, &self.hall, &self.ids)
     }
 }
 

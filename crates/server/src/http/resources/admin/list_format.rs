@@ -1,16 +1,9 @@
-//! Lists that are sent whole, as CSV or JSON Lines: read from the ledger page by page while they are sent, so
-//! that their size costs no memory.
+//! Lists as JSON, CSV or JSON Lines.
 
-use std::future::Future;
-
-use futures_util::stream;
 use salvo::http::header::ACCEPT;
-use salvo::hyper::body::Bytes;
 use serde::Serialize;
-use stores::ledger::LedgerFault;
 
 use crate::http::plumbing::call::Incoming;
-use crate::http::respond::Reply;
 
 const CSV: &str = "text/csv; charset=utf-8";
 const JSON_LINES: &str = "application/x-ndjson; charset=utf-8";
@@ -72,37 +65,6 @@ pub fn written<R: ListRow>(format: ListFormat, rows: &[R]) -> String {
         }
     }
     text
-}
-
-/// One page of a list, and where the next one begins; none: it is the last.
-pub type Page<R, P> = (Vec<R>, Option<P>);
-
-/// The whole list. The first page was read before anything is sent, so that a ledger that cannot be read is a
-/// refusal; one that fails later breaks the connection off.
-pub fn whole<R, P, F, W>(format: ListFormat, first: Page<R, P>, next_page: F) -> Reply
-where
-    R: ListRow + Send + 'static,
-    P: Send + 'static,
-    F: Fn(P) -> W + Clone + Send + 'static,
-    W: Future<Output = Result<Page<R, P>, LedgerFault>> + Send,
-{
-    let heading = if format == ListFormat::Csv { R::HEADING } else { "" };
-    let parts = stream::try_unfold((heading, Some(first)), move |(heading, page)| {
-        let next_page = next_page.clone();
-        async move {
-            let Some((rows, next)) = page else { return Ok(None) };
-            let text = format!("{heading}{}", written(format, &rows));
-            let next = match next {
-                None => None,
-                Some(place) => Some(next_page(place).await.map_err(|fault| {
-                    tracing::error!(%fault, "a list broke off");
-                    std::io::Error::other(fault)
-                })?),
-            };
-            Ok(Some((Bytes::from(text), ("", next))))
-        }
-    });
-    Reply::flowing_text(format.kind(), parts)
 }
 
 /// What a spreadsheet may take for the beginning of a formula, also in full width.

@@ -1,0 +1,97 @@
+//! Lists that are read in order and searched: in pages, each from a bounded part of the rows; or whole, read from
+//! the ledger while they are sent, so that their size costs no memory.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::stream;
+use salvo::hyper::body::Bytes;
+use stores::ledger::LedgerFault;
+
+use super::list_format::{ListFormat, ListRow, written};
+use crate::http::respond::Reply;
+
+/// One request for a page reads at most this many rows where not every one fits. There is no index by what is
+/// searched for: that would cost every sale.
+const READ_MOST: usize = 100_000;
+
+/// A list, and what its rows must be about.
+pub trait Searched: Send + Sync + 'static {
+    type Row: Send;
+    type Place: Copy + Send + 'static;
+    type Body: ListRow + Send;
+
+    /// Rows that are read at a time.
+    const ROWS: usize;
+
+    /// The next rows behind `after`, in order.
+    fn read(
+        &self,
+        after: Option<Self::Place>,
+        rows: usize,
+    ) -> impl Future<Output = Result<Vec<Self::Row>, LedgerFault>> + Send;
+
+    fn place(row: &Self::Row) -> Self::Place;
+
+    fn fits(&self, row: &Self::Row) -> bool;
+
+    fn everything_fits(&self) -> bool;
+
+    fn body(&self, row: &Self::Row) -> Self::Body;
+}
+
+/// Rows that fit, and where the next ones begin; none: there are no more.
+type Found<L> = (Vec<<L as Searched>::Body>, Option<<L as Searched>::Place>);
+
+/// A page. One that found little has a next one all the same.
+pub async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usize) -> Result<Found<L>, LedgerFault> {
+    let rows = if list.everything_fits() { limit + 1 } else { L::ROWS };
+    let mut found = Vec::new();
+    for _ in 0..READ_MOST.div_ceil(rows) {
+        let read = list.read(after, rows).await?;
+        for row in &read {
+            if found.len() == limit {
+                return Ok((found, after));
+            }
+            after = Some(L::place(row));
+            if list.fits(row) {
+                found.push(list.body(row));
+            }
+        }
+        if read.len() < rows {
+            return Ok((found, None));
+        }
+    }
+    Ok((found, after))
+}
+
+/// Everything that fits. The first rows are read before anything is sent, so that a ledger that cannot be read is
+/// a refusal; one that fails later breaks the connection off.
+pub async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, LedgerFault> {
+    let list = Arc::new(list);
+    let heading = if format == ListFormat::Csv { L::Body::HEADING } else { "" };
+    let first = step(&*list, None).await?;
+    let parts = stream::try_unfold((heading, Some(first)), move |(heading, found)| {
+        let list = list.clone();
+        async move {
+            let Some((rows, next)) = found else { return Ok(None) };
+            let text = format!("{heading}{}", written(format, &rows));
+            let next = match next {
+                None => None,
+                Some(place) => Some(step(&*list, Some(place)).await.map_err(|fault| {
+                    tracing::error!(%fault, "a list broke off");
+                    std::io::Error::other(fault)
+                })?),
+            };
+            Ok(Some((Bytes::from(text), ("", next))))
+        }
+    });
+    Ok(Reply::flowing_text(format.kind(), parts))
+}
+
+/// The next rows of a whole list, as many as fit.
+async fn step<L: Searched>(list: &L, after: Option<L::Place>) -> Result<Found<L>, LedgerFault> {
+    let read = list.read(after, L::ROWS).await?;
+    let next = read.last().filter(|_| read.len() == L::ROWS).map(L::place);
+    Ok((read.iter().filter(|row| list.fits(row)).map(|row| list.body(row)).collect(), next))
+}

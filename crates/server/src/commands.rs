@@ -1,6 +1,7 @@
 //! The command line.
 
 mod api;
+mod backup;
 mod config;
 mod event;
 mod export;
@@ -34,6 +35,8 @@ pub fn run() -> ExitCode {
         Some(("token", given)) => token::run(given),
         Some(("rush", given)) => return end(rush::run(given)),
         Some(("verify", given)) => return end(verify::run(given)),
+        Some(("backup", given)) => return end(backup::run_backup(given)),
+        Some(("restore", given)) => return end(backup::run_restore(given)),
         _ => unreachable!("clap asks for a subcommand"),
     };
     end(result.map_err(Broken::Command))

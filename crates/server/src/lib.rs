@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod auth;
+pub mod backups;
 pub mod board;
 pub mod clock;
 pub mod commands;

@@ -1,5 +1,6 @@
 //! Logs and metrics. Neither carries a token, a telephone number or a user's name.
 
+pub mod backups;
 pub mod series;
 pub mod watch;
 
@@ -16,6 +17,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use tracing_subscriber::EnvFilter;
 
+use self::backups::BackupFigures;
 use self::series::EventSeries;
 use crate::connections::OpenConnections;
 use crate::gate::Gate;
@@ -72,6 +74,7 @@ pub struct Metrics {
     limit: Gauge<u64, AtomicU64>,
     refused: Counter,
     rate_limited: Family<ScopeLabels, Counter>,
+    pub backups: BackupFigures,
     front: OnceLock<(Arc<OpenConnections>, Arc<Gate>, Arc<RequestRates>)>,
 }
 
@@ -116,6 +119,8 @@ impl Default for Metrics {
         let rate_limited = Family::default();
         let meaning = "Requests refused because a token bucket was empty, of a user or of an address";
         registry.register("rate_limited", meaning, rate_limited.clone());
+        let backups = BackupFigures::default();
+        backups.register(&mut registry);
         Metrics {
             registry,
             outcomes,
@@ -134,6 +139,7 @@ impl Default for Metrics {
             limit,
             refused,
             rate_limited,
+            backups,
             front: OnceLock::new(),
         }
     }

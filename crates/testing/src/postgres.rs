@@ -31,6 +31,22 @@ impl OwnPostgres {
         own
     }
 
+    /// What an operator does on another machine with a backup made by `pg_basebackup` while this server
+    /// runs: recovery to the end of the copied log, then a new timeline.
+    pub async fn restored_elsewhere(&self) -> OwnPostgres {
+        let folder = TestFolder::new("postgres");
+        run(Command::new("chmod").arg("777").arg(folder.path()));
+        let data = folder.path().join("data");
+        let mut copy = as_postgres(&services().postgres_programs.join("pg_basebackup"));
+        copy.args(["-h", "127.0.0.1", "-U", "postgres", "-c", "fast", "-X", "stream", "-p"]);
+        run(copy.arg(self.port.to_string()).arg("-D").arg(&data));
+        run(as_postgres(Path::new("touch")).arg(data.join("recovery.signal")));
+        let log = folder.path().join("postgres.log");
+        let mut own = OwnPostgres { port: free_port(), data, log, child: None, _folder: folder };
+        own.begin().await;
+        own
+    }
+
     pub fn url(&self) -> String {
         self.url_through(self.port)
     }
@@ -63,6 +79,9 @@ impl OwnPostgres {
             "max_connections=100",
             "shared_buffers=32MB",
             "restart_after_crash=off",
+            // Only read after a restore: there is no archive, all of the log is in the backup.
+            "restore_command=false",
+            "recovery_target_action=promote",
         ] {
             command.args(["-c", setting]);
         }

@@ -13,6 +13,8 @@ mod leftovers;
 #[cfg(test)]
 mod links;
 #[cfg(test)]
+mod migrations;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod sql;

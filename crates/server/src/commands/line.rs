@@ -23,7 +23,8 @@ pub fn command() -> Command {
              tickettock openapi                               the API's description, as YAML\n  \
              tickettock token mint --sub alice --ttl 1h       a token of a user, to try AUTH_MODE=jwt\n  \
              tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
-             tickettock verify                                every invariant of the ledger, one line each",
+             tickettock verify                                every invariant of the ledger, one line each\n  \
+             tickettock backup tonight.db                     a verified copy of the ledger, while it sells",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -40,6 +41,8 @@ pub fn command() -> Command {
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),
             |name| matches!(name, "DATA_DIR" | "DATABASE_URL_FILE"),
         ))
+        .subcommand(super::backup::backup())
+        .subcommand(super::backup::restore())
         .subcommand(super::manual::completions())
         .subcommand(super::manual::man())
 }

@@ -1,5 +1,7 @@
 //! `tickettock serve`: runs the server until it is stopped.
 
+use std::sync::Arc;
+
 use clap::ArgMatches;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -7,7 +9,7 @@ use super::line;
 use crate::settings::Settings;
 use crate::terminal::say;
 use crate::tidier::Tidier;
-use crate::{telemetry, wiring};
+use crate::{backups, telemetry, wiring};
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let settings = line::settings(given).map_err(|e| e.to_string())?;
@@ -37,6 +39,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     let app = wiring::start(settings).await?;
     let listening = wiring::listen(app.clone()).await?;
     tokio::spawn(Tidier::new(&app).run());
+    tokio::spawn(backups::run(Arc::downgrade(&app)));
     drop(app);
     say!("Tickettock listens on http://{}", listening.address);
     if let Some(address) = listening.operators_address {

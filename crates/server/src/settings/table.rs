@@ -297,6 +297,14 @@ pub const SETTINGS: &[Setting] = &[
         "Seconds after which a server forgets events, room types and metric series that nobody used; they are read again \
          when asked for.",
     ),
+    setting(
+        "BACKUP_DIR",
+        "",
+        "Folder for scheduled backups of the embedded ledger, best on another disk. If unset: there are none. With \
+         DATABASE_URL use the means of PostgreSQL.",
+    ),
+    setting("BACKUP_EVERY", "3600", "Seconds between two scheduled backups."),
+    setting("BACKUP_KEEP", "24", "How many scheduled backups stay; older ones are removed."),
     setting("RUST_LOG", "info", "Log level: error, warn, info, debug, trace, or filters per module."),
     setting("LOG_FORMAT", "text", "Log format: text or json."),
 ];

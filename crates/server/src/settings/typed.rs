@@ -14,6 +14,7 @@ use salvo::http::HeaderName;
 use super::identity::{AuthMode, cors_origins};
 use super::stores::Stores;
 use super::{BadSetting, Values};
+use crate::backups::BackupSchedule;
 use crate::connections::ConnectionLimits;
 use crate::connections::files::room_for_connections;
 use crate::gate::planted::OverloadBug;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub cors_origins: Vec<String>,
     pub queue_depth: usize,
     pub keep: Keep,
+    /// None: there are no scheduled backups.
+    pub backups: Option<BackupSchedule>,
     /// None: as many as the limit of open files has room for.
     pub max_connections: Option<usize>,
     /// None: the default, which depends on who connects.
@@ -107,6 +110,7 @@ impl Settings {
             cors_origins: cors_origins(&read)?,
             queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
             keep: read.keep()?,
+            backups: read.backups()?,
             max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
             address_connections: read.unless_empty("ADDRESS_CONNECTIONS", |name| read.within(name, 0, 1_000_000))?,
             user_rate: read.within("USER_RATE", 0, 1_000_000)? as u32,
@@ -135,6 +139,9 @@ impl Settings {
             return Err(BadSetting(
                 "ADMIN_TOKEN is unset: it is required with DATABASE_URL, with the same value on every server".into(),
             ));
+        }
+        if settings.backups.is_some() && settings.stores != Stores::Embedded {
+            return Err(read.bad("BACKUP_DIR", "nothing with DATABASE_URL: PostgreSQL has its own backups"));
         }
         settings.safe_to_listen()?;
         if settings.exposed() && settings.admin_token.as_ref().is_some_and(|token| guessable(token)) {
@@ -259,6 +266,13 @@ impl Reading<'_> {
         })
     }
 
+    fn backups(&self) -> Result<Option<BackupSchedule>, BadSetting> {
+        let every = Duration::from_secs(self.within("BACKUP_EVERY", 1, KEEP_MOST_S)? as u64);
+        let keep = self.within("BACKUP_KEEP", 1, 100_000)? as usize;
+        let folder = self.text("BACKUP_DIR");
+        Ok((!folder.is_empty()).then(|| BackupSchedule { folder: PathBuf::from(folder), every, keep }))
+    }
+
     pub(super) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
         self.text(name).trim().parse().map_err(|_| self.bad(name, expected))
     }
@@ -369,6 +383,8 @@ mod tests {
             ("QUEUE_KEEP", "never"),
             ("DELETED_KEEP", "0"),
             ("CACHE_KEEP", "0"),
+            ("BACKUP_EVERY", "0"),
+            ("BACKUP_KEEP", "0"),
             ("LOG_FORMAT", "xml"),
             ("RUST_LOG", "no such=level=x"),
         ] {

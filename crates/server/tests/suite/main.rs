@@ -4,6 +4,7 @@ mod admin_lists;
 mod amendments;
 mod answers;
 mod auth_matrix;
+mod backups;
 mod browsers;
 mod caching;
 mod canonical;

@@ -6,6 +6,7 @@
 
 mod admin_tokens;
 mod answers;
+mod backup;
 mod checkpoint;
 mod data_dir;
 mod engine;
@@ -19,6 +20,7 @@ mod many;
 mod queries;
 mod readers;
 mod records;
+mod restore;
 mod room_type;
 mod tidy;
 mod trouble;
@@ -37,6 +39,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
+pub use self::backup::{BackupMade, BackupPace, CopyFault, backup};
 pub use self::data_dir::database_in;
 use self::data_dir::{DataDir, NotClaimed};
 use self::flusher::{Fatal, Flusher};
@@ -44,7 +47,8 @@ use self::generations::GenerationsFile;
 use self::health::WriteHealth;
 use self::job::{Job, JobReply, Task, Transaction};
 use self::readers::Readers;
-pub use self::verify::verify;
+pub use self::restore::{Restored, restore};
+pub use self::verify::{verify, verify_file};
 pub use self::writer::LOG_PAGES;
 use self::writer::SqliteWriter;
 use super::halls::HallCache;
@@ -86,6 +90,15 @@ impl From<rusqlite::Error> for NotOpened {
     }
 }
 
+impl From<NotClaimed> for NotOpened {
+    fn from(not_claimed: NotClaimed) -> Self {
+        NotOpened(match not_claimed {
+            NotClaimed::InUse(path) => format!("another tickettock is using the data folder {}", path.display()),
+            NotClaimed::Io(path, error) => format!("the data folder {} cannot be used: {error}", path.display()),
+        })
+    }
+}
+
 /// The configuration of the ledger.
 pub struct SqliteConfig<C> {
     /// Makes the clock, given the newest stored moment: time never goes back.
@@ -102,14 +115,7 @@ impl SqliteLedger {
     where
         C: FnOnce(Moment) -> Arc<dyn Clock>,
     {
-        let claimed = DataDir::claim(folder).map_err(|not_claimed| match not_claimed {
-            NotClaimed::InUse(path) => {
-                NotOpened(format!("another tickettock is using the data folder {}", path.display()))
-            }
-            NotClaimed::Io(path, error) => {
-                NotOpened(format!("the data folder {} cannot be used: {error}", path.display()))
-            }
-        })?;
+        let claimed = DataDir::claim(folder)?;
         let database = claimed.database();
         let mut conn = Connection::open(&database)?;
         configure(&conn)?;

@@ -7,6 +7,7 @@ mod edges;
 mod lapse;
 mod line_agreement;
 mod old_formats;
+mod online;
 mod onlookers;
 mod planted;
 mod postgres;

@@ -153,7 +153,7 @@ async fn sqlite_file_of_version_4_opens_with_its_holds() {
 }
 
 /// The same for a database.
-async fn database_as_of(version: i32) -> Database {
+pub async fn database_as_of(version: i32) -> Database {
     const TABLES: [&str; 4] = [
         include_str!("../../src/ledger/postgres/migrations/V1__core.sql"),
         include_str!("../../src/ledger/postgres/migrations/V2__chosen_seats.sql"),

@@ -1,6 +1,7 @@
 //! Before the first batch: a server that is new enough, tables of this version, an id.
 
 use std::fmt;
+use std::time::Duration;
 
 use futures_util::TryFutureExt;
 use tokio_postgres::Client;
@@ -21,6 +22,11 @@ pub const LOCK_ONLY_SERVER: i32 = 3;
 pub const LOCK_NEW_ROOM_TYPE: i32 = 4;
 
 const OLDEST_SERVER: i32 = 150_000;
+
+/// While a migration waits for an exclusive lock, everybody who comes after it waits too. So it waits for a moment
+/// only, lets the others pass, and tries again.
+const LOCK_TRY_MS: u64 = 100;
+const LOCK_TRIES: u32 = 300;
 
 /// Why the ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,14 +84,44 @@ pub async fn prepare(address: &PostgresAddress, identity: &Identity) -> Result<(
     }
     client.batch_execute("SET lock_timeout = '60s'; SET statement_timeout = 0; SET synchronous_commit = on").await?;
     client.execute("SELECT pg_advisory_lock($1, $2)", &[&LOCK_FAMILY, &LOCK_MIGRATION]).await?;
-    migrations::migrations::runner().run_async(&mut client).await.map_err(|error| {
-        NotPrepared::Unfit(format!(
-            "the database has a format that this version does not know, or cannot be migrated: {error}"
-        ))
-    })?;
+    migrate(&mut client).await?;
     let id = uuid::Uuid::new_v4().to_string();
     client.execute("INSERT INTO ledger (only_row, id) VALUES (1, $1) ON CONFLICT DO NOTHING", &[&id]).await?;
     identity.look(&client).await?;
     client.execute("SELECT pg_advisory_unlock($1, $2)", &[&LOCK_FAMILY, &LOCK_MIGRATION]).await?;
     Ok(())
+}
+
+/// Each migration is one transaction. One that did not get a lock in time was rolled back and is tried again.
+async fn migrate(client: &mut Client) -> Result<(), NotPrepared> {
+    client.batch_execute(&format!("SET lock_timeout = '{LOCK_TRY_MS}ms'")).await?;
+    let mut tries = 0;
+    let failed = loop {
+        let Err(error) = migrations::migrations::runner().run_async(client).await else { break None };
+        tries += 1;
+        if !lock_timeout(&error) || tries == LOCK_TRIES {
+            break Some(error);
+        }
+        tracing::debug!(tries, "the migration waits for a lock");
+        tokio::time::sleep(Duration::from_millis(LOCK_TRY_MS)).await;
+    };
+    client.batch_execute("SET lock_timeout = '60s'").await?;
+    let Some(error) = failed else { return Ok(()) };
+    if lock_timeout(&error) {
+        let why = "the tables are locked by somebody else, the migration waits: see pg_stat_activity";
+        return Err(NotPrepared::Unreachable(why.to_owned()));
+    }
+    let why = "the database has a format that this version does not know, or cannot be migrated";
+    Err(NotPrepared::Unfit(format!("{why}: {error}")))
+}
+
+fn lock_timeout(error: &refinery::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(this) = cause {
+        if let Some(error) = this.downcast_ref::<tokio_postgres::Error>() {
+            return error.code() == Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE);
+        }
+        cause = this.source();
+    }
+    false
 }

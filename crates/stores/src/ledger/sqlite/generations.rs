@@ -40,7 +40,7 @@ impl GenerationsFile {
     /// Compares the file with the database, and raises the generations of one that was put back.
     pub fn open(folder: &Path, conn: &Connection) -> Result<GenerationsFile> {
         let path = folder.join("generations");
-        let kept = fs::read_to_string(&path).ok().and_then(|text| Generations::parse(&text)).unwrap_or_default();
+        let kept = kept(folder);
         let mut found = Generations::read(conn)?;
         if found.raised < kept.raised {
             tracing::warn!("the database is older than its folder: arrival numbers start a new generation");
@@ -50,6 +50,11 @@ impl GenerationsFile {
         let file = GenerationsFile { path, known: Mutex::new(kept) };
         file.keep(found);
         Ok(file)
+    }
+
+    /// The highest generation that was raised in this folder; -1: none is known.
+    pub fn highest(folder: &Path) -> i64 {
+        if folder.join("generations").exists() { kept(folder).highest } else { -1 }
     }
 
     /// Keeps what the database knows now. Without the file numbers are unique as long as no backup is put
@@ -65,6 +70,11 @@ impl GenerationsFile {
             Err(error) => tracing::warn!(%error, file = %self.path.display(), "the generations were not kept"),
         }
     }
+}
+
+fn kept(folder: &Path) -> Generations {
+    let text = fs::read_to_string(folder.join("generations")).ok();
+    text.and_then(|text| Generations::parse(&text)).unwrap_or_default()
 }
 
 fn write(path: &Path, generations: Generations) -> io::Result<()> {

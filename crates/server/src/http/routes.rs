@@ -269,7 +269,12 @@ fn machine() -> Vec<Route> {
         plain("/docs").on(GET, Anyone, NoBody, docs::page, doc::DOCS),
         plain("/docs/{file}").on(GET, Anyone, NoBody, docs::file, doc::DOCS_FILE),
         plain("/assets/{file}").on(GET, Anyone, NoBody, page::file, doc::PAGE_FILE),
-        plain("/").on(GET, Anyone, NoBody, page::get, doc::PAGE),
+        plain("/").on(GET, Anyone, NoBody, page::get, doc::EVENTS_PAGE),
+        plain("/events/{eventId}").on(GET, Anyone, NoBody, page::get, doc::EVENT_PAGE),
+        plain("/rooms").on(GET, Anyone, NoBody, page::get, doc::ROOMS_PAGE),
+        plain("/me").on(GET, Anyone, NoBody, page::get, doc::OWN_PAGE),
+        plain("/admin").on(GET, Anyone, NoBody, page::get, doc::CONSOLE_PAGE),
+        plain("/try").on(GET, Anyone, NoBody, page::get, doc::TRY_PAGE),
     ]
 }
 

@@ -31,6 +31,7 @@ mod manual;
 mod metrics;
 mod operators;
 mod overload;
+mod pages;
 mod peak;
 mod plain_build;
 mod public_ids;

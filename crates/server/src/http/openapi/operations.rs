@@ -24,6 +24,7 @@ const UNCHANGED: Gives = Gives { status: Success::Unchanged, kind: "", schema: N
 const CSV: Gives = Gives { status: Success::Ok, kind: "text/csv", schema: None };
 const JSON_LINES: Gives = Gives { status: Success::Ok, kind: "application/x-ndjson", schema: None };
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
+const PAGE: &[Gives] = &[HTML[0], UNCHANGED];
 
 const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
     Doc {
@@ -335,4 +336,12 @@ pub const PAGE_FILE: Doc = read(
         UNCHANGED,
     ],
 );
-pub const PAGE: Doc = read("page", "machine", "What this is, and what to try first.", HTML);
+pub const EVENTS_PAGE: Doc = read("eventsPage", "pages", "Events on sale.", PAGE);
+pub const EVENT_PAGE: Doc = Doc {
+    refuses: &[|| Refusal::NotFound],
+    ..read("eventPage", "pages", "Where a buyer waits, chooses and confirms.", PAGE)
+};
+pub const ROOMS_PAGE: Doc = read("roomsPage", "pages", "A calendar of rooms.", PAGE);
+pub const OWN_PAGE: Doc = read("ownPage", "pages", "Reservations, stays and holds of the viewer.", PAGE);
+pub const CONSOLE_PAGE: Doc = read("consolePage", "pages", "The operator's console.", PAGE);
+pub const TRY_PAGE: Doc = read("tryPage", "pages", "The API with buttons and curl lines.", PAGE);

@@ -17,6 +17,7 @@ use super::form::{check_framing, check_path};
 use super::gateway::Aside;
 use super::operation::{Completion, Operation, Route, TimeLimit};
 use crate::app::App;
+use crate::http::resources::page;
 use crate::http::respond::{self, Dialect, Language, Reply, Speech};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -53,6 +54,7 @@ impl Endpoint {
     async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
         let aside = Aside::of(&self.app, request.headers());
         let language = Language::asked(request.headers());
+        let wants_page = page::wants_page(request.method(), request.uri().path(), request.headers());
         let served = self.find(request.method());
         let framed = check_framing(request.version(), request.headers());
         let sound = framed.is_ok();
@@ -71,7 +73,11 @@ impl Endpoint {
                 if matches!(refused.refusal, Refusal::Overloaded) {
                     refused.retry_after = Some(self.app.gate.retry_after());
                 }
-                respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
+                let nothing = matches!(refused.refusal, Refusal::NoSuchPath | Refusal::NotFound);
+                let page = if nothing && wants_page { page::missing(&self.app) } else { None };
+                page.unwrap_or_else(|| {
+                    respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
+                })
             }
         };
         let reply = match aside {

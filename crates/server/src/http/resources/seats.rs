@@ -54,7 +54,7 @@ pub fn has_already(headers: &HeaderMap, etag: &str) -> bool {
 }
 
 /// `Accept-Encoding` names gzip, or `*`, with a weight above 0.
-fn takes_gzip(headers: &HeaderMap) -> bool {
+pub fn takes_gzip(headers: &HeaderMap) -> bool {
     let asked = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;
     for coding in asked.flat_map(|value| value.split(',')) {

@@ -141,6 +141,11 @@ impl Reply {
         if replayed { self.with(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true")) } else { self }
     }
 
+    /// A page that says that there is nothing.
+    pub fn not_found(self) -> Reply {
+        Reply { status: StatusCode::NOT_FOUND, ..self }
+    }
+
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Reply {
         self.headers.push((name, value));
         self

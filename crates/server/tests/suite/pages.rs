@@ -1,0 +1,100 @@
+//! The pages: that the committed files are what the sources make, how they are served, and how large they are.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use testing::http::TestClient;
+use testing::server::TestServer;
+
+const PAGES: [&str; 6] = ["/", "/events/1", "/rooms", "/me", "/admin", "/try"];
+const GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
+const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn built_pages_are_what_the_sources_make() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/web.sh");
+    let mut builds = Command::new(script);
+    builds.arg("check");
+    let output = tokio::task::spawn_blocking(move || builds.output().unwrap()).await.unwrap();
+    let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{complained}");
+}
+
+/// The files that a page names, and those that its scripts import, transitively.
+async fn files_of(client: &mut TestClient, page: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut texts = vec![client.get(page).await.text()];
+    while let Some(text) = texts.pop() {
+        for part in text.split(['"', '\'', '`']) {
+            let name = part.trim_start_matches("./").trim_start_matches("/assets/");
+            let is_file = name.ends_with(".js") || name.ends_with(".css");
+            if is_file && !name.contains(['/', ' ']) && found.insert(name.to_owned()) {
+                texts.push(client.get(&format!("/assets/{name}")).await.text());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_small() {
+    let stand = TestServer::embedded(&[]).await;
+    let mut client = stand.client();
+    for (page, most) in [("/events/1", 60_000), ("/", 60_000), ("/rooms", 60_000), ("/me", 60_000), ("/admin", 150_000)]
+    {
+        let mut sum = client.get(page).await.body.len();
+        for name in files_of(&mut client, page).await {
+            let file = client.send("GET", &format!("/assets/{name}"), &[GZIP], "").await;
+            assert_eq!((file.status, file.header("content-encoding")), (200, Some("gzip")), "{name}");
+            sum += file.body.len();
+        }
+        assert!(sum > 10_000 && sum < most, "{page}: {sum} bytes gzipped");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_cached_by_what_they_are() {
+    let stand = TestServer::embedded(&[]).await;
+    let mut client = stand.client();
+    for page in PAGES {
+        let first = client.get(page).await;
+        assert_eq!((first.status, first.header("cache-control")), (200, Some("no-cache")), "{page}");
+        let policy = first.header("content-security-policy").unwrap();
+        assert!(!policy.contains("unsafe") && !policy.contains("data:") && !policy.contains("://"), "{policy}");
+        let known = [("If-None-Match", first.header("etag").unwrap())];
+        assert_eq!(client.send("GET", page, &known, "").await.status, 304, "{page}");
+    }
+    for name in files_of(&mut client, "/events/1").await {
+        let file = client.get(&format!("/assets/{name}")).await;
+        assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"), "{name}");
+        assert_eq!(file.header("vary"), Some("Accept-Encoding"), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_say_how_users_are_told_apart() {
+    let stand = TestServer::embedded(&[("FCFS_USER_HEADER", "X-Customer")]).await;
+    assert!(stand.client().get("/").await.text().contains("data-identity=\"header x-customer\""));
+    let secret = "0123456789abcdef0123456789abcdef";
+    let stand = TestServer::embedded(&[("AUTH_MODE", "jwt"), ("JWT_SECRET", secret)]).await;
+    assert!(stand.client().get("/me").await.text().contains("data-identity=\"jwt "));
+}
+
+/// People get a page that helps; programs get the refusal, and the API never answers with a page.
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_pages_are_pages_for_browsers_only() {
+    let stand = TestServer::embedded(&[]).await;
+    let mut client = stand.client();
+    for path in ["/no/such/page", "/events/none", "/favicon.ico"] {
+        let page = client.send("GET", path, &[BROWSER], "").await;
+        assert_eq!((page.status, page.header("content-type")), (404, Some("text/html; charset=utf-8")), "{path}");
+        assert_eq!(page.header("cache-control"), Some("no-store"), "{path}");
+        let refusal = client.get(path).await;
+        assert_eq!((refusal.status, refusal.reason().as_str()), (404, "not_found"), "{path}");
+    }
+    for path in ["/api/v1/events/999", "/v1/none"] {
+        let refusal = client.send("GET", path, &[BROWSER], "").await;
+        assert_eq!((refusal.status, refusal.reason().as_str()), (404, "not_found"), "{path}");
+    }
+}

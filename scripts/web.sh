@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the pages in a copy under target/ and compares them with the committed ones.
+# Usage: scripts/web.sh check
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+copy=$PWD/target/web/web
+mkdir -p "$copy" target/web/sdk/typescript
+# Packages are installed once per lock file; everything else is copied anew.
+find "$copy" -mindepth 1 -maxdepth 1 ! -name node_modules ! -name installed -exec rm -rf {} +
+rm -rf target/web/sdk/typescript/src
+tar -C web --exclude ./node_modules --exclude ./dist -cf - . | tar -C "$copy" -xf -
+cp -R sdk/typescript/src target/web/sdk/typescript/src
+cd "$copy"
+if ! cmp -s package-lock.json installed; then
+    npm ci --no-audit --no-fund --loglevel=error
+    cp package-lock.json installed
+fi
+[ "${1:-check}" = check ] || exit 0
+
+npm run --silent check
+npm run --silent build
+cd - >/dev/null
+if ! diff -rq "$copy/dist" web/dist; then
+    echo "web/dist is not what the sources make; run: make web" >&2
+    exit 1
+fi

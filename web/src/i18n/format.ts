@@ -1,0 +1,77 @@
+/** Numbers, times and spans as the viewer's language writes them. */
+
+import { language } from "./language.svelte";
+
+const LOCALE = { en: "en-GB", ko: "ko-KR" } as const;
+const made = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+
+function once<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: string, make: (locale: string) => T): T {
+  const key = `${language.now} ${name}`;
+  let format = made.get(key) as T | undefined;
+  if (!format) made.set(key, (format = make(LOCALE[language.now])));
+  return format;
+}
+
+export const number = (value: number): string => once("number", (locale) => new Intl.NumberFormat(locale)).format(value);
+
+export const money = (value: number, currency = "KRW"): string =>
+  once(`money ${currency}`, (l) => new Intl.NumberFormat(l, { style: "currency", currency, maximumFractionDigits: 0 })).format(value);
+
+/** 19:04:12 */
+export const clock = (at: Date): string =>
+  once("clock", (l) => new Intl.DateTimeFormat(l, { timeStyle: "medium", hourCycle: "h23" })).format(at);
+
+/** Sunday 18 April 2027, 19:00 */
+export const moment = (at: Date): string =>
+  once(
+    "moment",
+    (l) =>
+      new Intl.DateTimeFormat(l, {
+        weekday: "short",
+        year: "numeric",
+        month: "short",
+        day: "numeric",
+        hour: "2-digit",
+        minute: "2-digit",
+        hourCycle: "h23",
+      }),
+  ).format(at);
+
+/** A day of a calendar that has no zone, such as "2026-12-24". */
+export const day = (date: string): string =>
+  once("day", (l) => new Intl.DateTimeFormat(l, { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" })).format(
+    new Date(`${date}T00:00:00Z`),
+  );
+
+export const month = (text: string): string =>
+  once("month", (l) => new Intl.DateTimeFormat(l, { year: "numeric", month: "long", timeZone: "UTC" })).format(
+    new Date(`${text}-01T00:00:00Z`),
+  );
+
+/** Monday first. */
+export const weekdays = (): string[] => {
+  const format = once("weekday", (l) => new Intl.DateTimeFormat(l, { weekday: "short", timeZone: "UTC" }));
+  return [5, 6, 7, 8, 9, 10, 11].map((n) => format.format(new Date(Date.UTC(2026, 0, n))));
+};
+
+const two = (n: number): string => String(n).padStart(2, "0");
+
+/** What is left, as digits: 09:41, 02:13:44, 3d 02:13:44. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const days = Math.floor(seconds / 86_400);
+  const hours = Math.floor(seconds / 3_600) % 24;
+  const rest = `${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+  if (days > 0) return `${days}${language.now === "ko" ? "일" : "d"} ${two(hours)}:${rest}`;
+  return hours > 0 ? `${two(hours)}:${rest}` : rest;
+}
+
+/** About how long, in words: "about 4 min", "약 4분". */
+export function about(seconds: number): string {
+  const ko = language.now === "ko";
+  if (seconds < 60) return ko ? "1분 이내" : "less than a minute";
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return ko ? `약 ${number(minutes)}분` : `about ${number(minutes)} min`;
+  const hours = Math.round(minutes / 60);
+  return ko ? `약 ${number(hours)}시간` : `about ${number(hours)} h`;
+}

@@ -1,0 +1,52 @@
+/** Korean or English: as the browser prefers, until the viewer chooses; the choice is remembered. */
+
+import { onElsewhere, recall, remember } from "../kit/remembered";
+
+export type Language = "en" | "ko";
+
+export const LANGUAGES: readonly { code: Language; name: string }[] = [
+  { code: "ko", name: "한국어" },
+  { code: "en", name: "English" },
+];
+
+const known = (text: string | null): Language | null => (text === "en" || text === "ko" ? text : null);
+
+/** The first language of the list that we speak. It is what the browser sends as `Accept-Language`. */
+function preferred(): Language {
+  for (const tag of navigator.languages ?? [navigator.language]) {
+    const language = known(tag.slice(0, 2).toLowerCase());
+    if (language) return language;
+  }
+  return "en";
+}
+
+class LanguageChoice {
+  #now = $state<Language>(known(recall("language")) ?? preferred());
+
+  constructor() {
+    document.documentElement.lang = this.#now;
+    onElsewhere("language", (value) => this.#turn(known(value) ?? preferred()));
+  }
+
+  get now(): Language {
+    return this.#now;
+  }
+
+  choose(language: Language): void {
+    remember("language", language);
+    this.#turn(language);
+  }
+
+  #turn(language: Language): void {
+    this.#now = language;
+    document.documentElement.lang = language;
+  }
+}
+
+export const language = new LanguageChoice();
+
+/**
+ * A dictionary per language with the same keys; entries are texts or functions that make one.
+ * `const t = $derived(words[language.now])`, then `t.title` and `t.ahead(12)`.
+ */
+export type Dictionary<Words> = Record<Language, Words>;

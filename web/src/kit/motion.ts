@@ -1,0 +1,2 @@
+/** The viewer wants nothing to move. */
+export const still = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;

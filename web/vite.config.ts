@@ -1,0 +1,64 @@
+import { fileURLToPath } from "node:url";
+
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig, type Plugin } from "vite";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** One HTML file per page, so that a buyer does not load the console. */
+const PAGES = ["index", "event", "rooms", "me", "admin", "missing"];
+
+/** The addresses under which the server serves them (`http/resources/page.rs`). */
+function pageOf(path: string): string | undefined {
+  if (/^\/events\/[^/]+$/.test(path)) return "/event.html";
+  return ["/rooms", "/me", "/admin"].includes(path) ? `${path}.html` : undefined;
+}
+
+function addresses(): Plugin {
+  return {
+    name: "addresses",
+    configureServer(server) {
+      server.middlewares.use((request, _, next) => {
+        const page = pageOf((request.url ?? "").split("?")[0] ?? "");
+        if (page) request.url = page;
+        next();
+      });
+    },
+  };
+}
+
+/** Nothing is painted before the script has set theme and language: no flash of the other one. */
+function paintOnce(): Plugin {
+  return {
+    name: "paint-once",
+    enforce: "post",
+    transformIndexHtml: (html) => html.replace('<script type="module" crossorigin', '<script type="module" blocking="render"'),
+  };
+}
+
+export default defineConfig({
+  plugins: [svelte(), addresses(), paintOnce()],
+  resolve: {
+    alias: {
+      "@sdk": here("../sdk/typescript/src"),
+      // The client's own sources are outside this folder and find their one dependency here.
+      "openapi-fetch": here("./node_modules/openapi-fetch/dist/index.mjs"),
+    },
+  },
+  build: {
+    target: "es2022",
+    // The policy of the pages allows no `data:`.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: { input: Object.fromEntries(PAGES.map((page) => [page, here(`./${page}.html`)])) },
+  },
+  server: {
+    proxy: Object.fromEntries(
+      ["/api", "/docs", "/openapi", "/try", "/assets", "/readyz", "/metrics"].map((path) => [
+        path,
+        process.env.SHOP_URL ?? "http://127.0.0.1:5800",
+      ]),
+    ),
+    fs: { allow: [here("."), here("../sdk")] },
+  },
+});

@@ -22,10 +22,11 @@ venv=$PWD/$venv
 mkdir -p target/fuzz
 cd target/fuzz
 
-# One check is left out: "valid data is accepted". A key that was used before or a sale that is not
+# Streams have no end to read. One check is left out: "valid data is accepted". A key that was used before or a sale that is not
 # open is refused whatever the form of the request; the document cannot say so.
 exec timeout --kill-after=10 $((seconds + 90)) "$venv/bin/python" -m schemathesis.cli run "$url/openapi.json" \
     --exclude-checks positive_data_acceptance \
+    --exclude-path-regex "/stream$" \
     --generation-database none \
     --header "Authorization: Bearer $token" \
     --max-time "$seconds" \

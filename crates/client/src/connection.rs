@@ -10,13 +10,13 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::http::HeaderValue;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::{ClientError, HttpRequest, HttpResponse, Target};
+use crate::{ClientError, EventStream, HttpRequest, HttpResponse, Target};
 
 /// No response of this server is larger.
 const BODY_MOST: usize = 256 * 1024 * 1024;
@@ -24,7 +24,7 @@ const BODY_MOST: usize = 256 * 1024 * 1024;
 pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
     /// None when it has ended: it must not be polled again.
-    driver: Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>,
+    pub(crate) driver: Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>,
     host: HeaderValue,
 }
 
@@ -75,6 +75,30 @@ impl Connection {
         .await
     }
 
+    /// Asks for a stream, which has no end of its own, and reads its head.
+    pub async fn stream(mut self, request: HttpRequest) -> Result<EventStream, ClientError> {
+        let request = request.finish(&self.host)?;
+        let (head, body) = {
+            let (sender, driver) = (&mut self.sender, &mut self.driver);
+            let mut exchange = pin!(async {
+                sender.ready().await?;
+                sender.send_request(request).await
+            });
+            let answered = poll_fn(|cx| {
+                for _ in 0..2 {
+                    if let Poll::Ready(done) = exchange.as_mut().poll(cx) {
+                        return Poll::Ready(done);
+                    }
+                    drive(driver, cx);
+                }
+                exchange.as_mut().poll(cx)
+            });
+            answered.await.map_err(ClientError::Broken)?.into_parts()
+        };
+        let head = HttpResponse { status: head.status.as_u16(), headers: head.headers, body: Bytes::new() };
+        Ok(EventStream::new(head, self, body))
+    }
+
     /// Whether it can carry a request. Notices if the server has closed it in the meantime.
     pub fn is_open(&mut self) -> bool {
         drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
@@ -83,7 +107,7 @@ impl Connection {
 }
 
 /// Lets hyper read and write as far as it can. If the connection ends, the exchange gets the reason.
-fn drive(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>, cx: &mut Context<'_>) {
+pub(crate) fn drive(driver: &mut Option<http1::Connection<TokioIo<TcpStream>, Full<Bytes>>>, cx: &mut Context<'_>) {
     if let Some(running) = driver
         && Pin::new(running).poll(cx).is_ready()
     {
@@ -97,10 +121,29 @@ async fn exchange(
 ) -> Result<HttpResponse, ClientError> {
     sender.ready().await.map_err(ClientError::Broken)?;
     let (head, body) = sender.send_request(request).await.map_err(ClientError::Broken)?.into_parts();
+    let mut response = HttpResponse { status: head.status.as_u16(), headers: head.headers, body: Bytes::new() };
+    if response.is_stream() {
+        response.body = first_message(body).await.map_err(ClientError::Broken)?;
+        return Ok(response);
+    }
     let body = Limited::new(body, BODY_MOST).collect().await;
     let body = body.map_err(|why| match why.downcast::<hyper::Error>() {
         Ok(why) => ClientError::Broken(*why),
         Err(_) => ClientError::TooLarge,
     })?;
-    Ok(HttpResponse { status: head.status.as_u16(), headers: head.headers, body: body.to_bytes() })
+    response.body = body.to_bytes();
+    Ok(response)
+}
+
+/// A stream has no end: its answer is its first message.
+async fn first_message(mut body: Incoming) -> Result<Bytes, hyper::Error> {
+    let mut read = Vec::new();
+    while let Some(frame) = body.frame().await {
+        read.extend_from_slice(&frame?.into_data().unwrap_or_default());
+        let text = String::from_utf8_lossy(&read);
+        if text.contains("data: ") && text.ends_with("\n\n") {
+            break;
+        }
+    }
+    Ok(read.into())
 }

@@ -15,6 +15,7 @@ pub mod fetch;
 mod keeping;
 mod request;
 mod response;
+mod stream;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -25,4 +26,5 @@ pub use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 pub use keeping::{Client, ask_once};
 pub use request::HttpRequest;
 pub use response::HttpResponse;
+pub use stream::{EventStream, StreamEvent};
 pub use target::Target;

@@ -30,8 +30,16 @@ impl HttpResponse {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The server closes the connection after this response.
+    /// Server-Sent Events: only the first message is in the body.
+    pub fn is_stream(&self) -> bool {
+        self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
+    /// The connection cannot carry another request after this response.
     pub fn closes(&self) -> bool {
+        if self.is_stream() {
+            return true;
+        }
         let values = self.headers.get_all("connection").iter().filter_map(|value| value.to_str().ok());
         values.flat_map(|value| value.split(',')).any(|option| option.trim().eq_ignore_ascii_case("close"))
     }

@@ -15,6 +15,7 @@ use crate::http::resources::admin::audit::Audits;
 use crate::http::respond::cross_origin::CrossOrigin;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
+use crate::live::Live;
 use crate::logins::FailedLogins;
 use crate::names::Names;
 use crate::rates::RequestRates;
@@ -33,6 +34,7 @@ pub struct App {
     pub lanes: Lanes,
     pub boards: Boards,
     pub lines: Lines,
+    pub live: Live,
     pub inside: Arc<InsideCheck>,
     pub tickets: Tickets,
     pub secrets: Secrets,
@@ -60,6 +62,7 @@ impl App {
             lanes: Lanes::new(ledger.clone(), door.clone(), inside.clone(), metrics.clone(), &settings),
             boards: Boards::new(ledger.clone()),
             lines: Lines::default(),
+            live: Live::new(settings.max_watchers, metrics.live.clone()),
             inside,
             tickets: Tickets::new(ledger.clone()),
             secrets: Secrets::new(ledger.clone()),
@@ -108,6 +111,7 @@ impl App {
     /// The server shuts down: `/readyz` answers 503 from now on. Accepted requests are still answered.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);
+        self.live.drain();
     }
 
     pub fn draining(&self) -> bool {

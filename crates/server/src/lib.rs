@@ -14,6 +14,7 @@ mod golden;
 pub mod http;
 pub mod lane;
 pub mod line;
+pub mod live;
 pub mod logins;
 pub mod names;
 pub mod path;

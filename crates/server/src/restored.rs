@@ -19,6 +19,7 @@ pub async fn watch(app: Weak<App>) {
             app.lanes.forget_all();
             app.boards.forget_all();
             app.lines.forget_all();
+            app.live.forget_all();
             app.tickets.forget_all();
         }
         known = name.or(known);

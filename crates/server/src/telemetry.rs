@@ -21,6 +21,7 @@ use self::backups::BackupFigures;
 use self::series::EventSeries;
 use crate::connections::OpenConnections;
 use crate::gate::Gate;
+use crate::live::LiveSeries;
 use crate::rates::RequestRates;
 use crate::settings::{LogFormat, Settings};
 
@@ -75,6 +76,7 @@ pub struct Metrics {
     refused: Counter,
     rate_limited: Family<ScopeLabels, Counter>,
     pub backups: BackupFigures,
+    pub live: LiveSeries,
     front: OnceLock<(Arc<OpenConnections>, Arc<Gate>, Arc<RequestRates>)>,
 }
 
@@ -121,8 +123,11 @@ impl Default for Metrics {
         registry.register("rate_limited", meaning, rate_limited.clone());
         let backups = BackupFigures::default();
         backups.register(&mut registry);
+        let live = LiveSeries::default();
+        live.register(&mut registry);
         Metrics {
             registry,
+            live,
             outcomes,
             requests,
             batches,

@@ -55,6 +55,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/{eventId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every change of an event, as Server-Sent Events: `snapshot`, then `seats` (both numbered: `id` is the history number and a mark), `remaining`, `state`. At most 10 messages a second; a reader that is too slow is dropped, and resumes with Last-Event-ID. */
+        get: operations["streamEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/{eventId}/seats": {
         parameters: {
             query?: never;
@@ -168,6 +185,23 @@ export interface paths {
         };
         /** The number that everybody may follow. Cacheable. */
         get: operations["serving"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every change of an event, as Server-Sent Events: `snapshot`, then `seats` (both numbered: `id` is the history number and a mark), `remaining`, `state`. At most 10 messages a second; a reader that is too slow is dropped, and resumes with Last-Event-ID. */
+        get: operations["streamFirstEvent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1228,6 +1262,24 @@ export interface components {
             success: true;
             event: components["schemas"]["Event"];
         };
+        /** @description One message of an event's stream. `event:` is its name, `data:` one line of JSON. */
+        EventStreamMessage: {
+            /** @constant */
+            event: "snapshot";
+            data: components["schemas"]["LiveSnapshot"];
+        } | {
+            /** @constant */
+            event: "seats";
+            data: components["schemas"]["LiveSeats"];
+        } | {
+            /** @constant */
+            event: "remaining";
+            data: components["schemas"]["LiveRemaining"];
+        } | {
+            /** @constant */
+            event: "state";
+            data: components["schemas"]["LiveState"];
+        };
         EventsAnswer: {
             /** @constant */
             success: true;
@@ -1354,6 +1406,39 @@ export interface components {
             firstSeat: number;
             seatCount: number;
             rows: components["schemas"]["LayoutRow"][];
+        };
+        LiveRemaining: {
+            remaining: number;
+            held: number;
+            sold: number;
+        };
+        /** @description Ids of seats by the state that they have now. */
+        LiveSeats: {
+            sold?: number[];
+            held?: number[];
+            free?: number[];
+        };
+        LiveSnapshot: {
+            eventId: number;
+            /** @enum {string} */
+            state: "scheduled" | "open" | "paused" | "closed" | "deleted";
+            opensAt: string | null;
+            seatCount: number;
+            remaining: number;
+            held: number;
+            sold: number;
+            /**
+             * @description The states of all seats in the order of their ids from 1, run-length encoded: count and letter, `f` free,
+             *     `h` held, `s` sold.
+             */
+            states: string;
+            time: string;
+        };
+        /** @description When the event opens, is paused, closed, amended or deleted. */
+        LiveState: {
+            /** @enum {string} */
+            state: "scheduled" | "open" | "paused" | "closed" | "deleted";
+            opensAt: string | null;
         };
         NewAdminToken: {
             /** @description Lower-case letters, digits, dots, dashes and underscores. */
@@ -1794,6 +1879,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LayoutAnswer"];
+                };
+            };
+            /** @description `validation` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "not_found";
+                    };
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "internal_error";
+                    };
+                };
+            };
+            /** @description `service_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "service_unavailable";
+                    };
+                };
+            };
+        };
+    };
+    streamEvent: {
+        parameters: {
+            query?: {
+                /** @description As the header, for a first connection of an `EventSource`. */
+                lastEventId?: string;
+            };
+            header?: {
+                /** @description The `id` of the last message that was read: what follows is sent, or a new `snapshot` where that is not known. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                eventId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventStreamMessage"];
                 };
             };
             /** @description `validation` */
@@ -3003,6 +3164,68 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "redis_error" | "sequence_unavailable" | "service_unavailable";
+                    };
+                };
+            };
+        };
+    };
+    streamFirstEvent: {
+        parameters: {
+            query?: {
+                /** @description As the header, for a first connection of an `EventSource`. */
+                lastEventId?: string;
+            };
+            header?: {
+                /** @description The `id` of the last message that was read: what follows is sent, or a new `snapshot` where that is not known. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventStreamMessage"];
+                };
+            };
+            /** @description `validation` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "internal_error";
+                    };
+                };
+            };
+            /** @description `service_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "service_unavailable";
                     };
                 };
             };

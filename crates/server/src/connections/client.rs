@@ -46,6 +46,27 @@ impl ClientSocket {
     }
 }
 
+impl ClientSocket {
+    /// Completes when the client has closed its side: for answers without an end. hyper does not read while it
+    /// answers, so it would see that only at its next write.
+    pub async fn left(&self) {
+        let peek = || SockRef::from(&*self.0).peek(&mut [MaybeUninit::uninit()]);
+        while self.0.readable().await.is_ok() {
+            match self.0.try_io(Interest::READABLE, peek) {
+                // It sends on, so it is there.
+                Ok(bytes) if bytes > 0 => std::future::pending().await,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Limits what the kernel keeps for a client that does not read.
+    pub fn keep_little(&self, bytes: usize) {
+        let _ = SockRef::from(&*self.0).set_send_buffer_size(bytes);
+    }
+}
+
 impl AsyncRead for ClientSocket {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {

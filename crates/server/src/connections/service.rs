@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use salvo::http::body::HyperBody;
 use salvo::http::header::RETRY_AFTER;
 use salvo::http::{HeaderValue, ResBody};
+use salvo::hyper::body::{Body, Bytes, Frame, SizeHint};
 use salvo::hyper::service::Service;
 use salvo::hyper::{Error, Request, Response};
 
@@ -54,7 +55,7 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
         match &self.kind {
             // They ask nobody, so they wait for nobody.
             ListenerKind::Operators(_) if matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") => {
-                GatedAnswer::Served { answering: self.handler.call(request), reader, admitted: None, _busy: busy }
+                GatedAnswer::Served { answering: self.handler.call(request), reader, admitted: None, busy: Some(busy) }
             }
             ListenerKind::Operators(lanes) => {
                 let lanes = lanes.clone();
@@ -66,14 +67,14 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                         Err(_) => std::future::pending().await,
                     }
                 });
-                GatedAnswer::Served { answering, reader, admitted: None, _busy: busy }
+                GatedAnswer::Served { answering, reader, admitted: None, busy: Some(busy) }
             }
             ListenerKind::Crowd => {
                 let asked = GateRequest::of(request.method(), request.uri().path());
                 match self.app.gate.enter(asked) {
                     Ok(admitted) => {
                         let answering = self.handler.call(request);
-                        GatedAnswer::Served { answering, reader, admitted, _busy: busy }
+                        GatedAnswer::Served { answering, reader, admitted, busy: Some(busy) }
                     }
                     Err(GateFull) => {
                         let trace = trace_id(&self.app, request.headers());
@@ -115,13 +116,34 @@ pub enum GatedAnswer {
         answering: Answering,
         reader: Option<CrossReader>,
         admitted: Option<Admitted>,
-        _busy: BusyConnection,
+        busy: Option<BusyConnection>,
     },
     /// A preflight's answer, or a refusal.
-    Immediate {
-        answer: Option<Response<ResBody>>,
-        _busy: BusyConnection,
-    },
+    Immediate { answer: Option<Response<ResBody>>, _busy: BusyConnection },
+}
+
+/// A body that is made while it is sent. Until its end the connection is not idle, so that it is not closed to make
+/// room for others.
+struct StreamedBody {
+    body: ResBody,
+    _busy: BusyConnection,
+}
+
+impl Body for StreamedBody {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(context).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 impl Future for GatedAnswer {
@@ -129,7 +151,7 @@ impl Future for GatedAnswer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.get_mut() {
-            GatedAnswer::Served { answering, reader, admitted, .. } => {
+            GatedAnswer::Served { answering, reader, admitted, busy } => {
                 take_client_wait();
                 let polled = answering.as_mut().poll(context);
                 let waits = take_client_wait();
@@ -139,6 +161,13 @@ impl Future for GatedAnswer {
                 let mut told = ready!(polled);
                 if let (Ok(answer), Some(reader)) = (&mut told, reader) {
                     reader.mark(answer);
+                }
+                if let Ok(answer) = &mut told
+                    && answer.body().is_stream()
+                    && let Some(busy) = busy.take()
+                {
+                    let body = std::mem::take(answer.body_mut());
+                    *answer.body_mut() = ResBody::Boxed(Box::pin(StreamedBody { body, _busy: busy }));
                 }
                 Poll::Ready(told)
             }

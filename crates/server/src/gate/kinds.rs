@@ -60,7 +60,7 @@ impl GateRequest {
         let (event, rest) = match path.strip_prefix("/api/v1/") {
             None => (0, path),
             Some(rest) => match rest.strip_prefix("events/") {
-                None if rest.starts_with("seats") => (FIRST_EVENT.0, rest),
+                None if rest.starts_with("seats") || rest == "stream" => (FIRST_EVENT.0, rest),
                 None => (0, rest),
                 Some(rest) => {
                     let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));

@@ -11,3 +11,4 @@ pub mod queue;
 pub mod reservations;
 pub mod room_types;
 pub mod seats;
+pub mod stream;

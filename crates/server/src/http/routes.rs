@@ -14,7 +14,7 @@ use super::plumbing::access::{
 use super::plumbing::body::{ADMIN_BODY_MOST, AnyBytes, BODY_MOST, Json, JsonByDialect, NoBody};
 use super::plumbing::endpoint::Endpoint;
 use super::plumbing::operation::Route;
-use super::resources::{admin, docs, events, health, holds, page, queue, reservations, room_types, seats};
+use super::resources::{admin, docs, events, health, holds, page, queue, reservations, room_types, seats, stream};
 use super::respond::{Dialect, Speech};
 use crate::app::App;
 
@@ -50,6 +50,7 @@ fn crowd() -> Vec<Route> {
         plain("/api/v1/events").on(GET, Anyone, NoBody, events::list, doc::EVENTS),
         plain("/api/v1/events/{eventId}").on(GET, Anyone, NoBody, events::one, doc::EVENT),
         plain("/api/v1/events/{eventId}/layout").on(GET, Anyone, NoBody, seats::layout, doc::LAYOUT),
+        plain("/api/v1/events/{eventId}/stream").on(GET, Anyone, NoBody, stream::event, doc::EVENT_STREAM),
         spoken("/api/v1/events/{eventId}/seats").on(GET, Anyone, NoBody, seats::list, doc::SEATS),
         spoken("/api/v1/events/{eventId}/seats/reservation/fcfs")
             .on(POST, SeekingUser, BUYER, reservations::create, doc::RESERVE)
@@ -66,6 +67,7 @@ fn crowd() -> Vec<Route> {
         plain("/api/v1/events/{eventId}/queue/enter").on(POST, KnownUser, ANY, queue::enter, doc::QUEUE_ENTER),
         plain("/api/v1/events/{eventId}/queue/serving").on(GET, Anyone, NoBody, queue::serving, doc::QUEUE_SERVING),
         // short paths: event 1
+        plain("/api/v1/stream").on(GET, Anyone, NoBody, stream::event, doc::FIRST_EVENT_STREAM),
         spoken("/api/v1/seats").on(GET, Anyone, NoBody, seats::list, doc::FIRST_SEATS),
         spoken("/api/v1/seats/reservation/fcfs")
             .on(POST, SeekingUserOrNobody, BUYER, reservations::create, doc::FIRST_RESERVE)

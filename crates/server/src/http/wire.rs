@@ -8,6 +8,7 @@ pub mod answers;
 pub mod asked;
 pub mod events;
 pub mod line;
+pub mod live;
 pub mod records;
 pub mod refusals;
 pub mod reservations;

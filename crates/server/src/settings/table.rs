@@ -185,6 +185,12 @@ pub const SETTINGS: &[Setting] = &[
          quarter of MAX_CONNECTIONS; no limit for loopback, with GATEWAY_KEY, or with ALLOW_TRUSTED_HEADER=1.",
     ),
     setting(
+        "MAX_WATCHERS",
+        "20000",
+        "Maximum number of live streams. Further ones get 503; clients fall back to polling. Each takes a connection of \
+         MAX_CONNECTIONS.",
+    ),
+    setting(
         "USER_RATE",
         "20",
         "Requests per second and user that one server takes of each kind (reserve, cancel, hold, join), with a burst of ten \

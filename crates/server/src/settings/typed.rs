@@ -58,6 +58,7 @@ pub struct Settings {
     pub max_connections: Option<usize>,
     /// None: the default, which depends on who connects.
     pub address_connections: Option<usize>,
+    pub max_watchers: usize,
     pub user_rate: u32,
     /// None: the default, which spares loopback.
     pub address_rate: Option<usize>,
@@ -113,6 +114,7 @@ impl Settings {
             backups: read.backups()?,
             max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
             address_connections: read.unless_empty("ADDRESS_CONNECTIONS", |name| read.within(name, 0, 1_000_000))?,
+            max_watchers: read.within("MAX_WATCHERS", 0, 1_000_000)? as usize,
             user_rate: read.within("USER_RATE", 0, 1_000_000)? as u32,
             address_rate: read.unless_empty("ADDRESS_RATE", |name| read.within(name, 0, 1_000_000))?,
             admin_listen: match read.text("ADMIN_LISTEN").trim() {

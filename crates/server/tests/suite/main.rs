@@ -26,6 +26,7 @@ mod keys;
 mod kills;
 mod leaving;
 mod lists;
+mod live;
 mod locust;
 mod manual;
 mod metrics;

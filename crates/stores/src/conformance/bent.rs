@@ -142,6 +142,10 @@ impl Records for Bent {
         self.good.records(of, after, limit)
     }
 
+    fn positions(&self, subjects: Vec<SubjectId>) -> Answered<Vec<(SubjectId, u64)>> {
+        self.good.positions(subjects)
+    }
+
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
         self.good.audit()
     }

@@ -1,6 +1,7 @@
 //! Reading: exact seats, snapshots that match their history number, pages that do not shift.
 
 use rules::ids::{ReservationId, Seat, User};
+use rules::subject::SubjectId;
 
 use super::{Stand, Verdict, expect_sale};
 use crate::ensure;
@@ -44,6 +45,10 @@ pub async fn chapter(stand: &Stand) -> Verdict {
 
     let tail = ledger.history(event, row.counts.n - 1, 10).await.map_err(fault)?;
     ensure!(tail.len() == 1 && tail[0].seat == Some(Seat(2)), "the newest change is the cancellation: {tail:?}");
+    let gone = SubjectId::Event(rules::ids::EventId(event.0 + 1_000_000));
+    let known = SubjectId::Event(event);
+    let positions = ledger.positions(vec![gone, known]).await.map_err(fault)?;
+    ensure!(positions == [(known, row.counts.n)], "the position of an event: {positions:?}");
     let events = ledger.events(Some(rules::ids::EventId(event.0 - 1)), 1).await.map_err(fault)?;
     ensure!(events.first() == Some(&row), "the list shows {events:?}");
     Ok(())

@@ -37,6 +37,10 @@ pub trait Records {
         limit: usize,
     ) -> Answered<Vec<LedgerRecord>>;
 
+    /// The number of the newest history row of each of these subjects that exists. One cheap read, however many
+    /// they are: it is asked several times a second while somebody watches.
+    fn positions(&self, subjects: Vec<SubjectId>) -> Answered<Vec<(SubjectId, u64)>>;
+
     /// Every invariant with what breaks it, in one snapshot. It reads the whole ledger.
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)>;
 }

@@ -1,11 +1,13 @@
 //! What the document says about every operation, and the outcome that its success is counted as.
 
+mod live;
 mod rooms;
 mod tokens;
 
 use rules::ids::Seat;
 use rules::outcome::{Forbidden, Limit, Refusal};
 
+pub use self::live::*;
 pub use self::rooms::*;
 pub use self::tokens::*;
 use super::{Doc, Filter, Gives, Shown};

@@ -17,6 +17,7 @@ use crate::http::wire::asked::{
     RoomTypeAmendmentBody,
 };
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
+use crate::http::wire::live::EventStreamMessage;
 use crate::http::wire::records::{AuditAnswer, HistoryAnswer};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
@@ -116,6 +117,7 @@ fn answered() -> Map<String, Value> {
     name::<SeedHoldAnswer>(&mut generator);
     name::<SeedHoldsAnswer>(&mut generator);
     name::<ConfirmedAnswer>(&mut generator);
+    name::<EventStreamMessage>(&mut generator);
     name::<StandingBody>(&mut generator);
     name::<EnteredBody>(&mut generator);
     name::<ServingBody>(&mut generator);

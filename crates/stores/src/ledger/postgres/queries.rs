@@ -73,6 +73,7 @@ queries! {
     NIGHTS = "nights",
     NOW = "now",
     NUMBERS_SPENT = "numbers_spent",
+    POSITIONS = "positions",
     RAISE_GENERATION = "raise_generation",
     READY = "ready",
     RECORDS = "records",

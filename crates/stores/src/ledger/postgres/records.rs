@@ -25,6 +25,22 @@ impl Records for PostgresLedger {
         self.read(queries::RECORDS, row, |_, rows| all(&rows, record))
     }
 
+    fn positions(&self, subjects: Vec<SubjectId>) -> Answered<Vec<(SubjectId, u64)>> {
+        let (mut events, mut room_types) = (Vec::new(), Vec::new());
+        for subject in subjects {
+            match subject {
+                SubjectId::Event(id) => events.push(id.0),
+                SubjectId::RoomType(id) => room_types.push(id.0),
+            }
+        }
+        self.read(queries::POSITIONS, values![events, room_types], |inner, rows| {
+            if let Some(row) = rows.first() {
+                inner.clock.saw(Moment(row.try_get(2)?));
+            }
+            all(&rows, |row| Ok((SubjectId::of_row(row.try_get(0)?), row.try_get::<_, i64>(1)? as u64)))
+        })
+    }
+
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
         self.run(|inner| async move { verify::verify_at(&inner.address).await.map_err(LedgerFault::Unreachable) })
     }

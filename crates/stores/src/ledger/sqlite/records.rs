@@ -5,7 +5,7 @@ use rules::ids::{Number, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::subject::SubjectId;
 use rules::time::Moment;
-use rusqlite::{Result, Row};
+use rusqlite::{OptionalExtension, Result, Row};
 
 use super::trouble::unknown;
 use super::{SqliteLedger, queries, verify};
@@ -24,6 +24,23 @@ impl Records for SqliteLedger {
             let [least, greatest, subject, n] = bounds(of, after);
             let mut statement = conn.prepare_cached(queries::RECORDS)?;
             statement.query_map((least, greatest, subject, n, limit as i64), record)?.collect()
+        })
+    }
+
+    fn positions(&self, subjects: Vec<SubjectId>) -> Answered<Vec<(SubjectId, u64)>> {
+        self.readers.read(move |conn| {
+            let mut event = conn.prepare_cached(queries::EVENT_POSITION)?;
+            let mut room_type = conn.prepare_cached(queries::ROOM_TYPE_POSITION)?;
+            let mut found = Vec::with_capacity(subjects.len());
+            for subject in subjects {
+                let (statement, id) = match subject {
+                    SubjectId::Event(id) => (&mut event, id.0),
+                    SubjectId::RoomType(id) => (&mut room_type, id.0),
+                };
+                let n: Option<i64> = statement.query_row([id], |row| row.get(0)).optional()?;
+                found.extend(n.map(|n| (subject, n as u64)));
+            }
+            Ok(found)
         })
     }
 

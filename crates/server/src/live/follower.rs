@@ -1,0 +1,35 @@
+//! Asks the ledger several times a second how far the history of every watched subject is, all in one read. Every
+//! server asks for itself, so each shows every change, whichever server made it.
+
+use std::collections::HashMap;
+use std::sync::Weak;
+use std::time::Duration;
+
+use stores::limited;
+
+use crate::app::App;
+
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Runs while somebody watches.
+pub async fn follow(app: Weak<App>) {
+    loop {
+        tokio::time::sleep(BEAT).await;
+        let Some(app) = app.upgrade() else { return };
+        let Some(hubs) = app.live.hubs_or_rest() else { return };
+        if app.draining() {
+            return;
+        }
+        let subjects = hubs.iter().map(|hub| hub.subject()).collect();
+        let found: HashMap<_, _> = match app.ledger.positions(subjects).await {
+            Ok(found) => found.into_iter().collect(),
+            Err(fault) => {
+                limited!(warn, %fault, "live streams wait for the ledger");
+                HashMap::new()
+            }
+        };
+        for hub in hubs {
+            hub.beat(found.get(&hub.subject()).copied());
+        }
+    }
+}

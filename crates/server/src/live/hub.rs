@@ -1,0 +1,256 @@
+//! The hub of one event: follows its history and tells all its watchers at once. Whatever is said is written once;
+//! each watcher reads it from one shared, bounded buffer.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
+
+use rules::history::EventRecord;
+use rules::ids::EventId;
+use rules::outcome::Refusal;
+use rules::subject::SubjectId;
+use salvo::hyper::body::Bytes;
+use stores::ledger::Ledger;
+use stores::limited;
+use tokio::sync::{Notify, broadcast, watch};
+
+use super::message::{HEARTBEAT, RETRY, StreamPosition};
+use super::recent::RECENT_ROWS;
+use super::seats::WatchedSeats;
+use super::view::{EventView, changes_event};
+use crate::app::App;
+use crate::refusals::Failure;
+
+/// Rounds that a watcher may be behind. Whoever is further behind is dropped: 8 s at the quickest pace.
+const ROUNDS_BEHIND: usize = 64;
+/// Rows read at a time.
+const ROWS_MOST: usize = 10_000;
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// A hub that nobody watches follows on for this long, for those who reconnect.
+const UNWATCHED: Duration = Duration::from_secs(10);
+/// A watcher that comes from another server may know rows that this one has not read yet.
+const REACH: Duration = Duration::from_secs(2);
+/// Without a beat it looks whether the server is still there.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a watcher reads.
+#[derive(Clone, Debug)]
+pub struct Round {
+    pub text: Bytes,
+    pub messages: usize,
+    /// Nothing comes after it.
+    pub last: bool,
+}
+
+/// A new watcher's first words, and what it reads from then on.
+pub struct Subscribed {
+    pub first: Vec<Bytes>,
+    pub messages: usize,
+    pub rounds: broadcast::Receiver<Round>,
+}
+
+pub struct EventHub {
+    id: EventId,
+    view: Mutex<EventView>,
+    rounds: broadcast::Sender<Round>,
+    /// The history number that all watchers were told.
+    published: watch::Sender<u64>,
+    /// The history number that the ledger has reached.
+    reached: AtomicU64,
+    wake: Notify,
+    times: Mutex<HubTimes>,
+}
+
+struct HubTimes {
+    heartbeat: Instant,
+    unwatched_since: Option<Instant>,
+}
+
+/// Whether the hub goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    On,
+    Ended,
+}
+
+impl EventHub {
+    pub async fn open(app: &Arc<App>, id: EventId) -> Result<Arc<EventHub>, Failure> {
+        let event = app.ledger.event(id).await?.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
+        let seats = read_whole(&*app.ledger, id).await?;
+        let n = seats.position().n;
+        let view = EventView::new(event, seats, app.ledger.wall(), app.live.planted());
+        let hub = Arc::new(EventHub {
+            id,
+            view: Mutex::new(view),
+            rounds: broadcast::Sender::new(ROUNDS_BEHIND),
+            published: watch::Sender::new(n),
+            reached: AtomicU64::new(n),
+            wake: Notify::new(),
+            times: Mutex::new(HubTimes { heartbeat: Instant::now(), unwatched_since: None }),
+        });
+        tokio::spawn(hub.clone().run(Arc::downgrade(app)));
+        Ok(hub)
+    }
+
+    pub fn subject(&self) -> SubjectId {
+        SubjectId::Event(self.id)
+    }
+
+    /// The ledger has reached this number, if it could be asked.
+    pub fn beat(&self, reached: Option<u64>) {
+        if let Some(n) = reached {
+            self.reached.store(n, Ordering::Release);
+        }
+        self.wake.notify_one();
+    }
+
+    /// Waits until everybody was told as much as somebody who resumes from `n`.
+    pub async fn reach(&self, n: u64) {
+        let mut published = self.published.subscribe();
+        let _ = tokio::time::timeout(REACH, published.wait_for(|told| *told >= n)).await;
+    }
+
+    /// Begins to watch: what was told so far, and a place from which everything that follows is read. None: the hub
+    /// has ended.
+    pub fn subscribe(&self, app: &App, after: Option<StreamPosition>) -> Option<Subscribed> {
+        let mut view = self.view();
+        if view.ended {
+            return None;
+        }
+        // Under the lock: no round comes between what is written here and the first that is read.
+        let rounds = self.rounds.subscribe();
+        let mut first = vec![Bytes::from_static(RETRY.as_bytes())];
+        match after.and_then(|after| view.resumed(after)) {
+            Some(missed) => first.push(missed),
+            None => first.extend(view.snapshot(app.ledger.wall())),
+        }
+        Some(Subscribed { first, messages: 1, rounds })
+    }
+
+    /// All its watchers are sent away; they reconnect to another hub.
+    pub fn end(&self) {
+        self.view().ended = true;
+        self.wake.notify_one();
+    }
+
+    async fn run(self: Arc<Self>, app: Weak<App>) {
+        loop {
+            let _ = tokio::time::timeout(LOOK, self.wake.notified()).await;
+            let Some(app) = app.upgrade() else { return };
+            if app.draining() {
+                return;
+            }
+            match self.step(&app).await {
+                Ok(Going::On) => {}
+                Ok(Going::Ended) => return app.live.forget_hub(&self),
+                Err(failure) => limited!(warn, event = %self.id, %failure, "the history could not be followed"),
+            }
+        }
+    }
+
+    async fn step(&self, app: &App) -> Result<Going, Failure> {
+        if self.follow(app).await? == Going::Ended || self.view().ended {
+            self.view().ended = true;
+            return Ok(Going::Ended);
+        }
+        if self.view().wants_ends() {
+            let began = Instant::now();
+            let held = app.ledger.held_seats(self.id).await?;
+            let mut view = self.view();
+            view.seats.learn_ends(&held.found);
+            view.ends_took(began.elapsed());
+        }
+        let now = Instant::now();
+        let (told, position) = {
+            let mut view = self.view();
+            let told = view.round(app.ledger.now(), app.ledger.wall(), now);
+            // Under the lock, so that whoever subscribes gets every round once.
+            if let Some(told) = &told {
+                let round = Round { text: told.text.clone(), messages: told.messages, last: told.last };
+                let _ = self.rounds.send(round);
+            }
+            (told, view.seats.position().n)
+        };
+        self.published.send_if_modified(|known| std::mem::replace(known, position) != position);
+        if told.is_some_and(|told| told.last) {
+            return Ok(Going::Ended);
+        }
+        Ok(self.keep(now))
+    }
+
+    /// Reads what happened since. A history that does not continue where this hub stands is another one: the ledger
+    /// was restored.
+    async fn follow(&self, app: &App) -> Result<Going, Failure> {
+        loop {
+            let Some(newest) = self.view().seats.newest() else { return Ok(Going::Ended) };
+            if self.reached.load(Ordering::Acquire) == newest.n {
+                return Ok(Going::On);
+            }
+            let rows = app.ledger.history(self.id, newest.n.saturating_sub(1), ROWS_MOST).await?;
+            let Some((first, rows)) = rows.split_first() else { return Ok(Going::Ended) };
+            if StreamPosition::of(first) != newest {
+                return Ok(Going::Ended);
+            }
+            let event = match rows.iter().any(|row| changes_event(row.what)) {
+                true => app.ledger.event(self.id).await?,
+                false => None,
+            };
+            let mut view = self.view();
+            rows.iter().for_each(|row| view.seats.fold(row));
+            if let Some(event) = event {
+                view.event = event;
+            }
+            if rows.len() + 1 < ROWS_MOST {
+                // The next beat brings a newer number, if there is one.
+                if let Some(newest) = view.seats.newest() {
+                    self.reached.fetch_max(newest.n, Ordering::AcqRel);
+                }
+                return Ok(Going::On);
+            }
+        }
+    }
+
+    /// Heartbeats, and the end of a hub that nobody watches.
+    fn keep(&self, now: Instant) -> Going {
+        let mut times = self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if now.duration_since(times.heartbeat) >= HEARTBEAT_EVERY {
+            times.heartbeat = now;
+            let text = Bytes::from_static(HEARTBEAT.as_bytes());
+            let _ = self.rounds.send(Round { text, messages: 0, last: false });
+        }
+        let mut view = self.view();
+        if self.rounds.receiver_count() > 0 {
+            times.unwatched_since = None;
+            return Going::On;
+        }
+        let since = *times.unwatched_since.get_or_insert(now);
+        if now.duration_since(since) < UNWATCHED {
+            return Going::On;
+        }
+        view.ended = true;
+        Going::Ended
+    }
+
+    fn view(&self) -> MutexGuard<'_, EventView> {
+        self.view.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Seats, holds and newest rows, read so that together they are exact.
+async fn read_whole(ledger: &dyn Ledger, id: EventId) -> Result<WatchedSeats, Failure> {
+    let snapshot = ledger.snapshot(id).await?;
+    let held = ledger.held_seats(id).await?;
+    let mut rows: Vec<EventRecord> = Vec::new();
+    let mut after = snapshot.n.saturating_sub(RECENT_ROWS as u64);
+    loop {
+        let more = ledger.history(id, after, ROWS_MOST).await?;
+        let all = more.len() < ROWS_MOST;
+        after = more.last().map_or(after, |row| row.n);
+        rows.extend(more);
+        if all {
+            break;
+        }
+    }
+    let built = tokio::task::spawn_blocking(move || WatchedSeats::new(&snapshot, &held.found, held.now, &rows));
+    Ok(built.await.map_err(|_| Refusal::Internal)?)
+}

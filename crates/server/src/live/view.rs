@@ -1,0 +1,165 @@
+//! What the watchers of an event were told, and what they are told next.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use rules::event::Event;
+use rules::history::Happened;
+use rules::time::Moment;
+use salvo::hyper::body::Bytes;
+
+use super::message::{Messages, StreamPosition};
+use super::pace::MessagePace;
+use super::planted::LiveBug;
+use super::seats::{WatchedSeats, by_state};
+use crate::http::wire::live::{DELETED, LiveRemainingBody, LiveSnapshotBody, LiveStateBody};
+use crate::http::wire::moment;
+
+/// Answers to those who resume are kept until the next round, for the others who were told as much.
+const RESUMES_MOST: usize = 256;
+/// All ends are read again at most this often, or after three times as long as it takes.
+const ENDS_PAUSE: Duration = Duration::from_millis(200);
+
+pub struct EventView {
+    pub seats: WatchedSeats,
+    pub event: Event,
+    /// As told last.
+    state: LiveStateBody,
+    counts: LiveRemainingBody,
+    pace: MessagePace,
+    /// Up to its time, which is written for each watcher.
+    snapshot: Option<Bytes>,
+    resumes: HashMap<(u64, u32), Option<Bytes>>,
+    ends_from: Instant,
+    /// No watcher gets in any more.
+    pub ended: bool,
+    pub planted: LiveBug,
+}
+
+/// What all watchers are told at once.
+pub struct Told {
+    pub text: Bytes,
+    pub messages: usize,
+    /// Nothing comes after it.
+    pub last: bool,
+}
+
+impl EventView {
+    pub fn new(event: Event, seats: WatchedSeats, wall: Moment, planted: LiveBug) -> EventView {
+        EventView {
+            state: state_of(&event, wall),
+            counts: seats.counts(),
+            seats,
+            event,
+            pace: MessagePace::default(),
+            snapshot: None,
+            resumes: HashMap::new(),
+            ends_from: Instant::now(),
+            ended: false,
+            planted,
+        }
+    }
+
+    /// The ends of holds should be read now.
+    pub fn wants_ends(&self) -> bool {
+        self.seats.ends_missing() && Instant::now() >= self.ends_from
+    }
+
+    pub fn ends_took(&mut self, took: Duration) {
+        self.ends_from = Instant::now() + ENDS_PAUSE.max(took * 3);
+    }
+
+    /// The next round; none if nothing changed or it is too soon.
+    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant) -> Option<Told> {
+        if !self.planted.never_lapses() {
+            self.seats.lapse(now);
+        }
+        let changes = self.seats.changes();
+        let counts = self.seats.counts_after(&changes);
+        let state = state_of(&self.event, wall);
+        let (turned, moved) = (state != self.state, counts != self.counts);
+        let count = usize::from(!changes.is_empty()) + usize::from(moved) + usize::from(turned);
+        if count == 0 || !self.pace.allows(count, at) {
+            return None;
+        }
+        let mut messages = Messages::default();
+        self.seats.publish(&changes);
+        if !changes.is_empty() {
+            messages.add("seats", Some(self.seats.position()), &by_state(changes));
+        }
+        if moved {
+            messages.add("remaining", None, &counts);
+        }
+        if turned {
+            messages.add("state", None, &state);
+        }
+        (self.state, self.counts) = (state, counts);
+        (self.snapshot, self.ended) = (None, self.event.deleted);
+        self.resumes.clear();
+        Some(Told { messages: messages.count, last: self.ended, text: messages.written() })
+    }
+
+    /// Everything, as told to all others. It is written once for all who come before the next round.
+    pub fn snapshot(&mut self, wall: Moment) -> [Bytes; 2] {
+        let time = format!("{}\"}}\n\n", moment(wall));
+        if self.snapshot.is_none() {
+            let body = LiveSnapshotBody {
+                event_id: self.event.id.0,
+                state: self.state.state,
+                opens_at: self.state.opens_at.clone(),
+                seat_count: self.event.seat_count(),
+                remaining: self.counts.remaining,
+                held: self.counts.held,
+                sold: self.counts.sold,
+                states: self.planted.states(&self.seats),
+                time: String::new(),
+            };
+            let mut messages = Messages::default();
+            messages.add("snapshot", Some(self.seats.position()), &body);
+            let mut text = messages.written();
+            text.truncate(text.len() - "\"}\n\n".len());
+            self.snapshot = Some(text);
+        }
+        [self.snapshot.clone().unwrap_or_default(), time.into()]
+    }
+
+    /// What somebody missed who was told everything up to `after`. None: that is not known.
+    pub fn resumed(&mut self, after: StreamPosition) -> Option<Bytes> {
+        if self.resumes.len() >= RESUMES_MOST {
+            self.resumes.clear();
+        }
+        let key = (after.n, after.mark);
+        if let Some(known) = self.resumes.get(&key) {
+            return known.clone();
+        }
+        let text = self.seats.since(after, self.planted).map(|seats| {
+            let mut messages = Messages::default();
+            if !seats.is_empty() {
+                messages.add("seats", Some(self.seats.position()), &seats);
+            }
+            messages.add("remaining", None, &self.counts);
+            messages.add("state", None, &self.state);
+            messages.written()
+        });
+        self.resumes.insert(key, text.clone());
+        text
+    }
+}
+
+/// The event's own row changed with it.
+pub fn changes_event(what: Happened) -> bool {
+    matches!(
+        what,
+        Happened::Opened
+            | Happened::Paused
+            | Happened::Resumed
+            | Happened::Closed
+            | Happened::Amended
+            | Happened::Deleted
+    )
+}
+
+fn state_of(event: &Event, wall: Moment) -> LiveStateBody {
+    let state = if event.deleted { DELETED } else { event.state_at(wall).as_str() };
+    LiveStateBody { state, opens_at: event.opens_at.map(moment) }
+}

@@ -1,0 +1,2 @@
+-- The number of its newest history row.
+SELECT n FROM room_type WHERE id = ?1

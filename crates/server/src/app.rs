@@ -15,7 +15,7 @@ use crate::http::resources::admin::audit::Audits;
 use crate::http::respond::cross_origin::CrossOrigin;
 use crate::lane::Lanes;
 use crate::line::{InsideCheck, Lines};
-use crate::live::Live;
+use crate::live::LiveStreams;
 use crate::logins::FailedLogins;
 use crate::names::Names;
 use crate::rates::RequestRates;
@@ -34,7 +34,7 @@ pub struct App {
     pub lanes: Lanes,
     pub boards: Boards,
     pub lines: Lines,
-    pub live: Live,
+    pub live: LiveStreams,
     pub inside: Arc<InsideCheck>,
     pub tickets: Tickets,
     pub secrets: Secrets,
@@ -62,7 +62,7 @@ impl App {
             lanes: Lanes::new(ledger.clone(), door.clone(), inside.clone(), metrics.clone(), &settings),
             boards: Boards::new(ledger.clone()),
             lines: Lines::default(),
-            live: Live::new(settings.max_watchers, metrics.live.clone()),
+            live: LiveStreams::new(settings.max_watchers, metrics.live.clone()),
             inside,
             tickets: Tickets::new(ledger.clone()),
             secrets: Secrets::new(ledger.clone()),

@@ -33,7 +33,7 @@ const SEND_BUFFER: usize = 64 * 1024;
 /// A hub may end just when somebody comes.
 const TRIES: usize = 3;
 
-pub struct Live {
+pub struct LiveStreams {
     most: usize,
     taken: Arc<AtomicUsize>,
     hubs: Mutex<Hubs>,
@@ -50,9 +50,9 @@ struct Hubs {
     followed: bool,
 }
 
-impl Live {
-    pub fn new(most: usize, series: LiveSeries) -> Live {
-        Live {
+impl LiveStreams {
+    pub fn new(most: usize, series: LiveSeries) -> LiveStreams {
+        LiveStreams {
             most,
             taken: Arc::default(),
             hubs: Mutex::default(),

@@ -1,6 +1,6 @@
 # One entry for everything; CI calls only these.
 .DEFAULT_GOAL := help
-.PHONY: run test lint deny bench churn sdk web services gateway help
+.PHONY: run test lint deny bench churn dist book sdk web services gateway help
 
 # The dev profile: from nothing it takes two thirds of the processor time of the release profile
 # (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
@@ -26,6 +26,12 @@ bench: ## measure how fast it is, against a ceiling; QUICK=1 for a few minutes o
 
 churn: ## show that nothing grows without end: an hour of events made, sold and deleted; MINUTES=5 for less
 	@scripts/without-settings.sh scripts/churn.sh
+
+dist: ## build the binary, tar.gz, Debian package, bill of materials and checksums into target/dist
+	@scripts/dist.sh
+
+book: ## build the manual from docs/ into target/book; installs mdBook if it is missing
+	@scripts/book.sh
 
 sdk: ## make the types of the TypeScript client from the committed OpenAPI document
 	@cd sdk/typescript && npm ci --no-audit --no-fund --loglevel=error && npm run --silent generate

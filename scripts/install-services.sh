@@ -22,6 +22,11 @@ command -v pgrep >/dev/null 2>&1 || missing="$missing procps"
 # What the documents run.
 command -v curl >/dev/null 2>&1 || missing="$missing curl"
 command -v jq >/dev/null 2>&1 || missing="$missing jq"
+# What checks the files under deploy/.
+command -v promtool >/dev/null 2>&1 && command -v prometheus >/dev/null 2>&1 || missing="$missing prometheus"
+command -v systemd-analyze >/dev/null 2>&1 || missing="$missing systemd"
+command -v dpkg-deb >/dev/null 2>&1 || missing="$missing dpkg"
+python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -32,6 +37,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
     echo "The tests need:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, flock, setpriv, prlimit, pgrep, curl, jq" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, flock, setpriv, prlimit, pgrep, curl, jq, Prometheus with promtool, systemd-analyze, dpkg-deb, Python with PyYAML" >&2
     exit 1
 fi

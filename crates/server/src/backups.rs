@@ -12,7 +12,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rules::time::Moment;
 use stores::ledger::sqlite::{self, BackupMade, BackupPace, CopyFault};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::app::App;
 
@@ -30,22 +30,34 @@ pub struct BackupSchedule {
     pub keep: usize,
 }
 
-/// Backs up until the server is gone.
-pub async fn run(app: Weak<App>) {
+/// Backs up until the server is gone. The schedule may change meanwhile; none: there are no backups.
+pub async fn run(app: Weak<App>, mut schedules: watch::Receiver<Option<BackupSchedule>>) {
     loop {
+        let schedule = schedules.borrow_and_update().clone();
         let Some(app) = app.upgrade() else { return };
-        let Some(schedule) = &app.settings.backups else { return };
-        let now = app.ledger.wall();
-        let wait = match schedule.due_in(now) {
-            Some(wait) => wait,
-            None => round(&app, schedule, now).await,
+        let wait = match &schedule {
+            None => AGAIN,
+            Some(schedule) => look(&app, schedule).await,
         };
-        if let Some(newest) = schedule.newest() {
-            app.metrics.backups.newest(newest);
-        }
         drop(app);
-        tokio::time::sleep(wait.min(AGAIN)).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait.min(AGAIN)) => {}
+            changed = schedules.changed() => if changed.is_err() { return },
+        }
     }
+}
+
+/// Makes a backup if one is due. Returns how long to wait.
+async fn look(app: &App, schedule: &BackupSchedule) -> Duration {
+    let now = app.ledger.wall();
+    let wait = match schedule.due_in(now) {
+        Some(wait) => wait,
+        None => round(app, schedule, now).await,
+    };
+    if let Some(newest) = schedule.newest() {
+        app.metrics.backups.newest(newest);
+    }
+    wait
 }
 
 /// Makes one backup. Returns how long to wait.

@@ -3,6 +3,7 @@
 mod api;
 mod backup;
 mod config;
+mod doctor;
 mod event;
 mod export;
 mod gateway;
@@ -34,6 +35,8 @@ pub fn run() -> ExitCode {
         Some(("openapi", given)) => openapi::run(given),
         Some(("token", given)) => token::run(given),
         Some(("rush", given)) => return end(rush::run(given)),
+        Some(("doctor", given)) => return doctor::run_doctor(given),
+        Some(("healthcheck", given)) => return doctor::run_healthcheck(given),
         Some(("verify", given)) => return end(verify::run(given)),
         Some(("backup", given)) => return end(backup::run_backup(given)),
         Some(("restore", given)) => return end(backup::run_restore(given)),

@@ -25,17 +25,30 @@ use crate::live::LiveSeries;
 use crate::rates::RequestRates;
 use crate::settings::{LogFormat, Settings};
 
-pub fn begin_logging(settings: &Settings) {
-    let filter = EnvFilter::try_new(&settings.log_filter).unwrap_or_else(|_| EnvFilter::new("info"));
+/// Changes the log filter of a running server.
+pub type LogControl = Box<dyn Fn(&str) + Send + Sync>;
+
+pub fn begin_logging(settings: &Settings) -> LogControl {
+    let filter = |text: &str| EnvFilter::try_new(text).unwrap_or_else(|_| EnvFilter::new("info"));
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(&settings.log_filter))
         .with_writer(std::io::stderr)
         .with_target(false)
         // It would report a closed standard error to standard error, and panic.
         .log_internal_errors(false);
     match settings.log_format {
-        LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
-        LogFormat::Json => logs.json().init(),
+        LogFormat::Text => {
+            let logs = logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).with_filter_reloading();
+            let handle = logs.reload_handle();
+            logs.init();
+            Box::new(move |text| drop(handle.reload(filter(text))))
+        }
+        LogFormat::Json => {
+            let logs = logs.json().with_filter_reloading();
+            let handle = logs.reload_handle();
+            logs.init();
+            Box::new(move |text| drop(handle.reload(filter(text))))
+        }
     }
 }
 

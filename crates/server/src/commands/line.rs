@@ -24,7 +24,8 @@ pub fn command() -> Command {
              tickettock token mint --sub alice --ttl 1h       a token of a user, to try AUTH_MODE=jwt\n  \
              tickettock rush                                  20,000 buyers for 1,000 seats, and the proof\n  \
              tickettock verify                                every invariant of the ledger, one line each\n  \
-             tickettock backup tonight.db                     a verified copy of the ledger, while it sells",
+             tickettock backup tonight.db                     a verified copy of the ledger, while it sells\n  \
+             tickettock doctor --sale 50000/500               what to change before that many people come",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -41,6 +42,10 @@ pub fn command() -> Command {
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken"),
             |name| matches!(name, "DATA_DIR" | "DATABASE_URL_FILE"),
         ))
+        .subcommand(with_settings(super::doctor::doctor()))
+        .subcommand(with_settings_named(super::doctor::healthcheck(), |name| {
+            matches!(name, "APP_HOST" | "APP_PORT" | "ADMIN_LISTEN")
+        }))
         .subcommand(super::backup::backup())
         .subcommand(super::backup::restore())
         .subcommand(super::manual::completions())

@@ -4,19 +4,26 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use super::line;
+use crate::backups::BackupSchedule;
+use crate::reload::Reloader;
 use crate::settings::Settings;
+use crate::supervisor::Supervisor;
 use crate::terminal::say;
 use crate::tidier::Tidier;
 use crate::{backups, telemetry, wiring};
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let settings = line::settings(given).map_err(|e| e.to_string())?;
-    telemetry::begin_logging(&settings);
+    let log = telemetry::begin_logging(&settings);
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
-    runtime.block_on(serve(settings))
+    let values = line::values(given).map_err(|e| e.to_string())?;
+    let (backups, schedules) = watch::channel(settings.backups.clone());
+    let reloader = Reloader { values, log, backups };
+    runtime.block_on(serve(settings, given, reloader, schedules))
 }
 
 /// The allocator asks for huge pages. What it gives back is smaller, so a huge page stays resident as long as
@@ -28,7 +35,13 @@ fn use_small_pages() {
     }
 }
 
-async fn serve(settings: Settings) -> Result<(), String> {
+async fn serve(
+    settings: Settings,
+    given: &ArgMatches,
+    reloader: Reloader,
+    schedules: watch::Receiver<Option<BackupSchedule>>,
+) -> Result<(), String> {
+    let supervisor = Arc::new(Supervisor::from_environment());
     if settings.allow_trusted_header && settings.auth_mode.jwt().is_none() {
         tracing::warn!("ALLOW_TRUSTED_HEADER=1: {} is believed from any address", settings.user_header);
     }
@@ -39,7 +52,7 @@ async fn serve(settings: Settings) -> Result<(), String> {
     let app = wiring::start(settings).await?;
     let listening = wiring::listen(app.clone()).await?;
     tokio::spawn(Tidier::new(&app).run());
-    tokio::spawn(backups::run(Arc::downgrade(&app)));
+    tokio::spawn(backups::run(Arc::downgrade(&app), schedules));
     drop(app);
     say!("Tickettock listens on http://{}", listening.address);
     if let Some(address) = listening.operators_address {
@@ -49,8 +62,37 @@ async fn serve(settings: Settings) -> Result<(), String> {
         say!("Admin token: {}", file.display());
     }
     say!("Open the address in a browser for what to try first. Ctrl-C stops it.");
-    listening.serve(asked_to_stop()).await;
+    supervisor.ready(listening.address);
+    let alive = tokio::spawn({
+        let supervisor = supervisor.clone();
+        async move { supervisor.stay_alive().await }
+    });
+    let reloading = tokio::spawn(reload_on_hangup(given.clone(), reloader, supervisor.clone()));
+    let stop = async move {
+        asked_to_stop().await;
+        supervisor.stopping();
+    };
+    listening.serve(stop).await;
+    alive.abort();
+    reloading.abort();
     Ok(())
+}
+
+async fn reload_on_hangup(given: ArgMatches, mut reloader: Reloader, supervisor: Arc<Supervisor>) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        supervisor.reloading();
+        match line::values(&given).and_then(|values| reloader.reload(values)) {
+            Ok(reloaded) => {
+                tracing::info!(applied = ?reloaded.applied, "settings read again");
+                if !reloaded.need_restart.is_empty() {
+                    tracing::warn!(settings = ?reloaded.need_restart, "these changed too, and need a restart");
+                }
+            }
+            Err(why) => tracing::error!(%why, "the settings stay as they are"),
+        }
+        supervisor.reloaded();
+    }
 }
 
 async fn asked_to_stop() {

@@ -187,6 +187,18 @@ impl Settings {
         Ok((read.path("DATA_DIR")?, Stores::understand(&read)?))
     }
 
+    /// Where health checks go, for the command that needs no other setting.
+    pub fn health_address(values: &Values) -> Result<SocketAddr, BadSetting> {
+        let read = Reading { values };
+        match read.text("ADMIN_LISTEN").trim() {
+            "" => {
+                let host: IpAddr = read.parsed("APP_HOST", "an IP address such as 127.0.0.1 or ::1")?;
+                Ok(SocketAddr::new(host, read.parsed("APP_PORT", "a port from 0 to 65535")?))
+            }
+            _ => read.parsed("ADMIN_LISTEN", "an address and a port such as 127.0.0.1:5900"),
+        }
+    }
+
     /// Others than programs on this machine can reach the server.
     fn exposed(&self) -> bool {
         let behind_proxy = self.gateway_key.is_some() || self.allow_trusted_header || self.auth_mode.jwt().is_some();

@@ -2,6 +2,7 @@
 //! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
 
 mod connection;
+mod facts;
 mod keys;
 mod line;
 mod onlookers;
@@ -24,6 +25,7 @@ use rules::subject::SubjectId;
 use rules::time::Moment;
 
 use self::connection::RedisConnections;
+pub use self::facts::{RedisFacts, RedisProbe};
 use self::onlookers::Onlookers;
 use self::scripts::Scripts;
 use super::{Door, DoorFault, Heard, Opened, Release, Remaining};

@@ -37,6 +37,7 @@ queries! {
     EVENTS = "events",
     EVENT_TIDIED = "event_tidied",
     EXTEND_SEATS = "extend_seats",
+    FACTS = "facts",
     FIRST_END = "first_end",
     FORGET_ANSWERS = "forget_answers",
     FORGET_HOLDS = "forget_holds",

@@ -1,0 +1,111 @@
+//! What is under deploy/ holds together, and `make dist` makes what it should. What needs an engine that is not here
+//! (containers, a cluster) is checked as far as reading goes; deploy/README.md says so.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use server::settings::SETTINGS;
+use testing::folder::TestFolder;
+use testing::process::binary;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn run(command: &mut Command) -> (bool, String) {
+    let output = command.current_dir(repository()).output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), text)
+}
+
+#[test]
+fn deploy_files_hold_together() {
+    let folder = TestFolder::new("deploy");
+    let names = folder.path().join("settings");
+    let all: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+    std::fs::write(&names, all.join("\n")).unwrap();
+    let (good, text) = run(Command::new("python3").arg("scripts/check-deploy.py").arg(&names));
+    assert!(good, "{text}");
+    // And it can fail.
+    std::fs::write(&names, all.iter().filter(|name| **name != "REDIS_URL").copied().collect::<Vec<_>>().join("\n"))
+        .unwrap();
+    let (good, text) = run(Command::new("python3").arg("scripts/check-deploy.py").arg(&names));
+    assert!(!good && text.contains("REDIS_URL is no setting"), "{text}");
+}
+
+/// 10 is the worst.
+const EXPOSURE_MOST: f64 = 2.0;
+
+#[test]
+fn systemd_unit_is_sound_and_confined() {
+    let unit = repository().join("deploy/systemd/tickettock.service");
+    let (_, text) = run(Command::new("systemd-analyze").arg("verify").arg(&unit));
+    // The binary and its manual are not installed here.
+    let complaints: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("tickettock.service") && !line.contains("is not executable") && !line.contains("man "))
+        .collect();
+    assert!(complaints.is_empty(), "{text}");
+    let (_, text) = run(Command::new("systemd-analyze").args(["security", "--offline=true"]).arg(&unit));
+    let level = text.lines().find_map(|line| line.split("exposure level for tickettock.service: ").nth(1));
+    let level: f64 = level.and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{text}")).parse().unwrap();
+    assert!(level < EXPOSURE_MOST, "{text}");
+}
+
+#[test]
+fn alerts_fire_when_they_should() {
+    let rules = repository().join("deploy/prometheus");
+    for arguments in [["check", "rules", "rules.yml"], ["test", "rules", "rules.test.yml"]] {
+        let output = Command::new("promtool").args(arguments).current_dir(&rules).output().unwrap();
+        assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), {
+            String::from_utf8_lossy(&output.stderr)
+        });
+    }
+    let (rules, tests) = (read("deploy/prometheus/rules.yml"), read("deploy/prometheus/rules.test.yml"));
+    for line in rules.lines() {
+        if let Some(name) = line.trim().strip_prefix("- alert: ") {
+            assert!(tests.contains(&format!("name: {name} fires")), "{name} has no test");
+        }
+        if let Some(page) = line.trim().strip_prefix("runbook_url: ") {
+            assert!(repository().join(page).exists(), "{page} is not there");
+        }
+    }
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(repository().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+#[test]
+fn heavy_package_has_what_it_should() {
+    let folder = TestFolder::new("dist");
+    let (out, root) = (folder.path().join("out"), folder.path().join("root"));
+    let program = binary().get_program().to_owned();
+    let (good, text) = run(Command::new("scripts/dist.sh").env("BINARY", &program).env("OUT", &out));
+    assert!(good, "{text}");
+    let checked = Command::new("sha256sum").args(["-c", "SHA256SUMS"]).current_dir(&out).output().unwrap();
+    assert!(checked.status.success());
+    let file = |ending: &str| {
+        let mut files = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+        files.find(|path| path.to_str().unwrap().ends_with(ending)).unwrap_or_else(|| panic!("no {ending} in {out:?}"))
+    };
+    let (good, text) = run(Command::new("dpkg-deb").arg("-x").arg(file(".deb")).arg(&root));
+    assert!(good, "{text}");
+    for path in [
+        "usr/bin/tickettock",
+        "usr/lib/systemd/system/tickettock.service",
+        "etc/tickettock/tickettock.toml",
+        "usr/share/man/man1/tickettock-serve.1.gz",
+        "usr/share/bash-completion/completions/tickettock",
+    ] {
+        assert!(root.join(path).exists(), "{path}");
+    }
+    // The settings that it installs are valid, and the binary of the package runs.
+    let settings = root.join("etc/tickettock/tickettock.toml");
+    let (good, text) = run(Command::new(root.join("usr/bin/tickettock")).args(["config", "--config"]).arg(settings));
+    assert!(good && text.contains("127.0.0.1:5900"), "{text}");
+    let bom: serde_json::Value = serde_json::from_slice(&std::fs::read(file(".cdx.json")).unwrap()).unwrap();
+    let components = bom["components"].as_array().unwrap();
+    assert!(bom["bomFormat"] == "CycloneDX" && components.iter().any(|one| one["name"] == "rusqlite"), "{bom}");
+    assert!(!components.iter().any(|one| one["name"] == "proptest"), "what only tests need is not in the binary");
+}

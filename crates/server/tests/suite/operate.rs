@@ -1,0 +1,144 @@
+//! What an operator and a supervisor use: `doctor`, `healthcheck`, the notifications of systemd, SIGHUP.
+
+use std::os::unix::net::UnixDatagram;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::process::{ServerProcess, binary};
+use testing::redis::OwnRedis;
+
+fn run(command: &mut Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code().unwrap_or(-1), text)
+}
+
+fn finding<'a>(found: &'a Value, check: &str) -> &'a Value {
+    let all = found["findings"].as_array().unwrap();
+    all.iter().find(|one| one["check"] == check).unwrap_or_else(|| panic!("{check}: {found:#}"))
+}
+
+#[test]
+fn doctor_reckons_a_sale_on_the_embedded_ledger() {
+    let folder = TestFolder::new("doctor");
+    let data = folder.path().join("data");
+    let (code, text) = run(binary().args(["doctor", "--json", "--sale", "50000/500"]).env("DATA_DIR", &data));
+    let found: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    for check in ["open files", "room", "file system", "flush", "speed", "sale", "connections of the sale"] {
+        finding(&found, check);
+    }
+    assert!(finding(&found, "sale")["found"].as_str().unwrap().contains("50000 people"), "{text}");
+    assert!(!data.exists() && std::fs::read_dir(folder.path()).unwrap().count() == 0, "it left something behind");
+    let expected = match found["worst"].as_str().unwrap() {
+        "ok" | "advice" => 0,
+        "warning" => 1,
+        _ => 3,
+    };
+    assert_eq!(code, expected, "{text}");
+    let (code, text) = run(binary().args(["doctor", "--sale", "many"]).env("DATA_DIR", &data));
+    assert!(code == 2 && text.contains("50000/500"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_finds_what_is_wrong_with_postgresql_and_redis() {
+    let (database, redis) = (Database::fresh().await, OwnRedis::start());
+    let doctor = |url: &str| {
+        let mut command = binary();
+        command.args(["doctor", "--json"]).env("DATABASE_URL", url).env("REDIS_URL", redis.url());
+        command.env("ADMIN_TOKEN", "0123456789abcdef");
+        let (code, text) = run(&mut command);
+        (code, serde_json::from_str::<Value>(&text).unwrap_or_else(|e| panic!("{e}: {text}")))
+    };
+    let (_, found) = doctor(&database.url);
+    for check in ["PostgreSQL", "Redis", "maxmemory-policy", "clock of PostgreSQL", "clock of Redis", "call to Redis"] {
+        assert_eq!(finding(&found, check)["severity"], "ok", "{found:#}");
+    }
+    assert_eq!(finding(&found, "standby")["severity"], "advice");
+    // The tests' own PostgreSQL does not flush.
+    assert_eq!(finding(&found, "fsync")["severity"], "critical", "{found:#}");
+    redis.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
+    let (code, found) = doctor(&database.url);
+    let policy = finding(&found, "maxmemory-policy");
+    assert!(policy["severity"] == "critical" && policy["change"].as_str().unwrap().contains("noeviction"));
+    assert_eq!(code, 3);
+    let (code, found) = doctor("postgres://nobody@127.0.0.1:1/none?sslmode=disable");
+    assert!(code == 3 && finding(&found, "PostgreSQL")["severity"] == "critical", "{found:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn healthcheck_follows_readyz() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("ADMIN_LISTEN", "127.0.0.1:0")]).await;
+    let url = format!("http://{}", process.address);
+    for arguments in [&["healthcheck", "--url", &url][..], &["healthcheck", "--live", "--url", &url]] {
+        let (code, text) = run(binary().args(arguments));
+        assert_eq!(code, 0, "{text}");
+    }
+    let port = process.address.port().to_string();
+    assert_eq!(run(binary().arg("healthcheck").env("APP_PORT", &port).env("APP_HOST", "0.0.0.0")).0, 0);
+    process.signal("TERM");
+    let began = Instant::now();
+    loop {
+        let (code, text) = run(binary().args(["healthcheck", "--url", &url]));
+        if code == 1 {
+            assert!(!text.is_empty());
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{text}");
+    }
+}
+
+/// As systemd with `Type=notify-reload` and `WatchdogSec` sees it.
+#[tokio::test(flavor = "multi_thread")]
+async fn supervisor_is_told() {
+    let folder = TestFolder::new("server");
+    let name = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&name).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let settings = [("NOTIFY_SOCKET", name.to_str().unwrap()), ("WATCHDOG_USEC", "300000")];
+    let process = ServerProcess::start(&folder.path().join("data"), &settings).await;
+    let heard = |word: &str| {
+        let mut bytes = [0; 1_024];
+        loop {
+            let length = socket.recv(&mut bytes).unwrap_or_else(|e| panic!("{word}: {e}"));
+            let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
+            if said.contains(word) {
+                return said;
+            }
+        }
+    };
+    assert!(heard("READY=1").contains("STATUS=Listens on 127.0.0.1"));
+    heard("WATCHDOG=1");
+    heard("WATCHDOG=1");
+    process.signal("HUP");
+    assert!(heard("RELOADING=1").contains("MONOTONIC_USEC="));
+    heard("READY=1");
+    process.signal("TERM");
+    heard("STOPPING=1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hangup_reloads_the_settings_file() {
+    let folder = TestFolder::new("server");
+    let (file, kept) = (folder.path().join("t.toml"), folder.path().join("backups"));
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    write("");
+    let mut process = ServerProcess::spawn(&folder.path().join("data"), &[], |command| {
+        command.arg("--config").arg(&file)
+    })
+    .await;
+    write(&format!("backup_dir = {:?}\nqueue_depth = 9\n", kept.display().to_string()));
+    process.signal("HUP");
+    let began = Instant::now();
+    while std::fs::read_dir(&kept).map_or(0, Iterator::count) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "no backup after the reload");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    write("queue_depth = many\n");
+    process.signal("HUP");
+    assert_eq!(process.ended_within(Duration::from_millis(500)).await, None, "an invalid file does not end it");
+    assert_eq!(process.client().get("/readyz").await.status, 200);
+}

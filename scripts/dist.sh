@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Builds what is given to others into target/dist: the stripped binary as tar.gz with completions, manual pages and
 # the files of deploy/, a Debian package, a bill of materials (CycloneDX) and checksums. Called by `make dist`.
-# With BINARY nothing is built; OUT is where it goes. Static where the musl target of Rust is installed.
+# With BINARY nothing is built; OUT is where it goes; LEVEL is how hard it is packed. Static where the musl target of Rust is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=${OUT:-$PWD/target/dist}
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 machine=$(uname -m)
+level=${LEVEL:-9}
 # The same source gives the same archive.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 export SOURCE_DATE_EPOCH
@@ -44,7 +45,7 @@ cp -r deploy/systemd deploy/tls deploy/prometheus deploy/grafana deploy/kubernet
 cp LICENSE README.md CHANGELOG.md "$root/"
 
 archive() {
-    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2" | gzip -n9
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2" | gzip -n"$level"
 }
 archive "$work" "$name" >"$out/$name.tar.gz"
 
@@ -84,7 +85,7 @@ Description: First come, first served reservations
  exact stock, every reservation durable before it is confirmed.
 TEXT
 find "$package" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --build "$package" "$out/tickettock_${version}_$arch.deb" >/dev/null
+dpkg-deb --root-owner-group -Zxz -z"$level" --build "$package" "$out/tickettock_${version}_$arch.deb" >/dev/null
 
 python3 scripts/sbom.py "$version" >"$out/tickettock-$version.cdx.json"
 (cd "$out" && sha256sum -- * >SHA256SUMS)

@@ -126,10 +126,8 @@ async fn hangup_reloads_the_settings_file() {
     let (file, kept) = (folder.path().join("t.toml"), folder.path().join("backups"));
     let write = |text: &str| std::fs::write(&file, text).unwrap();
     write("");
-    let mut process = ServerProcess::spawn(&folder.path().join("data"), &[], |command| {
-        command.arg("--config").arg(&file)
-    })
-    .await;
+    let mut process =
+        ServerProcess::spawn(&folder.path().join("data"), &[], |command| command.arg("--config").arg(&file)).await;
     write(&format!("backup_dir = {:?}\nqueue_depth = 9\n", kept.display().to_string()));
     process.signal("HUP");
     let began = Instant::now();

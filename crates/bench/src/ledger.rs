@@ -35,6 +35,9 @@ async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
         max_per_user: 1,
         opens_at: None,
         hold_ttl_ms: None,
+        buyer_fields: Default::default(),
+        price: None,
+        rehearsal: false,
         waiting_room: None,
     };
     ledger.create_event_as(FIRST_EVENT, new).await.expect("a ledger").expect("a free id");
@@ -96,6 +99,11 @@ fn command(i: u64) -> Command {
         name: RequestName(i.into()),
         key: None,
         entry: None,
-        action: EventAction::Reserve(Buyer { name: Some("Alice".into()), phone: Some("+821012345678".into()) }),
+        action: EventAction::Reserve(Buyer {
+            name: Some("Alice".into()),
+            phone: Some("+821012345678".into()),
+            ..Buyer::default()
+        }),
+        details: None,
     }
 }

@@ -1,10 +1,11 @@
 //! A command: what a caller asks of a subject. It is complete before it is queued: nothing is looked up,
 //! parsed or awaited between the queue and the decision.
 
+pub use crate::buyer::{Buyer, Metadata};
 use crate::entries::EntryToken;
 use crate::event::Event;
-pub use crate::event::action::{Buyer, EventAction};
-use crate::history::Actor;
+pub use crate::event::action::EventAction;
+use crate::history::{Actor, Details};
 use crate::holds::HoldTerms;
 use crate::ids::{Number, RequestName};
 use crate::subject::Subject;
@@ -19,6 +20,18 @@ pub struct Command<S: Subject = Event> {
     /// The entry token, for bookings in an event with a waiting room.
     pub entry: Option<EntryToken>,
     pub action: S::Action,
+    /// What the caller wants kept with what happens.
+    pub details: Option<Box<Details>>,
+}
+
+impl<S: Subject> Command<S> {
+    pub fn metadata(&self) -> Option<&Metadata> {
+        self.details.as_ref()?.metadata.as_ref()
+    }
+
+    pub fn reason(&self) -> Option<&str> {
+        self.details.as_ref()?.reason.as_deref()
+    }
 }
 
 /// A caller's `Idempotency-Key`, with a digest of what was asked.

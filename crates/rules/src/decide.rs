@@ -158,7 +158,15 @@ mod tests {
 
     fn asks(number: Option<u64>, action: EventAction) -> Command<Event> {
         let actor = Actor::User(User::stored("a"));
-        Command { actor, number: number.map(Number), name: RequestName(1), key: None, entry: None, action }
+        Command {
+            actor,
+            number: number.map(Number),
+            name: RequestName(1),
+            key: None,
+            entry: None,
+            action,
+            details: None,
+        }
     }
 
     fn reserve(number: u64) -> Command<Event> {

@@ -9,22 +9,25 @@ mod operate;
 pub mod stock;
 mod writes;
 
-pub use self::action::{Buyer, EventAction};
+pub use self::action::EventAction;
 pub use self::decide::EventDraft;
 pub use self::needs::{EventNeeds, needs};
 pub use self::writes::{
     ConfirmedSeat, EndedEntry, EventEffects, EventKnown, EventWrites, FreedSeat, HeldSeat, Holding, NewEntry,
     RenewedEntry,
 };
+pub use crate::buyer::Buyer;
 
 use std::sync::Arc;
 
 use self::stock::{Extent, Gap, Walk};
+use crate::buyer::AskedFields;
 use crate::entries::{WaitingRoom, WaitingRoomAmendment};
 use crate::history::AdminName;
 use crate::holds::LapsedMark;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
+use crate::price::Price;
 use crate::seats::Hall;
 use crate::time::Moment;
 
@@ -71,6 +74,11 @@ pub struct NewEvent {
     pub waiting_room: Option<WaitingRoom>,
     /// How long its holds last; none: as everywhere.
     pub hold_ttl_ms: Option<i64>,
+    /// What its buyers are asked for.
+    pub buyer_fields: AskedFields,
+    pub price: Option<Price>,
+    /// Made for a rehearsal: it may be deleted with what it sold.
+    pub rehearsal: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +94,13 @@ pub struct Event {
     /// Tickets of older keys do not count here.
     pub oldest_key: u32,
     pub hold_ttl_ms: Option<i64>,
+    /// What its buyers are asked for.
+    pub buyer_fields: AskedFields,
+    pub price: Option<Price>,
+    /// It may be deleted with what it sold.
+    pub rehearsal: bool,
+    /// Archived events are closed and not listed.
+    pub archived_at: Option<Moment>,
     pub state: State,
     pub deleted: bool,
     pub created_at: Moment,
@@ -217,4 +232,8 @@ pub struct EventAmendment {
     pub waiting_room: Option<Option<WaitingRoomAmendment>>,
     /// `Some(None)`: as everywhere.
     pub hold_ttl_ms: Option<Option<i64>>,
+    /// `Some(None)`: as the buyers' dialect has it.
+    pub buyer_fields: Option<Option<AskedFields>>,
+    /// `Some(None)` takes it away.
+    pub price: Option<Option<Price>>,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::buyer::Metadata;
 use crate::ids::{Number, Seat, User};
 use crate::time::Moment;
 
@@ -142,6 +143,16 @@ pub struct EventRecord {
     pub at: Moment,
     /// The hold it is about, by the number it began with.
     pub hold: Option<u64>,
+    pub details: Option<Box<Details>>,
+}
+
+/// What a row tells beyond its columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// What the shop keeps with the order. Of a hold on several seats, the first row has it.
+    pub metadata: Option<Metadata>,
+    /// Why it was cancelled.
+    pub reason: Option<Box<str>>,
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub mod book;
 
 use serde::{Deserialize, Serialize};
 
+use crate::buyer::Metadata;
 use crate::ids::{Seat, User};
 use crate::nights::Dates;
 use crate::outcome::{Forbidden, Limit, Refusal};
@@ -109,6 +110,11 @@ pub struct Hold {
     pub ended_at: Option<Moment>,
     /// History numbers of the reservations it became: one for a stay, one per seat.
     pub reserved: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+    /// Why it was given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
 }
 
 /// Up to where lapsed holds that were not turned yet are counted, in the order of their ends. Everything up

@@ -4,6 +4,7 @@
 //! runtime. The rules exist once, here, for every ledger and every door.
 
 pub mod arrive;
+pub mod buyer;
 pub mod command;
 pub mod decide;
 pub mod entries;
@@ -16,6 +17,7 @@ pub mod nights;
 pub mod once;
 pub mod outcome;
 pub mod phone;
+pub mod price;
 pub mod queue;
 pub mod room_type;
 pub mod seats;

@@ -281,12 +281,17 @@ pub enum Problem {
         least: usize,
         most: usize,
     },
+    /// Too many bytes.
+    Size {
+        most_bytes: usize,
+    },
     Unprintable,
     OutOfRange {
         least: i64,
         most: i64,
     },
     NotAPhone,
+    NotAnEmail,
     NotAMoment,
     NotADate,
     Dates {
@@ -328,6 +333,13 @@ pub enum Expected {
     RoomTypeOrEvent,
     /// A UUID or a ULID.
     HoldKey,
+    /// Text, a number, true or false.
+    PlainValue,
+    YesOrNo,
+    /// A decimal number as text.
+    Amount,
+    /// A code of ISO 4217.
+    Currency,
     /// Of a token of the admin API: one that no live token has.
     UnusedTokenName,
     /// Another token than the one that asks.
@@ -341,7 +353,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 23] = [
+    pub const ALL: [Expected; 27] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -359,6 +371,10 @@ impl Expected {
         Expected::PausedEvent,
         Expected::RoomTypeOrEvent,
         Expected::HoldKey,
+        Expected::PlainValue,
+        Expected::YesOrNo,
+        Expected::Amount,
+        Expected::Currency,
         Expected::UnusedTokenName,
         Expected::OtherToken,
         Expected::HoldId,

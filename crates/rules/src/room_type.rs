@@ -8,7 +8,8 @@ pub use self::decide::RoomTypeDraft;
 pub use self::needs::{RoomTypeNeeds, needs, short_nights};
 pub use self::writes::{NightShift, RoomTypeKnown, RoomTypeWrites, Shift};
 
-use crate::history::{AdminName, Happened};
+use crate::buyer::Metadata;
+use crate::history::{AdminName, Details, Happened};
 use crate::holds::{Ask, LapsedMark};
 use crate::ids::User;
 use crate::nights::{Dates, Night};
@@ -28,6 +29,8 @@ pub struct NewRoomType {
     pub description: Option<Box<str>>,
     /// A number as JSON writes it. Shown; nothing is computed from it.
     pub price: Option<Box<str>>,
+    /// A code of ISO 4217.
+    pub currency: Option<Box<str>>,
     /// The property's zone: its dates are dates there.
     pub time_zone: Box<str>,
     /// How many rooms there are on every night.
@@ -41,6 +44,7 @@ pub struct RoomType {
     pub name: Box<str>,
     pub description: Option<Box<str>>,
     pub price: Option<Box<str>>,
+    pub currency: Option<Box<str>>,
     pub time_zone: Box<str>,
     pub total: u32,
     pub created_at: Moment,
@@ -57,6 +61,7 @@ pub struct RoomTypeAmendment {
     /// `Some(None)` takes it away.
     pub description: Option<Option<Box<str>>>,
     pub price: Option<Option<Box<str>>>,
+    pub currency: Option<Option<Box<str>>>,
     pub time_zone: Option<Box<str>>,
     pub total: Option<u32>,
 }
@@ -101,6 +106,7 @@ pub struct Stay {
     /// The hold it came from.
     pub hold: u64,
     pub at: Moment,
+    pub metadata: Option<Metadata>,
 }
 
 /// What can be asked of a room type.
@@ -152,4 +158,5 @@ pub struct RoomRecord {
     /// The operator who did it; none: it was not an operator.
     pub admin: Option<AdminName>,
     pub at: Moment,
+    pub details: Option<Box<Details>>,
 }

@@ -1,5 +1,6 @@
 //! Sold seats: the row that says who owns one. `hall.rs` names the seats.
 
+use crate::buyer::Metadata;
 pub use crate::hall::{Hall, HallRow, Section};
 use crate::ids::{Number, Seat, User};
 use crate::time::Moment;
@@ -14,6 +15,8 @@ pub struct Sale {
     pub owner: Option<Unit>,
     pub buyer_name: Option<Box<str>>,
     pub phone: Option<Box<str>>,
+    pub email: Option<Box<str>>,
+    pub metadata: Option<Metadata>,
     pub number: Option<Number>,
     pub at: Moment,
 }

@@ -100,6 +100,9 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
         max_per_user: 1,
         opens_at: None,
         hold_ttl_ms: None,
+        buyer_fields: Default::default(),
+        price: None,
+        rehearsal: false,
         waiting_room: None,
     };
     // None: another server was quicker.

@@ -21,6 +21,7 @@ pub mod hotel;
 mod inside;
 mod line_end;
 pub mod once;
+mod orders;
 pub mod queue;
 pub mod reads;
 pub mod stays;
@@ -72,6 +73,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("expiry", |s| Box::pin(expiry::chapter(s))),
     ("calendar", |s| Box::pin(calendar::chapter(s))),
     ("ends", |s| Box::pin(ends::chapter(s))),
+    ("orders", |s| Box::pin(orders::chapter(s))),
 ];
 
 /// `Err` with this message unless the condition holds.
@@ -102,6 +104,9 @@ impl Stand {
             max_per_user,
             opens_at: None,
             hold_ttl_ms: None,
+            buyer_fields: Default::default(),
+            price: None,
+            rehearsal: false,
             waiting_room: None,
         };
         self.ledger.create_event(new).await.map_err(|f| f.to_string())
@@ -121,7 +126,8 @@ impl Stand {
             name: RequestName(n.into()),
             key: None,
             entry: None,
-            action: EventAction::Reserve(Buyer { name: Some("Tester".into()), phone }),
+            action: EventAction::Reserve(Buyer { name: Some("Tester".into()), phone, ..Buyer::default() }),
+            details: None,
         }
     }
 

@@ -27,7 +27,7 @@ pub async fn read(request: &mut Request) -> Option<Form> {
         return None;
     }
     let body = Limited::new(request.take_body(), BODY_MOST).collect().await.ok()?.to_bytes();
-    let buyer = buyer::read(&body, Dialect::V1_1, "KR").ok()?;
+    let (buyer, _) = buyer::read(&body, Dialect::V1_1, "KR").ok()?;
     Some(Form { user, buyer })
 }
 

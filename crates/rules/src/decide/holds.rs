@@ -33,11 +33,20 @@ impl<S: Subject> Deciding<S> {
     }
 
     /// A hold begins, in place of `replaced` if there is one. Everything was checked before.
-    pub(crate) fn begin_hold(&mut self, actor: &Actor, owner: &User, on: On, key: &str, replaced: Option<u64>) -> Done {
+    pub(crate) fn begin_hold(
+        &mut self,
+        command: &Command<S>,
+        owner: &User,
+        on: On,
+        key: &str,
+        replaced: Option<u64>,
+    ) -> Done {
+        let actor = &command.actor;
         let replaced = replaced.and_then(|n| self.end_hold(n, HoldState::Replaced, Happened::Replaced, Some(actor)));
         let first_at = replaced.map(|old| old.first_at);
         let id = HoldId { subject: S::subject(self.subject.id()), n: self.subject.newest() + 1 };
-        let new = NewHold { id, owner: owner.clone(), key: key.into(), on, first_at };
+        let new =
+            NewHold { id, owner: owner.clone(), key: key.into(), on, first_at, metadata: command.metadata().cloned() };
         let hold = self.holds.begin(new, &self.hold_terms());
         S::take_stock(self, &hold, actor);
         Done::Held { hold: Box::new(hold), now: self.now, fresh: true }
@@ -49,6 +58,7 @@ impl<S: Subject> Deciding<S> {
         match ask {
             Ask::Confirm => self.confirm(n, actor),
             Ask::Cancel => {
+                self.holds.explain(n, command.reason());
                 self.end_hold(n, HoldState::Cancelled, Happened::Released, Some(actor));
                 Ok(Done::Released)
             }

@@ -1,5 +1,6 @@
 //! What can be asked of an event.
 
+use crate::buyer::Buyer;
 use crate::entries::EntryToken;
 use crate::event::{EventAmendment, Turn};
 use crate::holds::Ask;
@@ -66,12 +67,4 @@ impl EventAction {
     pub fn wants_a_seat(&self) -> bool {
         matches!(self, EventAction::Reserve(_) | EventAction::ReserveSeat { .. })
     }
-}
-
-/// Name and phone that the buyer gave. Kept with the sale, shown to the admin only.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Buyer {
-    pub name: Option<Box<str>>,
-    /// E.164.
-    pub phone: Option<Box<str>>,
 }

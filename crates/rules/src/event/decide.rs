@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Event;
-use super::action::{Buyer, EventAction};
+use super::action::EventAction;
 use super::stock::{SeatRow, Stock, Was};
 use super::writes::{EventEffects, EventKnown, EventWrites, FreedSeat, HeldSeat, Holding};
+use crate::buyer::Buyer;
 use crate::command::Command;
 use crate::decide::{Deciding, Opening};
 use crate::entries::{Entry, Moved};
-use crate::history::{Actor, EventRecord, Happened};
+use crate::history::{Actor, Details, EventRecord, Happened};
 use crate::holds::{Ask, CountStep, Hold, HoldTerms};
 use crate::ids::{EventId, Number, ReservationId, Seat, User};
 use crate::outcome::{Done, Forbidden, Limit, Refusal, Reserved};
@@ -160,6 +161,7 @@ impl Deciding<Event> {
         if chosen.is_some_and(|seat| !self.subject.has_seat(seat)) {
             return Err(Refusal::NotFound);
         }
+        let taken = self.subject.buyer_fields.or(buyer.otherwise).take(buyer)?;
         if let Some(refusal) = self.subject.shut(self.wall) {
             return Err(refusal);
         }
@@ -179,7 +181,8 @@ impl Deciding<Event> {
             None => self.draft.stock.take_lowest(row).ok_or_else(|| self.nothing_free())?,
         };
         self.subject.counts.sold += 1;
-        let n = self.happened(Happened::Reserved, command, Some(seat), owner.as_ref().map(|o| o.user.clone()));
+        let whose = owner.as_ref().map(|o| o.user.clone());
+        let n = self.happened(Happened::Reserved, command, Some(seat), whose, Details::of(command.metadata(), None));
         if let Some(unit) = &owner {
             let holding = Holding { seat, n, unit: unit.unit, at: self.now };
             self.draft.holdings.entry(unit.user.clone()).or_default().push(holding);
@@ -189,8 +192,10 @@ impl Deciding<Event> {
             seat,
             n,
             owner,
-            buyer_name: buyer.name.clone(),
-            phone: buyer.phone.clone(),
+            buyer_name: taken.name.map(Into::into),
+            phone: taken.phone.map(Into::into),
+            email: taken.email.map(Into::into),
+            metadata: command.metadata().cloned(),
             number: command.number,
             at: self.now,
         };
@@ -267,6 +272,7 @@ impl Deciding<Event> {
         }
         let seat = sale.seat;
         let owner = sale.owner.as_ref().map(|o| o.user.clone());
+        let details = Details::of(sale.metadata.as_ref(), command.reason());
         self.draft.sales.remove(&n);
         if let Some(holdings) = owner.as_ref().and_then(|user| self.draft.holdings.get_mut(user)) {
             holdings.retain(|h| h.n != n);
@@ -274,7 +280,7 @@ impl Deciding<Event> {
         self.subject.counts.sold -= 1;
         self.draft.stock.give_back(seat);
         self.writes.freed.push(FreedSeat { seat, n });
-        self.happened(Happened::Cancelled, command, Some(seat), owner);
+        self.happened(Happened::Cancelled, command, Some(seat), owner, details);
         Ok(Done::Cancelled)
     }
 
@@ -284,12 +290,13 @@ impl Deciding<Event> {
         command: &Command,
         seat: Option<Seat>,
         owner: Option<User>,
+        details: Option<Box<Details>>,
     ) -> u64 {
         self.subject.counts.n += 1;
         let n = self.subject.counts.n;
         let admin = command.actor.admin().cloned();
         let (number, at) = (command.number, self.now);
-        self.writes.history.push(EventRecord { n, what, seat, owner, admin, number, at, hold: None });
+        self.writes.history.push(EventRecord { n, what, seat, owner, admin, number, at, hold: None, details });
         n
     }
 }

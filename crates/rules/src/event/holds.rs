@@ -5,7 +5,7 @@ use super::stock::{SeatRow, Was};
 use super::writes::{ConfirmedSeat, FreedSeat, HeldSeat, Holding};
 use crate::command::Command;
 use crate::decide::Deciding;
-use crate::history::{Actor, EventRecord, Happened};
+use crate::history::{Actor, Details, EventRecord, Happened};
 use crate::holds::{Hold, HoldState, LapsedMark, On};
 use crate::ids::{Seat, User};
 use crate::outcome::{Done, Refusal};
@@ -42,7 +42,7 @@ impl Deciding<Event> {
             return Err(Refusal::NotAvailable { nights: Vec::new(), seats: taken });
         }
         let replaced = same.map(|old| old.id.n);
-        Ok(self.begin_hold(&command.actor, user, on, key, replaced))
+        Ok(self.begin_hold(command, user, on, key, replaced))
     }
 
     /// Seats sold and on hold count alike; a hold that is replaced does not count against itself.
@@ -125,7 +125,13 @@ impl Deciding<Event> {
                 (holding.n, holding.at) = (n, self.now);
             }
             reserved.push(n);
-            self.writes.confirmed.push(ConfirmedSeat { seat, hold: hold.id.n, n, at: self.now });
+            self.writes.confirmed.push(ConfirmedSeat {
+                seat,
+                hold: hold.id.n,
+                n,
+                at: self.now,
+                metadata: hold.metadata.clone(),
+            });
         }
         self.entry_served(&hold.owner);
         reserved
@@ -156,6 +162,15 @@ impl Deciding<Event> {
     fn seat_happened(&mut self, what: Happened, hold: &Hold, seat: Seat, actor: Option<&Actor>) -> u64 {
         self.subject.counts.n += 1;
         let n = self.subject.counts.n;
+        // A sale of each seat, and the whole hold once: with its first seat.
+        let first = matches!(&hold.on, On::Seats(seats) if seats.first() == Some(&seat));
+        let details = match what {
+            Happened::Reserved => Details::of(hold.metadata.as_ref(), None),
+            Happened::Held | Happened::Released | Happened::Expired if first => {
+                Details::of(hold.metadata.as_ref(), hold.reason.as_deref())
+            }
+            _ => None,
+        };
         self.writes.history.push(EventRecord {
             n,
             what,
@@ -165,6 +180,7 @@ impl Deciding<Event> {
             number: None,
             at: self.now,
             hold: Some(hold.id.n),
+            details,
         });
         n
     }

@@ -86,7 +86,7 @@ impl Deciding<Event> {
         token: EntryToken,
     ) -> Entry {
         self.subject.counts.inside += 1;
-        let n = self.happened(Happened::Entered, command, None, Some(user.clone()));
+        let n = self.happened(Happened::Entered, command, None, Some(user.clone()), None);
         let cap = self.now.plus_ms(room.token_max_age_ms);
         let ends = self.now.plus_ms(room.token_ttl_ms).min(cap);
         let entry = Entry { number, user: user.clone(), token, n, begins: self.now, ends, cap };
@@ -109,7 +109,7 @@ impl Deciding<Event> {
     pub(super) fn leave(&mut self, command: &Command) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         if self.draft.entries.get(user).is_some_and(|entry| entry.live(self.now)) {
-            self.happened(Happened::Left, command, None, Some(user.clone()));
+            self.happened(Happened::Left, command, None, Some(user.clone()), None);
             self.end_entry(user);
         }
         Ok(Done::Left)

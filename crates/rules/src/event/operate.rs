@@ -1,6 +1,7 @@
 //! What an operator does to an event.
 
 use super::{Event, EventAmendment, State, Turn};
+use crate::buyer::AskedFields;
 use crate::decide::Deciding;
 use crate::history::{Actor, EventRecord, Happened};
 use crate::outcome::{Done, Expected, FieldError, Problem, Refusal};
@@ -39,6 +40,13 @@ impl Deciding<Event> {
         if let Some(hold_ttl_ms) = amendment.hold_ttl_ms {
             self.subject.hold_ttl_ms = hold_ttl_ms;
         }
+        if let Some(fields) = amendment.buyer_fields {
+            let before = self.subject.buyer_fields;
+            self.subject.buyer_fields = fields.map_or_else(AskedFields::default, |change| before.changed(change));
+        }
+        if let Some(price) = &amendment.price {
+            self.subject.price = price.clone();
+        }
         if let Some(opens_at) = amendment.opens_at {
             // A closed or paused sale stays closed or paused: only `Turn` reopens it.
             let waits = matches!(self.subject.state, State::Scheduled | State::Open);
@@ -75,6 +83,7 @@ impl Deciding<Event> {
             number: None,
             at: self.now,
             hold: None,
+            details: None,
         };
         self.writes.history.push(entry);
         Done::Changed(Box::new(self.subject.clone()))

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::stock::{SeatRow, Walk, Was};
+use crate::buyer::Metadata;
 use crate::entries::{Entry, Moved};
 use crate::history::EventRecord;
 use crate::holds::book::HoldChanges;
@@ -128,6 +129,8 @@ pub struct ConfirmedSeat {
     /// History number of the sale.
     pub n: u64,
     pub at: Moment,
+    /// That of its hold.
+    pub metadata: Option<Metadata>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Hold, HoldState, HoldTerms, On, Repeat};
+use crate::buyer::Metadata;
 use crate::history::Actor;
 use crate::ids::User;
 use crate::outcome::{Done, Limit, Refusal};
@@ -32,6 +33,7 @@ pub struct NewHold {
     pub on: On,
     /// Taken from the hold that is replaced: a chain of replacements does not restart the time.
     pub first_at: Option<Moment>,
+    pub metadata: Option<Metadata>,
 }
 
 /// The holds that a batch leaves to be written, each once.
@@ -95,7 +97,7 @@ impl HoldBook {
     }
 
     pub fn begin(&mut self, new: NewHold, terms: &HoldTerms) -> Hold {
-        let NewHold { id, owner, key, on, first_at } = new;
+        let NewHold { id, owner, key, on, first_at, metadata } = new;
         let now = self.now;
         let mut hold = Hold {
             id,
@@ -108,6 +110,8 @@ impl HoldBook {
             state: HoldState::Held,
             ended_at: None,
             reserved: Vec::new(),
+            metadata,
+            reason: None,
         };
         hold.ends_at = hold.extended(terms, now);
         self.holds.insert(id.n, hold.clone());
@@ -158,6 +162,13 @@ impl HoldBook {
         Some(hold.clone())
     }
 
+    /// Why the hold was given back.
+    pub fn explain(&mut self, n: u64, reason: Option<&str>) {
+        if let (Some(hold), Some(reason)) = (self.holds.get_mut(&n), reason) {
+            hold.reason = Some(reason.into());
+        }
+    }
+
     /// A confirmed hold became these reservations.
     pub fn became(&mut self, n: u64, reserved: Vec<u64>) -> Option<Hold> {
         let hold = self.holds.get_mut(&n)?;
@@ -191,7 +202,14 @@ mod tests {
 
     fn new(n: u64, owner: &str, seat: u32) -> NewHold {
         let id = HoldId { subject: SubjectId::Event(EventId(1)), n };
-        NewHold { id, owner: user(owner), key: KEY.into(), on: On::Seats(vec![Seat(seat)]), first_at: None }
+        NewHold {
+            id,
+            owner: user(owner),
+            key: KEY.into(),
+            on: On::Seats(vec![Seat(seat)]),
+            first_at: None,
+            metadata: None,
+        }
     }
 
     fn book_with(holds: &[NewHold], at: Moment) -> HoldBook {

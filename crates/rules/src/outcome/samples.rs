@@ -87,9 +87,11 @@ impl Problem {
             Problem::NotJson { line: 1, column: 9 },
             Problem::Length { most: 100 },
             Problem::Count { least: 1, most: 10 },
+            Problem::Size { most_bytes: 2_048 },
             Problem::Unprintable,
             Problem::OutOfRange { least: 1, most: 1_000 },
             Problem::NotAPhone,
+            Problem::NotAnEmail,
             Problem::NotAMoment,
             Problem::NotADate,
             Problem::Dates { least: Night(20_811), most: Night(20_813) },
@@ -115,6 +117,8 @@ fn confirmed(at: Moment) -> Hold {
         state: HoldState::Confirmed,
         ended_at: Some(at.plus_ms(60_000)),
         reserved: vec![13],
+        metadata: None,
+        reason: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::writes::{NightShift, RoomTypeKnown, RoomTypeWrites, Shift};
 use super::{NightRow, RoomAction, RoomCommand, RoomRecord, RoomType, RoomTypeAmendment, Stay};
 use crate::decide::{Deciding, Opening};
-use crate::history::{Actor, Happened};
+use crate::history::{Actor, Details, Happened};
 use crate::holds::{CountStep, Hold, LapsedMark, On};
 use crate::ids::User;
 use crate::nights::{Dates, Night, sums};
@@ -120,7 +120,9 @@ impl Subject for RoomType {
         deciding.hold_happened(Happened::Reserved, hold, dates, Some(actor));
         let (room_type, n) = (deciding.subject.id, deciding.subject.n);
         let (owner, at) = (hold.owner.clone(), deciding.now);
-        deciding.writes.stays.push(Stay { id: StayId { room_type, n }, owner, dates, hold: hold.id.n, at });
+        let metadata = hold.metadata.clone();
+        let stay = Stay { id: StayId { room_type, n }, owner, dates, hold: hold.id.n, at, metadata };
+        deciding.writes.stays.push(stay);
         vec![n]
     }
 
@@ -153,7 +155,7 @@ impl Deciding<RoomType> {
         }
         self.room_on(dates, same.is_some())?;
         let replaced = same.map(|old| old.id.n);
-        Ok(self.begin_hold(&command.actor, user, on, key, replaced))
+        Ok(self.begin_hold(command, user, on, key, replaced))
     }
 
     /// Whether every night has a free room. With `own`, the user's own hold is about to be replaced and
@@ -180,10 +182,11 @@ impl Deciding<RoomType> {
             return Err(Refusal::Forbidden(Forbidden::Anothers));
         }
         let (dates, owner, hold) = (stay.dates, stay.owner.clone(), stay.hold);
+        let details = Details::of(stay.metadata.as_ref(), command.reason());
         self.draft.stays.remove(&n);
         self.writes.ended.push(n);
         self.shift(dates, NightShift { reserved: -1, ..NightShift::default() });
-        self.happened(Happened::Cancelled, Some(hold), Some(dates), Some(owner), Some(&command.actor));
+        self.happened(Happened::Cancelled, Some(hold), Some(dates), Some(owner), Some(&command.actor), details);
         Ok(Done::Cancelled)
     }
 
@@ -220,7 +223,10 @@ impl Deciding<RoomType> {
         if let Some(price) = &amendment.price {
             room_type.price = price.clone();
         }
-        self.happened(Happened::Amended, None, None, None, Some(by));
+        if let Some(currency) = &amendment.currency {
+            room_type.currency = currency.clone();
+        }
+        self.happened(Happened::Amended, None, None, None, Some(by), None);
         Ok(Done::RoomsChanged(Box::new(self.subject.clone())))
     }
 
@@ -248,15 +254,22 @@ impl Deciding<RoomType> {
         dates: Option<Dates>,
         owner: Option<User>,
         actor: Option<&Actor>,
+        details: Option<Box<Details>>,
     ) {
         self.subject.n += 1;
         let admin = actor.and_then(Actor::admin).cloned();
-        let entry = RoomRecord { n: self.subject.n, what, hold, dates, owner, admin, at: self.now };
+        let entry = RoomRecord { n: self.subject.n, what, hold, dates, owner, admin, at: self.now, details };
         self.writes.history.push(entry);
     }
 
     fn hold_happened(&mut self, what: Happened, hold: &Hold, dates: Dates, actor: Option<&Actor>) {
-        self.happened(what, Some(hold.id.n), Some(dates), Some(hold.owner.clone()), actor);
+        let details = match what {
+            Happened::Held | Happened::Reserved | Happened::Released | Happened::Expired => {
+                Details::of(hold.metadata.as_ref(), hold.reason.as_deref())
+            }
+            _ => None,
+        };
+        self.happened(what, Some(hold.id.n), Some(dates), Some(hold.owner.clone()), actor, details);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use rules::buyer::AskedFields;
 use rules::command::{Buyer, Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
 use rules::event::stock::{Gap, SeatRow, Walk, Was};
@@ -125,6 +126,10 @@ impl Cinema {
             waiting_room: None,
             oldest_key: 0,
             hold_ttl_ms: None,
+            buyer_fields: AskedFields::default(),
+            price: None,
+            rehearsal: false,
+            archived_at: None,
             state: State::Open,
             deleted: false,
             created_at: Moment(0),
@@ -249,7 +254,17 @@ impl Cinema {
             ensure!(hold == sold.hold, "{sold:?} is on hold {hold}");
             let unit = rules::seats::Unit { user: owner, unit, limit: u32::MAX };
             let (seat, n, at) = (sold.seat, sold.n, sold.at);
-            *row = Kept::Sold(Sale { seat, n, owner: Some(unit), buyer_name: None, phone: None, number: None, at });
+            *row = Kept::Sold(Sale {
+                seat,
+                n,
+                owner: Some(unit),
+                buyer_name: None,
+                phone: None,
+                email: None,
+                metadata: None,
+                number: None,
+                at,
+            });
         }
         let history = writes.history.iter();
         self.ever_sold.extend(history.filter(|e| e.what == Happened::Reserved).map(|e| e.n));
@@ -355,7 +370,15 @@ fn command(ask: &Wish, cinema: &Cinema, next: &mut u64) -> Command {
         Wish::Cancel { user, which } => (*user, EventAction::Cancel { n: sale(*which) }),
     };
     let number = action.wants_a_seat().then_some(Number(*next));
-    Command { actor: Actor::User(user(who)), number, name: RequestName((*next).into()), key: None, entry: None, action }
+    Command {
+        actor: Actor::User(user(who)),
+        number,
+        name: RequestName((*next).into()),
+        key: None,
+        entry: None,
+        action,
+        details: None,
+    }
 }
 
 fn play(house: &House, steps: &[Step], bug: Option<Bug>) -> Result<(), String> {

@@ -105,7 +105,7 @@ fn command(ask: &Ask, table: &Table, next: &mut u64) -> Command {
         }
     };
     let number = action.wants_a_seat().then_some(Number(*next));
-    Command { actor, number, name: RequestName((*next).into()), key, entry: None, action }
+    Command { actor, number, name: RequestName((*next).into()), key, entry: None, action, details: None }
 }
 
 #[test]

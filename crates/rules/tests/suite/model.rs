@@ -105,7 +105,7 @@ impl Hotel {
                 Slot::Held { dates, left } => (*dates, i64::from(*left), HoldState::Held),
                 Slot::Stay { dates } => {
                     let id = StayId { room_type: RoomTypeId(7), n };
-                    let stay = Stay { id, owner: user(i), dates: span(*dates), hold: n, at: Moment(0) };
+                    let stay = Stay { id, owner: user(i), dates: span(*dates), hold: n, at: Moment(0), metadata: None };
                     known.stays.insert(n, stay);
                     (*dates, 1, HoldState::Confirmed)
                 }
@@ -122,6 +122,8 @@ impl Hotel {
                 state,
                 ended_at: None,
                 reserved: vec![],
+                metadata: None,
+                reason: None,
             };
             known.holds.insert(n, hold);
         }
@@ -135,13 +137,21 @@ impl Hotel {
             Step::GiveBack { user } => (user, Wish::OnHold { n: user as u64 + 1, ask: Ask::Cancel }),
             Step::Cancel { user } => (user, Wish::Cancel { n: user as u64 + 1 }),
         };
-        let command: RoomCommand =
-            Asked { actor: Actor::User(user(i)), number: None, name: RequestName(0), key: None, entry: None, action };
+        let command: RoomCommand = Asked {
+            actor: Actor::User(user(i)),
+            number: None,
+            name: RequestName(0),
+            key: None,
+            entry: None,
+            action,
+            details: None,
+        };
         let room_type = RoomType {
             id: RoomTypeId(7),
             name: "x".into(),
             description: None,
             price: None,
+            currency: None,
             time_zone: "UTC".into(),
             total: ROOMS,
             created_at: Moment(0),

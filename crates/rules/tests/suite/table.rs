@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use rules::buyer::AskedFields;
 use rules::command::{Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
 use rules::event::stock::{Gap, SeatRow, Walk};
@@ -75,6 +76,10 @@ impl Table {
             waiting_room: None,
             oldest_key: 0,
             hold_ttl_ms: None,
+            buyer_fields: AskedFields::default(),
+            price: None,
+            rehearsal: false,
+            archived_at: None,
             state: State::Open,
             deleted: false,
             created_at: Moment(0),
@@ -89,6 +94,7 @@ impl Table {
             number: None,
             at: Moment(0),
             hold: None,
+            details: None,
         };
         Table {
             now: Moment(1_000_000),

@@ -129,6 +129,7 @@ fn describe(route: &Route, operation: &Operation, dialect: Dialect) -> Value {
     if let Some((schema, required)) = match operation.takes {
         Takes::Nothing | Takes::Bytes { .. } => None,
         Takes::Json { schema, .. } => Some((schema, true)),
+        Takes::PerhapsJson { schema, .. } => Some((schema, false)),
         Takes::JsonByDialect { schema, .. } => Some((schema, dialect != Dialect::V2025_08_17)),
     } {
         let mut content = json!({ "application/json": { "schema": schemas::in_dialect(schema, dialect) } });

@@ -2,6 +2,7 @@
 //! route table declares.
 
 pub mod admin;
+pub mod details;
 pub mod docs;
 pub mod events;
 pub mod health;

@@ -114,7 +114,7 @@ pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &
     let (status, retry) = (card.status, card.retry);
     let mut reply = match dialect {
         Dialect::V1_1 | Dialect::Seed004 => {
-            let body = v1_1::refused(refused, card, language, trace, dialect.moment());
+            let body = v1_1::refused(refused, card, language, trace, dialect);
             in_language(Reply::json(status, &body), language)
         }
         Dialect::V1_0 => v1_0::refused(refused, &card),

@@ -11,7 +11,7 @@ use super::openapi::operations as doc;
 use super::plumbing::access::{
     AdminOnly, Anyone, KnownUser, OwnerOrService, SeekingUser, SeekingUserOrNobody, UserOrTicket, ViewerOrAdmin,
 };
-use super::plumbing::body::{ADMIN_BODY_MOST, AnyBytes, BODY_MOST, Json, JsonByDialect, NoBody};
+use super::plumbing::body::{ADMIN_BODY_MOST, AnyBytes, BODY_MOST, Json, JsonByDialect, NoBody, PerhapsJson};
 use super::plumbing::endpoint::Endpoint;
 use super::plumbing::operation::Route;
 use super::resources::{admin, docs, events, health, holds, page, queue, reservations, room_types, seats, stream};
@@ -25,6 +25,7 @@ const DELETE: Method = Method::DELETE;
 
 const BUYER: JsonByDialect = JsonByDialect { schema: "Buyer", most: BODY_MOST };
 const ANY: AnyBytes = AnyBytes { most: BODY_MOST };
+const WHY: PerhapsJson = PerhapsJson { schema: "Cancellation", most: BODY_MOST };
 
 const fn json(schema: &'static str) -> Json {
     Json { schema, most: BODY_MOST }
@@ -84,7 +85,7 @@ fn crowd() -> Vec<Route> {
         plain("/api/v1/reservations").on(GET, KnownUser, NoBody, reservations::mine, doc::MINE),
         plain("/api/v1/reservations/{reservationId}")
             .on(GET, KnownUser, NoBody, reservations::one, doc::RESERVATION)
-            .on(DELETE, KnownUser, ANY, reservations::cancel, doc::CANCEL),
+            .on(DELETE, KnownUser, WHY, reservations::cancel, doc::CANCEL),
     ]
 }
 
@@ -110,7 +111,7 @@ fn nights() -> Vec<Route> {
         plain("/api/v1/holds/{holdId}").on(GET, KnownUser, NoBody, holds::one, doc::HOLD).on(
             DELETE,
             KnownUser,
-            ANY,
+            WHY,
             holds::cancel,
             doc::CANCEL_HOLD,
         ),
@@ -217,7 +218,7 @@ fn operators() -> Vec<Route> {
         plain("/api/v1/admin/reservations/{reservationId}").on(
             DELETE,
             AdminOnly,
-            NoBody,
+            WHY,
             reservations::cancel,
             doc::ADMIN_CANCEL,
         ),

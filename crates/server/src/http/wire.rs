@@ -9,6 +9,7 @@ pub mod asked;
 pub mod events;
 pub mod line;
 pub mod live;
+pub mod orders;
 pub mod records;
 pub mod refusals;
 pub mod reservations;

@@ -50,7 +50,7 @@ impl Served for Event {
     }
 
     fn facts(self) -> EventFacts {
-        EventFacts::new(self.hall)
+        EventFacts::new(self)
     }
 
     fn hall(lane: &Lane<Event>) -> Option<Arc<Hall>> {
@@ -75,6 +75,9 @@ impl Served for Event {
     fn check(facts: &EventFacts, action: &EventAction) -> Result<(), Refusal> {
         match action {
             EventAction::ReserveSeat { seat, .. } if !facts.hall.has_seat(*seat) => Err(Refusal::NotFound),
+            EventAction::Reserve(buyer) | EventAction::ReserveSeat { buyer, .. } => {
+                facts.asked_fields().or(buyer.otherwise).take(buyer).map(drop)
+            }
             _ => Ok(()),
         }
     }

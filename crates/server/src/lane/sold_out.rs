@@ -2,10 +2,11 @@
 //! are refused without the door and the ledger. They get no number, as at a gateway that answers from its hint.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use rules::buyer::AskedFields;
 use rules::command::{Command, EventAction};
 use rules::decide::Answer;
 use rules::event::{Event, State};
@@ -25,6 +26,8 @@ const BITS_LEAST: usize = 4_096;
 pub struct EventFacts {
     /// An event keeps its hall for life.
     pub hall: Arc<Hall>,
+    /// What buyers are asked for, in bits.
+    asked_fields: AtomicU8,
     newest: Mutex<Option<SeenEvent>>,
     buyers: BuyerFilter,
 }
@@ -36,14 +39,20 @@ struct SeenEvent {
 }
 
 impl EventFacts {
-    pub fn new(hall: Arc<Hall>) -> EventFacts {
-        EventFacts { hall, newest: Mutex::default(), buyers: BuyerFilter::default() }
+    pub fn new(event: Event) -> EventFacts {
+        let asked_fields = AtomicU8::new(event.buyer_fields.bits());
+        EventFacts { hall: event.hall, asked_fields, newest: Mutex::default(), buyers: BuyerFilter::default() }
+    }
+
+    pub fn asked_fields(&self) -> AskedFields {
+        AskedFields::of_bits(self.asked_fields.load(Ordering::Relaxed))
     }
 
     pub fn saw(&self, event: &Event, asked: Instant) {
         let mut newest = self.newest.lock().unwrap_or_else(|p| p.into_inner());
         // A look may end after a batch that began later.
         if newest.as_ref().is_none_or(|seen| event.counts.n >= seen.event.counts.n) {
+            self.asked_fields.store(event.buyer_fields.bits(), Ordering::Relaxed);
             *newest = Some(SeenEvent { event: event.clone(), asked });
         }
     }

@@ -44,6 +44,7 @@ fn access_list(table: &[Route]) -> String {
                 Takes::Nothing => "-".to_owned(),
                 Takes::Bytes { most } => format!("any bytes, at most {most}"),
                 Takes::Json { schema, most } => format!("{schema}, at most {most}"),
+                Takes::PerhapsJson { schema, most } => format!("{schema} or nothing, at most {most}"),
                 Takes::JsonByDialect { schema, most } => format!("{schema} by dialect, at most {most}"),
             };
             let (id, access, method) = (operation.doc.id, operation.access.name(), operation.method.as_str());

@@ -33,6 +33,7 @@ mod manual;
 mod metrics;
 mod operate;
 mod operators;
+mod orders;
 mod overload;
 mod pages;
 mod peak;

@@ -21,6 +21,9 @@ async fn scrape_shows_the_busiest_events_and_sums_the_rest() {
             max_per_user: 1,
             opens_at: None,
             hold_ttl_ms: None,
+            buyer_fields: Default::default(),
+            price: None,
+            rehearsal: false,
             waiting_room: Some(WaitingRoom::default()),
         };
         stand.app.ledger.create_event(new).await.unwrap();

@@ -39,6 +39,7 @@ impl Hotel {
             name: "Double".into(),
             description: Some("A bed".into()),
             price: Some("120000".into()),
+            currency: Some("KRW".into()),
             time_zone: "Asia/Seoul".into(),
             total: rooms,
         };
@@ -47,7 +48,15 @@ impl Hotel {
     }
 
     fn command(&self, actor: Actor, action: RoomAction) -> RoomCommand {
-        Command { actor, number: None, name: RequestName(self.stand.next().into()), key: None, entry: None, action }
+        Command {
+            actor,
+            number: None,
+            name: RequestName(self.stand.next().into()),
+            key: None,
+            entry: None,
+            action,
+            details: None,
+        }
     }
 
     pub fn wants(&self, user: &str, dates: Dates, key: &str) -> RoomCommand {

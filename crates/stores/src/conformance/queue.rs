@@ -55,6 +55,9 @@ impl<'a> Hallway<'a> {
             max_per_user: 1,
             opens_at: None,
             hold_ttl_ms: None,
+            buyer_fields: Default::default(),
+            price: None,
+            rehearsal: false,
             waiting_room: Some(room),
         };
         let event = stand.ledger.create_event(new).await.map_err(|f| f.to_string())?.id;
@@ -125,7 +128,8 @@ impl<'a> Hallway<'a> {
     pub async fn command(&self, user: &str, action: EventAction, entry: Option<EntryToken>) -> Result<Outcome, String> {
         let name = self.stand.reserve(user).name;
         let number = action.wants_a_seat().then_some(Number(self.stand.next()));
-        let command = Command { actor: Actor::User(User::stored(user)), number, name, key: None, entry, action };
+        let command =
+            Command { actor: Actor::User(User::stored(user)), number, name, key: None, entry, action, details: None };
         let batch = Batch::<Event>::new(self.event, vec![command].into(), Default::default());
         let mut committed = self.stand.ledger.commit(batch).await.map_err(|f| f.to_string())?;
         self.stand

@@ -1,7 +1,7 @@
 //! The whole history, for the operator: who did what when, over all events and room types; and the
 //! invariants, checked now.
 
-use rules::history::{AdminName, Happened};
+use rules::history::{AdminName, Details, Happened};
 use rules::ids::{Number, Seat, User};
 use rules::nights::Dates;
 use rules::subject::SubjectId;
@@ -25,6 +25,7 @@ pub struct LedgerRecord {
     /// The hold it is about, by the number it began with.
     pub hold: Option<u64>,
     pub dates: Option<Dates>,
+    pub details: Option<Box<Details>>,
 }
 
 pub trait Records {

@@ -32,6 +32,8 @@ fn hold(n: u64, nights: u32, state: HoldState) -> Hold {
         state,
         ended_at: None,
         reserved: Vec::new(),
+        metadata: None,
+        reason: None,
     }
 }
 

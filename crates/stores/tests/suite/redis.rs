@@ -227,6 +227,9 @@ async fn concurrent_opens_keep_the_higher_generation() {
         opens_at: None,
         waiting_room: None,
         hold_ttl_ms: None,
+        buyer_fields: Default::default(),
+        price: None,
+        rehearsal: false,
     };
     let event = one.create_event(new).await.unwrap().id;
     let id = one.named().get().unwrap();

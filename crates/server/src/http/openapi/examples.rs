@@ -8,6 +8,7 @@ use crate::http::respond::Dialect;
 pub fn request(schema: &str) -> Option<Value> {
     match schema {
         "Buyer" => Some(json!({ "userName": "Alice", "phone": "010-1234-5678" })),
+        "Cancellation" => Some(json!({ "reason": "Ill that day" })),
         "NewEvent" => {
             let rows = json!([{ "name": "A", "seats": 20 }, { "name": "B", "seats": 24 }]);
             Some(json!({ "name": "Gala", "seats": { "sections": [{ "name": "1층", "rows": rows }] } }))
@@ -109,6 +110,8 @@ fn event(waiting_room: Value) -> Value {
     json!({
         "id": 2, "name": "Gala", "state": "open", "opensAt": null, "seatCount": 500, "remainingSeats": 123,
         "waitingRoom": waiting_room, "waitingRoomSettings": room(), "maxPerUser": 4, "holdTtl": null,
+        "buyerFields": { "userName": "required", "phone": "required", "email": "absent" },
+        "price": { "amount": "55000", "currency": "KRW" },
     })
 }
 

@@ -18,6 +18,7 @@ use crate::http::wire::asked::{
 };
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
 use crate::http::wire::live::EventStreamMessage;
+use crate::http::wire::orders::CancellationBody;
 use crate::http::wire::records::{AuditAnswer, HistoryAnswer};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
@@ -84,6 +85,7 @@ fn asked() -> Map<String, Value> {
     name::<RoomTypeAmendmentBody>(&mut generator);
     name::<NewAdminTokenBody>(&mut generator);
     name::<TokenRotationBody>(&mut generator);
+    name::<CancellationBody>(&mut generator);
     generator.take_definitions(true)
 }
 

@@ -30,6 +30,8 @@ pub enum Takes {
     Bytes { most: usize },
     /// JSON of this schema.
     Json { schema: &'static str, most: usize },
+    /// JSON of this schema, or nothing. What is not JSON only counts as the content of an idempotency key.
+    PerhapsJson { schema: &'static str, most: usize },
     /// JSON of this schema; dialect 2025-08-17 may leave it out.
     JsonByDialect { schema: &'static str, most: usize },
 }
@@ -39,7 +41,10 @@ impl Takes {
     pub fn most(self) -> Option<usize> {
         match self {
             Takes::Nothing => None,
-            Takes::Bytes { most } | Takes::Json { most, .. } | Takes::JsonByDialect { most, .. } => Some(most),
+            Takes::Bytes { most }
+            | Takes::Json { most, .. }
+            | Takes::PerhapsJson { most, .. }
+            | Takes::JsonByDialect { most, .. } => Some(most),
         }
     }
 }
@@ -118,6 +123,29 @@ impl BodyRule for AnyBytes {
     }
 }
 
+/// As `AnyBytes`. The handler reads what says that it is JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct PerhapsJson {
+    pub schema: &'static str,
+    pub most: usize,
+}
+
+impl BodyRule for PerhapsJson {
+    type Sent = SentBody<AnyBytes>;
+
+    fn takes(self) -> Takes {
+        Takes::PerhapsJson { schema: self.schema, most: self.most }
+    }
+
+    fn check_form(self, _: &Incoming) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    async fn read(self, request: &mut Incoming) -> Result<SentBody<AnyBytes>, Refusal> {
+        bytes(request, self.most).await.map(SentBody::new)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Json {
     pub schema: &'static str,
@@ -182,7 +210,7 @@ fn json_form(request: &Incoming, most: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn says_json(request: &Incoming) -> bool {
+pub fn says_json(request: &Incoming) -> bool {
     let mut types = request.headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (types.next(), types.next()) else { return false };
     let Ok(kind) = kind.to_str() else { return false };

@@ -103,6 +103,43 @@ impl<'a> Node<'a> {
         Ok(nodes.map(|(i, raw)| Node { path: format!("{}[{i}]", self.path), raw }).collect())
     }
 
+    /// The fields of an object whose names are the caller's own, in order: at most `most`, each once.
+    pub fn entries(&self, most: usize) -> Result<Vec<(String, Node<'a>)>, Refusal> {
+        if !self.is_object() {
+            return Err(self.fault(Problem::Expected(Expected::JsonObject)));
+        }
+        let mut reader = serde_json::Deserializer::from_str(self.raw.get());
+        let entries = reader.deserialize_map(Named { most }).map_err(|e| not_json(&self.path(), &e))?;
+        if entries.len() > most {
+            return Err(self.fault(Problem::Count { least: 0, most }));
+        }
+        let mut nodes: Vec<(String, Node<'a>)> = Vec::with_capacity(entries.len());
+        for (name, raw) in entries {
+            let node = Node { path: self.join(&shown(&name)), raw };
+            if nodes.iter().any(|(known, _)| *known == name) {
+                return Err(node.fault(Problem::Repeated));
+            }
+            nodes.push((name, node));
+        }
+        Ok(nodes)
+    }
+
+    /// Text, a number, true or false, as JSON. A number keeps its spelling if a client can read it.
+    pub fn plain(&self) -> Result<String, Refusal> {
+        let raw = self.raw.get();
+        match raw.as_bytes().first() {
+            Some(b'"') => self.text().map(|text| serde_json::Value::from(text).to_string()),
+            Some(b't' | b'f') => Ok(raw.into()),
+            Some(b'-' | b'0'..=b'9') if serde_json::from_str::<f64>(raw).is_ok_and(f64::is_finite) => Ok(raw.into()),
+            _ => Err(self.fault(Problem::Expected(Expected::PlainValue))),
+        }
+    }
+
+    /// A value of a body that was read in another way.
+    pub fn at(path: &str, raw: &'a RawValue) -> Node<'a> {
+        Node { path: path.into(), raw }
+    }
+
     pub fn text(&self) -> Result<String, Refusal> {
         let quoted = self.raw.get().starts_with('"');
         let expected = if quoted { Expected::ReadableEscapes } else { Expected::Text };
@@ -111,6 +148,10 @@ impl<'a> Node<'a> {
 
     pub fn whole(&self) -> Result<i64, Refusal> {
         serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(Expected::WholeNumber)))
+    }
+
+    pub fn yes_or_no(&self) -> Result<bool, Refusal> {
+        serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(Expected::YesOrNo)))
     }
 
     /// An amount of money as JSON writes it: not below zero, and not beyond what is a price.
@@ -185,6 +226,30 @@ impl<'de, const N: usize> Visitor<'de> for Wanted<N> {
             }
         }
         Ok(Sorted { found, twice, unknown })
+    }
+}
+
+/// Names and values of an object.
+struct Named {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for Named {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry::<String, &RawValue>()? {
+            // One beyond the bound tells that there are too many; the rest is not kept.
+            if entries.len() <= self.most {
+                entries.push(entry);
+            }
+        }
+        Ok(entries)
     }
 }
 

@@ -7,6 +7,7 @@ mod fields;
 pub mod history;
 pub mod holds;
 mod list_format;
+mod orders;
 pub mod reservations;
 pub mod room_types;
 mod search;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use rules::buyer::Metadata;
 use rules::command::{EventAction, Key};
 use rules::decide::Answer;
 use rules::event::Event;
-use rules::history::Actor;
+use rules::history::{Actor, Details};
 use rules::holds::{Ask, Hold, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
@@ -24,6 +25,7 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
+use crate::http::resources::details::{self, Sender};
 use crate::http::respond::{Dialect, Refused, Reply};
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
@@ -44,6 +46,18 @@ enum Wanted {
     Seats(EventId, Vec<Seat>),
 }
 
+/// What is asked of a hold, and what is kept with it.
+struct Asked {
+    ask: Ask,
+    details: Option<Box<Details>>,
+}
+
+impl Asked {
+    fn plain(ask: Ask) -> Asked {
+        Asked { ask, details: None }
+    }
+}
+
 /// The ledger's answer, with the hall that names its seats.
 struct HoldEnded {
     answer: Answer,
@@ -56,9 +70,9 @@ impl HoldEnded {
     }
 }
 
-fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
-    let names = ["roomTypeId", "checkIn", "checkOut", "eventId", "seatIds", "clientHoldKey"];
-    let [room_type, check_in, check_out, event, seats, key] = Node::read(sent)?.fields(names)?.map(given);
+fn read(sent: &[u8], dialect: Dialect) -> Result<(Wanted, Box<str>, Option<Metadata>), Refusal> {
+    let names = ["roomTypeId", "checkIn", "checkOut", "eventId", "seatIds", "clientHoldKey", "metadata"];
+    let [room_type, check_in, check_out, event, seats, key, metadata] = Node::read(sent)?.fields(names)?.map(given);
     let wanted = match (room_type, event) {
         (Some(_), Some(_)) => {
             return Err(FieldError::refused("eventId", Problem::Expected(Expected::RoomTypeOrEvent)));
@@ -74,7 +88,8 @@ fn read(sent: &[u8]) -> Result<(Wanted, Box<str>), Refusal> {
     if !is_hold_key(&key) {
         return Err(FieldError::refused("clientHoldKey", Problem::Expected(Expected::HoldKey)));
     }
-    Ok((wanted, key.into()))
+    let metadata = metadata.filter(|_| dialect == Dialect::V1_1);
+    Ok((wanted, key.into(), details::metadata(metadata)?))
 }
 
 fn night(name: &'static str, node: Option<Node<'_>>) -> Result<Night, Refusal> {
@@ -109,7 +124,8 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
 
 /// The content, then whether it exists, then the path of a request.
 async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<HoldEnded, Refusal> {
-    let (wanted, hold_key) = read(sent)?;
+    let (wanted, hold_key, metadata) = read(sent, request.dialect)?;
+    let details = Details::of(metadata.as_ref(), None);
     let (actor, key) = (Actor::User(user), request.key(sent)?);
     match wanted {
         Wanted::Nights(id, dates) => {
@@ -117,12 +133,13 @@ async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<
             let today = zones::today(&room_type.time_zone, app.ledger.wall());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
             let action = RoomAction::Hold { dates, key: hold_key };
-            let asks = ChangeRequest { key, ..ChangeRequest::new(id, actor, action) };
+            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id, actor, action) };
             Ok(HoldEnded::of(app, serve::<RoomType>(app, asks).await?))
         }
         Wanted::Seats(event, seats) => {
             let action = EventAction::Hold { seats, key: hold_key };
-            let asks = ChangeRequest { key, entry: request.entry(), ..ChangeRequest::new(event, actor, action) };
+            let entry = request.entry();
+            let asks = ChangeRequest { key, entry, details, ..ChangeRequest::new(event, actor, action) };
             Ok(HoldEnded::of(app, serve::<Event>(app, asks).await?))
         }
     }
@@ -135,13 +152,12 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
     };
     let told = match (hold_id(&app, &call.request).await?, &actor) {
         (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin(_)) => confirm_for(&app, event, n, actor).await?,
-        _ => on_hold(&app, &call.request, actor, key, Ask::Confirm).await?,
+        _ => on_hold(&app, &call.request, actor, key, Asked::plain(Ask::Confirm)).await?,
     };
     match &told.answer.outcome {
         Outcome::Done(Done::Confirmed { hold }) => {
             let ids = &app.secrets.get().await?.ids;
-            let reservations =
-                HoldReservations::of(hold, told.hall.as_deref(), Some(ids), call.request.dialect.moment());
+            let reservations = HoldReservations::of(hold, told.hall.as_deref(), Some(ids), call.request.dialect);
             let body = ConfirmedAnswer::of(reservations).ok_or(Refusal::Internal)?;
             Ok(Reply::ok(&body).replayed(told.answer.replayed))
         }
@@ -150,8 +166,10 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
 }
 
 pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
+    let details = details::reason(&call.request, &call.sent, Sender::Buyer)?;
     let key = call.request.key(&call.sent)?;
-    let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Cancel).await?;
+    let asked = Asked { ask: Ask::Cancel, details };
+    let told = on_hold(&app, &call.request, Actor::User(call.caller), key, asked).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Released) => Ok(Reply::done().replayed(told.answer.replayed)),
         other => Err(refused(&app, other, told.hall).await),
@@ -160,7 +178,7 @@ pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
 
 pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
     let key = call.request.key(&call.sent)?;
-    let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Ask::Extend).await?;
+    let told = on_hold(&app, &call.request, Actor::User(call.caller), key, Asked::plain(Ask::Extend)).await?;
     match &told.answer.outcome {
         Outcome::Done(Done::Extended { hold, now }) => {
             Ok(show(&app, &call.request, false, hold, *now).await?.replayed(told.answer.replayed))
@@ -182,18 +200,20 @@ async fn on_hold(
     request: &Incoming,
     actor: Actor,
     key: Option<Key>,
-    ask: Ask,
+    Asked { ask, details }: Asked,
 ) -> Result<HoldEnded, Refusal> {
     let HoldId { subject, n } = hold_id(app, request).await?;
     // A missing event or room type is, to this caller, a missing hold.
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     match subject {
         SubjectId::RoomType(id) => {
-            let asks = ChangeRequest { key, ..ChangeRequest::new(id, actor, RoomAction::OnHold { n, ask }) };
+            let action = RoomAction::OnHold { n, ask };
+            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id, actor, action) };
             Ok(HoldEnded::of(app, serve::<RoomType>(app, asks).await.map_err(no_hold)?))
         }
         SubjectId::Event(event) => {
-            let asks = ChangeRequest { key, ..ChangeRequest::new(event, actor, EventAction::OnHold { n, ask }) };
+            let action = EventAction::OnHold { n, ask };
+            let asks = ChangeRequest { key, details, ..ChangeRequest::new(event, actor, action) };
             let ended = serve::<Event>(app, asks).await.map_err(no_hold)?;
             // Only a cancellation frees seats; a confirmation must not mute the gateway's hint.
             if ask == Ask::Cancel {
@@ -280,7 +300,7 @@ mod tests {
     use super::*;
 
     fn field(sent: &str) -> String {
-        match read(sent.as_bytes()) {
+        match read(sent.as_bytes(), Dialect::V1_1) {
             Err(Refusal::Invalid(fault)) => fault.field,
             other => panic!("{sent}: {other:?}"),
         }
@@ -293,8 +313,12 @@ mod tests {
             format!(r#"{{"roomTypeId":7,"checkIn":"{check_in}","checkOut":"{check_out}",{KEY}}}"#)
         };
         let seats = |ids: &str| format!(r#"{{"eventId":2,"seatIds":{ids},{KEY}}}"#);
-        assert!(read(nights("2026-12-24", "2026-12-26").as_bytes()).is_ok());
-        assert!(matches!(read(seats("[4,3]").as_bytes()), Ok((Wanted::Seats(_, s), _)) if s == [Seat(3), Seat(4)]));
+        assert!(read(nights("2026-12-24", "2026-12-26").as_bytes(), Dialect::V1_1).is_ok());
+        let read_seats = read(seats("[4,3]").as_bytes(), Dialect::V1_1);
+        assert!(matches!(read_seats, Ok((Wanted::Seats(_, s), ..)) if s == [Seat(3), Seat(4)]));
+        let noted = r#"{"eventId":2,"seatIds":[1],"metadata":5,"clientHoldKey":"01ARZ3NDEKTSV4RRFFQ69G5FAV"}"#;
+        assert_eq!(field(noted), "metadata");
+        assert!(read(noted.as_bytes(), Dialect::Seed004).is_ok(), "the seed knows no metadata");
         for (sent, named) in [
             (nights("2026-12-26", "2026-12-24"), "checkOut"),
             (nights("2026-12-24", "2026-12-24"), "checkOut"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rules::command::{EventAction, Key};
 use rules::event::Event;
-use rules::history::Actor;
+use rules::history::{Actor, Details};
 use rules::ids::{EventId, Seat, User, whole};
 use rules::outcome::{Done, Forbidden, Outcome, Refusal};
 use rules::room_type::{RoomAction, RoomType, Stay};
@@ -20,6 +20,7 @@ use crate::http::plumbing::body::{AnyBytes, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
+use crate::http::resources::details::{self, Sender};
 use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
 use crate::http::wire::answers::{ReservationAnswer, ReservationsAnswer};
@@ -140,21 +141,30 @@ pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) 
 }
 
 pub async fn cancel(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Handled {
+    let details = details::reason(&call.request, &call.sent, Sender::Buyer)?;
     let key = call.request.key(&call.sent)?;
-    give_back(&app, &call.request, Actor::User(call.caller), key).await
+    give_back(&app, &call.request, Actor::User(call.caller), key, details).await
 }
 
 /// Cancels the seat or the stay in the path.
-pub async fn give_back(app: &App, request: &Incoming, actor: Actor, key: Option<Key>) -> Handled {
+pub async fn give_back(
+    app: &App,
+    request: &Incoming,
+    actor: Actor,
+    key: Option<Key>,
+    details: Option<Box<Details>>,
+) -> Handled {
     let answer = match id_in_path(app, request).await? {
         AnyReservation::Seat(id) => {
-            let asks = ChangeRequest { key, ..ChangeRequest::new(id.event, actor, EventAction::Cancel { n: id.n }) };
+            let action = EventAction::Cancel { n: id.n };
+            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id.event, actor, action) };
             let ended = serve::<Event>(app, asks).await?;
             request.tell_gateway_freed(id.event, &ended.answer);
             ended.answer
         }
         AnyReservation::Stay(id) => {
-            let asks = ChangeRequest { key, ..ChangeRequest::new(id.room_type, actor, RoomAction::Cancel { n: id.n }) };
+            let action = RoomAction::Cancel { n: id.n };
+            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id.room_type, actor, action) };
             serve::<RoomType>(app, asks).await?.answer
         }
     };

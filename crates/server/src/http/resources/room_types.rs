@@ -37,7 +37,7 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(RoomTypeId))?;
     let found = app.ledger.room_types(after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |room_type| room_type.id.to_string());
-    let room_types: Vec<RoomTypeBody> = found.iter().map(RoomTypeBody::of).collect();
+    let room_types: Vec<RoomTypeBody> = found.iter().map(|one| RoomTypeBody::of(one).spoken(request.dialect)).collect();
     Ok(Reply::ok(&RoomTypesAnswer { success: Succeeded, room_types, next }))
 }
 
@@ -45,7 +45,8 @@ pub async fn show_page(app: &App, request: &Incoming) -> Handled {
 pub async fn show(app: &App, request: &Incoming) -> Handled {
     let found = app.ledger.room_type(id_in_path(request)?).await?;
     let room_type = found.ok_or(Refusal::NotFound)?;
-    Ok(Reply::ok(&RoomTypeAnswer::of(&room_type)))
+    let room_type = RoomTypeBody::of(&room_type).spoken(request.dialect);
+    Ok(Reply::ok(&RoomTypeAnswer { success: Succeeded, room_type }))
 }
 
 /// The nights of one month that can still be sold.

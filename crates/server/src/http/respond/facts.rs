@@ -2,14 +2,14 @@
 
 use rules::ids::Seat;
 use rules::outcome::{Limit, Refusal};
-use rules::time::Moment;
 
-use super::{Refused, Retry};
+use super::{Dialect, Refused, Retry};
 use crate::http::wire::SoldSeatBody;
 use crate::http::wire::refusals::{Facts, Scope};
 use crate::http::wire::stays::HoldReservations;
 
-pub fn facts(refused: &Refused, retry: Retry, moment: fn(Moment) -> String) -> Facts {
+pub fn facts(refused: &Refused, retry: Retry, dialect: Dialect) -> Facts {
+    let moment = dialect.moment();
     let known =
         Facts { retry_after: retry.seconds(), sequence: refused.number.map(|number| number.0), ..Facts::default() };
     match &refused.refusal {
@@ -29,7 +29,7 @@ pub fn facts(refused: &Refused, retry: Retry, moment: fn(Moment) -> String) -> F
             Facts { seat_ids: ids(seats), requested, current, limit, ..known }
         }
         Refusal::HoldProcessed { confirmed: Some(hold) } => {
-            let all = HoldReservations::of(hold, refused.hall.as_deref(), refused.ids.as_deref(), moment);
+            let all = HoldReservations::of(hold, refused.hall.as_deref(), refused.ids.as_deref(), dialect);
             let first = all.first().cloned();
             Facts { reservation: first, reservations: (all.len() > 1).then_some(all), ..known }
         }

@@ -2,10 +2,9 @@
 
 use rules::outcome::Reserved;
 use rules::seats::Hall;
-use rules::time::Moment;
 
 use super::facts::facts;
-use super::{Card, Language, Refused};
+use super::{Card, Dialect, Language, Refused};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::{Failed, ReservedBody};
 use crate::public_ids::PublicIds;
@@ -19,13 +18,13 @@ pub fn refused<'a>(
     card: Card,
     language: Language,
     trace: &'a str,
-    moment: fn(Moment) -> String,
+    dialect: Dialect,
 ) -> RefusalBody<'a> {
     RefusalBody {
         success: Failed,
         reason: card.code,
         message: card.message.in_language(language),
         trace_id: trace,
-        facts: facts(refused, card.retry, moment),
+        facts: facts(refused, card.retry, dialect),
     }
 }

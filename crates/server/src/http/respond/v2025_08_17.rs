@@ -5,8 +5,7 @@ use rules::ids::Seat;
 use rules::outcome::Reserved;
 
 use super::facts::facts;
-use super::{Caller, Card, Refused, Reply, Seeds};
-use crate::http::wire::seed_moment;
+use super::{Caller, Card, Dialect, Refused, Reply, Seeds};
 use crate::http::wire::seeds::{Envelope, EnvelopeError, Four, FourReason};
 
 pub fn reserved<'a>(reserved: &Reserved, caller: &'a Caller) -> Four<'a> {
@@ -38,7 +37,7 @@ fn without_seat(caller: &Caller, seeds: Seeds) -> Option<Four<'_>> {
 }
 
 fn envelope<'a>(refused: &Refused, card: Card, trace: &'a str) -> Envelope<'a> {
-    let meta = facts(refused, card.retry, seed_moment);
+    let meta = facts(refused, card.retry, Dialect::V2025_08_17);
     let (code, message) = match card.seeds {
         Seeds::CodeWith(message) => (card.code, message.into()),
         Seeds::BadRequest => ("validation_failed", card.message.en),

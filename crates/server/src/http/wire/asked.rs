@@ -2,12 +2,14 @@
 //! be named; nobody makes values of these types. They say what the readers accept, with the readers' own
 //! bounds, and the fuzzer of the suite holds the readers to it.
 
+use rules::buyer::EMAIL_CHARS;
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
 use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use rules::room_type::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
 use schemars::{JsonSchema, Schema};
 
+use super::orders::{BuyerFieldsAsked, CURRENCY, MetadataBody, PriceAsked};
 use crate::http::plumbing::json::PRICE_MOST;
 use crate::http::resources::holds::SEATS_MOST;
 use crate::http::resources::reservations::buyer::BUYER_NAME_CHARS;
@@ -17,11 +19,16 @@ use crate::http::resources::reservations::buyer::BUYER_NAME_CHARS;
 #[schemars(rename = "Buyer", rename_all = "camelCase")]
 pub struct BuyerBody {
     /// Printable characters of any script; no control characters.
-    #[schemars(length(min = 1, max = BUYER_NAME_CHARS))]
-    pub user_name: String,
-    /// E.164, or a usual form of DEFAULT_REGION.
+    /// Required, unless the event's `buyerFields` say otherwise.
+    #[schemars(length(max = BUYER_NAME_CHARS))]
+    pub user_name: Option<String>,
+    /// E.164, or a usual form of DEFAULT_REGION. Required, unless the event's `buyerFields` say otherwise.
     #[schemars(example = "010-1234-5678", example = "+821012345678")]
-    pub phone: String,
+    pub phone: Option<String>,
+    /// Stored where the event's `buyerFields` ask for it.
+    #[schemars(length(max = EMAIL_CHARS), example = "alice@example.com")]
+    pub email: Option<String>,
+    pub metadata: Option<MetadataBody>,
 }
 
 /// Dialect 1.0.
@@ -56,9 +63,14 @@ pub struct NewEventBody {
     #[schemars(range(min = 1, max = HOLD_TTL_MOST_S))]
     pub hold_ttl: Option<u32>,
     pub waiting_room: Option<WaitingRoomAsked>,
+    pub buyer_fields: Option<BuyerFieldsAsked>,
+    pub price: Option<PriceAsked>,
+    /// For a rehearsal: the event may be deleted with what it sold.
+    pub rehearsal: Option<bool>,
 }
 
-/// What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl` or a waiting room away.
+/// What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl`,
+/// a waiting room or a price away, and buyer fields back to name and phone.
 #[derive(JsonSchema)]
 #[schemars(rename = "Amendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventAmendmentBody {
@@ -76,6 +88,8 @@ pub struct EventAmendmentBody {
     #[schemars(range(min = 1, max = HOLD_TTL_MOST_S))]
     pub hold_ttl: Option<u32>,
     pub waiting_room: Option<WaitingRoomAsked>,
+    pub buyer_fields: Option<BuyerFieldsAsked>,
+    pub price: Option<PriceAsked>,
 }
 
 /// A count, or a hall of sections and rows.
@@ -148,6 +162,7 @@ pub enum NewHoldBody {
         /// The client's own name for the hold: a random UUID or ULID.
         #[schemars(regex(pattern = HOLD_KEY))]
         client_hold_key: String,
+        metadata: Option<MetadataBody>,
     },
     #[schemars(rename_all = "camelCase")]
     Seats {
@@ -159,6 +174,7 @@ pub enum NewHoldBody {
         /// The client's own name for the hold: a random UUID or ULID.
         #[schemars(regex(pattern = HOLD_KEY))]
         client_hold_key: String,
+        metadata: Option<MetadataBody>,
     },
 }
 
@@ -181,9 +197,12 @@ pub struct NewRoomTypeBody {
     pub description: Option<String>,
     #[schemars(range(min = 0, max = PRICE_MOST as i64))]
     pub price: Option<f64>,
+    /// A code of ISO 4217.
+    #[schemars(regex(pattern = CURRENCY), example = &"KRW")]
+    pub currency: Option<String>,
 }
 
-/// What is absent stays as it is, also in a waiting room. Null takes description or price away.
+/// What is absent stays as it is, also in a waiting room. Null takes description, price or currency away.
 #[derive(JsonSchema)]
 #[schemars(rename = "RoomTypeAmendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoomTypeAmendmentBody {
@@ -199,6 +218,9 @@ pub struct RoomTypeAmendmentBody {
     pub description: Option<String>,
     #[schemars(range(min = 0, max = PRICE_MOST as i64))]
     pub price: Option<f64>,
+    /// A code of ISO 4217.
+    #[schemars(regex(pattern = CURRENCY), example = &"KRW")]
+    pub currency: Option<String>,
 }
 
 /// What fits two of the shapes is refused.

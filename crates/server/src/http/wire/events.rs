@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::moment;
+use super::orders::{BuyerFieldsBody, PriceBody};
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Event")]
@@ -26,6 +27,8 @@ pub struct EventBody {
     pub max_per_user: u32,
     /// Seconds that a hold of its seats lasts; null: `HOLD_TTL`.
     pub hold_ttl: Option<i64>,
+    pub buyer_fields: BuyerFieldsBody,
+    pub price: Option<PriceBody>,
 }
 
 /// An event as its operator sees it.
@@ -48,6 +51,12 @@ pub struct AdminEventBody {
     pub max_per_user: u32,
     /// Seconds that a hold of its seats lasts; null: `HOLD_TTL`.
     pub hold_ttl: Option<i64>,
+    pub buyer_fields: BuyerFieldsBody,
+    pub price: Option<PriceBody>,
+    /// It may be deleted with what it sold.
+    pub rehearsal: bool,
+    /// Since when it is not listed; null: it is.
+    pub archived_at: Option<String>,
 }
 
 /// The settings of a waiting room, in seconds.
@@ -77,8 +86,8 @@ impl WaitingRoomBody {
 
 impl AdminEventBody {
     pub fn of(event: &Event, wall: Moment) -> AdminEventBody {
-        let EventBody { id, name, state, opens_at, seat_count, remaining_seats, max_per_user, hold_ttl, .. } =
-            EventBody::of(event, wall);
+        let shown = EventBody::of(event, wall);
+        let EventBody { id, name, state, opens_at, seat_count, remaining_seats, max_per_user, hold_ttl, .. } = shown;
         let room = || event.waiting_room.as_ref().map(WaitingRoomBody::of);
         AdminEventBody {
             id,
@@ -91,6 +100,10 @@ impl AdminEventBody {
             waiting_room_settings: room(),
             max_per_user,
             hold_ttl,
+            buyer_fields: shown.buyer_fields,
+            price: shown.price,
+            rehearsal: event.rehearsal,
+            archived_at: event.archived_at.map(moment),
         }
     }
 }
@@ -108,6 +121,8 @@ impl EventBody {
             waiting_room_settings: event.waiting_room.as_ref().map(WaitingRoomBody::of),
             max_per_user: event.max_per_user,
             hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
+            buyer_fields: BuyerFieldsBody::of(event.buyer_fields),
+            price: PriceBody::of(event),
         }
     }
 }

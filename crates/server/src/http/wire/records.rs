@@ -7,6 +7,7 @@ use serde::Serialize;
 use stores::ledger::records::LedgerRecord;
 use stores::verify::{Finding, Looked};
 
+use super::orders::MetadataBody;
 use super::{Succeeded, moment};
 
 #[derive(Serialize, JsonSchema)]
@@ -41,6 +42,11 @@ pub struct HistoryBody {
     /// The arrival number.
     pub sequence: Option<u64>,
     pub at: String,
+    /// Why it was cancelled.
+    pub reason: Option<String>,
+    /// Of the order. A hold on several seats has it with its first one.
+    #[schemars(with = "Option<MetadataBody>")]
+    pub metadata: Option<MetadataBody>,
 }
 
 /// Who did it.
@@ -94,6 +100,8 @@ impl HistoryBody {
             check_out: record.dates.map(|dates| dates.check_out.to_string()),
             sequence: record.number.map(|number| number.0),
             at: moment(record.at),
+            reason: record.details.as_ref().and_then(|details| details.reason.as_deref().map(str::to_owned)),
+            metadata: MetadataBody::of(record.details.as_ref().and_then(|details| details.metadata.as_ref())),
         }
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stores::ledger::Reservation;
 
+use super::orders::MetadataBody;
 use super::{SoldSeatBody, Succeeded, moment};
 use crate::public_ids::PublicIds;
 
@@ -21,6 +22,9 @@ pub struct ReservationBody {
     pub created_at: String,
     #[schemars(extend("const" = "confirmed"))]
     pub state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MetadataBody")]
+    pub metadata: Option<MetadataBody>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -39,11 +43,12 @@ impl ReservationBody {
             seat: SeatName { id: sale.seat.0, name: hall.seat_name(sale.seat) },
             created_at: moment(sale.at),
             state: "confirmed",
+            metadata: MetadataBody::of(sale.metadata.as_ref()),
         }
     }
 }
 
-/// What the admin sees of a reservation: the only view with names and telephone numbers.
+/// What the admin sees of a reservation: the only view with names, telephone numbers and email addresses.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AdminReservation")]
 #[serde(rename_all = "camelCase")]
@@ -55,6 +60,7 @@ pub struct AdminReservationBody {
     pub user_id: Option<String>,
     pub user_name: Option<String>,
     pub phone: Option<String>,
+    pub email: Option<String>,
     pub sequence: Option<u64>,
 }
 
@@ -67,6 +73,7 @@ impl AdminReservationBody {
             user_id: sale.owner.as_ref().map(|o| o.user.as_str().to_owned()),
             user_name: sale.buyer_name.as_deref().map(str::to_owned),
             phone: sale.phone.as_deref().map(str::to_owned),
+            email: sale.email.as_deref().map(str::to_owned),
             sequence: sale.number.map(|n| n.0),
         }
     }

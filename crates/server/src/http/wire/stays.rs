@@ -12,7 +12,9 @@ use serde::Serialize;
 use serde_json::Value;
 use stores::ledger::rooms::Availability;
 
+use super::orders::MetadataBody;
 use super::{ReservationBody, SeatName, Succeeded, moment, seed_moment};
+use crate::http::respond::Dialect;
 use crate::public_ids::PublicIds;
 
 #[derive(Serialize, JsonSchema)]
@@ -27,6 +29,10 @@ pub struct RoomTypeBody {
     pub description: Option<String>,
     #[schemars(with = "Option<f64>")]
     pub price: Option<serde_json::Number>,
+    /// Of the price: a code of ISO 4217.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub currency: Option<String>,
 }
 
 impl RoomTypeBody {
@@ -38,6 +44,15 @@ impl RoomTypeBody {
             time_zone: room_type.time_zone.to_string(),
             description: room_type.description.as_deref().map(str::to_owned),
             price: room_type.price.as_deref().and_then(|price| price.parse().ok()),
+            currency: room_type.currency.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// The fifth specification knows no currency.
+    pub fn spoken(self, dialect: Dialect) -> RoomTypeBody {
+        match dialect {
+            Dialect::V1_1 => self,
+            Dialect::V1_0 | Dialect::V2025_08_17 | Dialect::Seed004 => RoomTypeBody { currency: None, ..self },
         }
     }
 }
@@ -167,6 +182,13 @@ pub struct HoldBody {
     #[schemars(extend("enum" = HoldBody::STATES.map(HoldState::as_str)))]
     pub state: &'static str,
     pub seconds_remaining: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MetadataBody")]
+    pub metadata: Option<MetadataBody>,
+    /// Why it was cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
+    pub reason: Option<String>,
 }
 
 /// A hold as the fifth specification writes it.
@@ -229,6 +251,8 @@ impl HoldBody {
             expires_at: moment(hold.ends_at),
             state: hold.state_at(now).as_str(),
             seconds_remaining: seconds,
+            metadata: MetadataBody::of(hold.metadata.as_ref()),
+            reason: hold.reason.as_deref().map(str::to_owned),
         }
     }
 }
@@ -248,6 +272,9 @@ pub struct StayBody {
     pub created_at: String,
     #[schemars(extend("const" = "confirmed"))]
     pub state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MetadataBody")]
+    pub metadata: Option<MetadataBody>,
 }
 
 impl StayBody {
@@ -259,6 +286,7 @@ impl StayBody {
             check_out: stay.dates.check_out.to_string(),
             created_at: moment(stay.at),
             state: "confirmed",
+            metadata: MetadataBody::of(stay.metadata.as_ref()),
         }
     }
 }
@@ -303,20 +331,18 @@ pub struct HoldReservations;
 
 impl HoldReservations {
     /// With the ids that the buyer knows them by; none: the readable ones.
-    pub fn of(
-        hold: &Hold,
-        hall: Option<&Hall>,
-        ids: Option<&PublicIds>,
-        moment: fn(Moment) -> String,
-    ) -> Vec<AnyReservationBody> {
+    pub fn of(hold: &Hold, hall: Option<&Hall>, ids: Option<&PublicIds>, dialect: Dialect) -> Vec<AnyReservationBody> {
+        let moment = dialect.moment();
+        let metadata = MetadataBody::of(hold.metadata.as_ref().filter(|_| dialect == Dialect::V1_1));
         let at = hold.ended_at.unwrap_or(hold.at);
         match (&hold.on, hold.id.subject) {
             (On::Nights(dates), SubjectId::RoomType(room_type)) => {
                 let stays = hold.reserved.iter().map(|n| {
                     let (id, owner) = (StayId { room_type, n: *n }, hold.owner.clone());
-                    let body = StayBody::of(&Stay { id, owner, dates: *dates, hold: hold.id.n, at });
+                    let stay = Stay { id, owner, dates: *dates, hold: hold.id.n, at, metadata: None };
                     let reservation_id = ids.map_or_else(|| id.to_string(), |ids| ids.of_stay(id));
-                    AnyReservationBody::Stay(StayBody { reservation_id, created_at: moment(at), ..body })
+                    let (created_at, metadata) = (moment(at), metadata.clone());
+                    AnyReservationBody::Stay(StayBody { reservation_id, created_at, metadata, ..StayBody::of(&stay) })
                 });
                 stays.collect()
             }
@@ -329,6 +355,7 @@ impl HoldReservations {
                         seat: SeatName { id: seat.0, name: hall.map(|hall| hall.seat_name(*seat)).unwrap_or_default() },
                         created_at: moment(at),
                         state: "confirmed",
+                        metadata: metadata.clone(),
                     })
                 });
                 seats.collect()

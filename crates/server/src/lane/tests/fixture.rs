@@ -47,6 +47,9 @@ impl Kind for Event {
             max_per_user: 100,
             opens_at: None,
             hold_ttl_ms: None,
+            buyer_fields: Default::default(),
+            price: None,
+            rehearsal: false,
             waiting_room: None,
         };
         ledger.create_event(new).await.unwrap().id
@@ -65,6 +68,7 @@ impl Kind for RoomType {
             name,
             description: None,
             price: None,
+            currency: None,
             time_zone,
             total: 10_000,
         };
@@ -128,7 +132,8 @@ impl<S: Kind> Fixture<S> {
         let arrival =
             Arrival { name, user: Some(user.clone()), address: ClientAddress::V4([127, 0, 0, 1]), keyed: false };
         let actor = Actor::User(user);
-        let command = Command { actor, number: None, name, key: None, entry: None, action: S::action(n) };
+        let command =
+            Command { actor, number: None, name, key: None, entry: None, action: S::action(n), details: None };
         self.lane.arrive(command, Some(arrival), limit)
     }
 

@@ -131,7 +131,7 @@ impl Stage {
         let (kind, body) = match row.operation.takes {
             Takes::Nothing => ("", String::new()),
             Takes::Bytes { .. } => ("", "{}".to_owned()),
-            Takes::Json { schema, .. } | Takes::JsonByDialect { schema, .. } => {
+            Takes::Json { schema, .. } | Takes::PerhapsJson { schema, .. } | Takes::JsonByDialect { schema, .. } => {
                 ("application/json", self.sample(schema))
             }
         };
@@ -201,6 +201,7 @@ impl Stage {
             "NewRoomType" => json!({ "name": "Suite", "totalQuantity": 2 }),
             "NewAdminToken" => json!({ "name": format!("token-{n}"), "role": "viewer" }),
             "TokenRotation" => json!({ "graceSeconds": 60 }),
+            "Cancellation" => json!({ "reason": "Ill" }),
             "RoomTypeAmendment" => json!({ "price": 100 }),
             other => panic!("no sample of a {other}"),
         }

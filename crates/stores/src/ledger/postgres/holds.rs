@@ -1,5 +1,6 @@
 //! Holds of every kind of subject: rows into the noun of the rules and back, and the holds of the port.
 
+use rules::buyer::Metadata;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::Dates;
@@ -12,6 +13,7 @@ use super::session::{Session, execute};
 use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, first, queries, values};
 use crate::ledger::Answered;
+use crate::ledger::details::sparse;
 use crate::ledger::holds::{At, Holds, read_numbers, read_stock, write_numbers, write_stock};
 
 pub fn hold(row: &Row) -> Result<Hold, Trouble> {
@@ -31,6 +33,8 @@ pub fn hold(row: &Row) -> Result<Hold, Trouble> {
             Some(numbers) => read_numbers(numbers).ok_or_else(|| unknown(numbers))?,
             None => Vec::new(),
         },
+        metadata: row.try_get::<_, Option<&str>>(11)?.map(Metadata::stored),
+        reason: row.try_get::<_, Option<&str>>(12)?.map(Into::into),
     })
 }
 
@@ -47,7 +51,8 @@ pub async fn change_holds(session: &Session, statement: &Statement, holds: Vec<&
     let ends_at: Vec<i64> = holds.iter().map(|h| h.ends_at.0).collect();
     let ended_at: Vec<Option<i64>> = holds.iter().map(|h| h.ended_at.map(|at| at.0)).collect();
     let reserved: Vec<Option<String>> = holds.iter().map(|h| reserved(h)).collect();
-    execute(session, statement, &[&subject, &n, &state, &ends_at, &ended_at, &reserved]).await
+    let reason = sparse(holds.iter().map(|h| h.reason.as_deref()));
+    execute(session, statement, &[&subject, &n, &state, &ends_at, &ended_at, &reserved, &reason]).await
 }
 
 pub async fn begin_holds(session: &Session, statement: &Statement, holds: Vec<&Hold>) -> Result<(), Error> {
@@ -64,9 +69,11 @@ pub async fn begin_holds(session: &Session, statement: &Statement, holds: Vec<&H
     let state: Vec<&str> = holds.iter().map(|h| h.state.as_str()).collect();
     let ended_at: Vec<Option<i64>> = holds.iter().map(|h| h.ended_at.map(|at| at.0)).collect();
     let reserved: Vec<Option<String>> = holds.iter().map(|h| reserved(h)).collect();
-    let row: [&(dyn ToSql + Sync); 13] = [
+    let metadata = sparse(holds.iter().map(|h| h.metadata.as_ref().map(Metadata::as_str)));
+    let reason = sparse(holds.iter().map(|h| h.reason.as_deref()));
+    let row: [&(dyn ToSql + Sync); 15] = [
         &subject, &n, &owner, &key, &stock, &check_in, &check_out, &first_at, &at, &ends_at, &state, &ended_at,
-        &reserved,
+        &reserved, &metadata, &reason,
     ];
     execute(session, statement, &row).await
 }
@@ -110,7 +117,7 @@ impl Holds for PostgresLedger {
     fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>> {
         let row = values![id.subject.row(), id.n as i64];
         self.read(queries::HOLD, row, |inner, rows| {
-            let found = first(&rows, |row| Ok((hold(row)?, Moment(row.try_get(11)?))))?;
+            let found = first(&rows, |row| Ok((hold(row)?, Moment(row.try_get(13)?))))?;
             let now = found.as_ref().map_or(inner.clock.now(), |(_, now)| *now);
             Ok(At { found: found.map(|(hold, _)| hold), now })
         })
@@ -130,7 +137,7 @@ impl Holds for PostgresLedger {
 
 /// Every row has the time; one without a hold says that there is none.
 fn holds_at(rows: &[Row]) -> Result<At<Vec<Hold>>, Trouble> {
-    let now = first(rows, |row| Ok(Moment(row.try_get(11)?)))?.unwrap_or_default();
+    let now = first(rows, |row| Ok(Moment(row.try_get(13)?)))?.unwrap_or_default();
     let mut found = Vec::with_capacity(rows.len());
     for row in rows {
         if row.try_get::<_, Option<i64>>(0)?.is_some() {

@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 
 use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, queries, values, verify};
+use crate::ledger::details::read_details;
 use crate::ledger::records::{LedgerRecord, Records, admin, bounds};
 use crate::ledger::{Answered, LedgerFault};
 use crate::verify::{Finding, Looked};
@@ -59,6 +60,7 @@ fn record(row: &Row) -> Result<LedgerRecord, Trouble> {
         number: row.try_get::<_, Option<i64>>(6)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(7)?),
         hold: row.try_get::<_, Option<i64>>(8)?.map(|n| n as u64),
+        details: read_details(row.try_get(12)?),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
     })
 }

@@ -7,6 +7,7 @@ mod seat_holds;
 
 use std::collections::HashMap;
 
+use rules::buyer::Metadata;
 use rules::event::stock::{Gap, WALK_MOST, Walk};
 use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
 use rules::history::{AdminName, Happened};
@@ -18,6 +19,7 @@ use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 use super::engine::{Asked, SqliteSubject, exactly_one};
 use super::many::{self, Parameters};
 use super::{answers, queries};
+use crate::ledger::details::write_details;
 use crate::ledger::halls::HallCache;
 
 impl SqliteSubject for Event {
@@ -98,7 +100,8 @@ impl SqliteSubject for Event {
             row.give(entry.admin.as_ref().map(AdminName::as_str))?;
             row.give(entry.number.map(|n| n.0 as i64))?;
             row.give(entry.at.0)?;
-            row.give(entry.hold.map(|n| n as i64))
+            row.give(entry.hold.map(|n| n as i64))?;
+            row.give(entry.details.as_deref().map(write_details))
         })?;
         answers::keep(conn, id.0, &writes.answers)?;
         if self.hold_ttl_ms != after.hold_ttl_ms {
@@ -118,6 +121,10 @@ impl SqliteSubject for Event {
                 age,
                 idle,
                 queue,
+                after.buyer_fields.written(),
+                after.price.as_ref().map(|price| &*price.amount),
+                after.price.as_ref().map(|price| &*price.currency),
+                after.archived_at.map(|at| at.0),
             ])?;
         }
         let counts = after.counts;
@@ -168,7 +175,7 @@ fn walk(conn: &Connection, event: &Event, wanted: usize, depth: usize) -> Result
     Ok(Walk { gaps, seen })
 }
 
-/// The first ten parameters of both statements that sell.
+/// The first twelve parameters of both statements that sell.
 fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<()> {
     let owner = sale.owner.as_ref();
     row.give(id.0)?;
@@ -180,7 +187,9 @@ fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<(
     row.give(sale.at.0)?;
     row.give(sale.number.map(|n| n.0 as i64))?;
     row.give(sale.buyer_name.as_deref())?;
-    row.give(sale.phone.as_deref())
+    row.give(sale.phone.as_deref())?;
+    row.give(sale.email.as_deref())?;
+    row.give(sale.metadata.as_ref().map(Metadata::as_str))
 }
 
 /// Makes an event with its history row number 1. None: the id is taken.
@@ -212,6 +221,10 @@ fn create_event(
             age,
             idle,
             queue,
+            new.buyer_fields.written(),
+            new.price.as_ref().map(|price| &*price.amount),
+            new.price.as_ref().map(|price| &*price.currency),
+            new.rehearsal,
         ],
         |row| row.get(0),
     )?;
@@ -230,7 +243,8 @@ fn create_event(
         new.by.as_str(),
         None::<i64>,
         now.0,
-        None::<i64>
+        None::<i64>,
+        None::<&str>
     ])?;
     rows::event(conn, halls, EventId(id))
 }

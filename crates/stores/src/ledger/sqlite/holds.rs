@@ -1,5 +1,6 @@
 //! Holds of every kind of subject: rows into the noun of the rules and back, and the holds of the port.
 
+use rules::buyer::Metadata;
 use rules::holds::{Hold, HoldState, On};
 use rules::ids::{EventId, Seat, User};
 use rules::subject::{HoldId, SubjectId};
@@ -29,6 +30,8 @@ pub fn hold(row: &Row<'_>) -> Result<Hold> {
             Some(numbers) => read_numbers(&numbers).ok_or_else(|| unknown(10, &numbers))?,
             None => Vec::new(),
         },
+        metadata: row.get_ref(11)?.as_str_or_null()?.map(Metadata::stored),
+        reason: row.get::<_, Option<String>>(12)?.map(Into::into),
     })
 }
 
@@ -74,6 +77,7 @@ pub fn change_holds(conn: &Connection, subject: i64, changed: &[Hold]) -> Result
             hold.ends_at.0,
             hold.ended_at.map(|at| at.0),
             reserved(hold),
+            hold.reason.as_deref(),
         ])?)?;
     }
     Ok(())
@@ -97,7 +101,9 @@ pub fn begin_holds(conn: &Connection, subject: i64, begun: &[Hold]) -> Result<()
         row.give(hold.ends_at.0)?;
         row.give(hold.state.as_str())?;
         row.give(hold.ended_at.map(|at| at.0))?;
-        row.give(reserved(hold))
+        row.give(reserved(hold))?;
+        row.give(hold.metadata.as_ref().map(Metadata::as_str))?;
+        row.give(hold.reason.as_deref())
     })
 }
 

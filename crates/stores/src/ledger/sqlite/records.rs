@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, Result, Row};
 
 use super::trouble::unknown;
 use super::{SqliteLedger, queries, verify};
+use crate::ledger::details::read_details;
 use crate::ledger::records::{LedgerRecord, Records, admin, bounds};
 use crate::ledger::{Answered, LedgerFault};
 use crate::verify::{Finding, Looked};
@@ -67,6 +68,7 @@ fn record(row: &Row<'_>) -> Result<LedgerRecord> {
         number: row.get::<_, Option<i64>>(6)?.map(|n| Number(n as u64)),
         at: Moment(row.get(7)?),
         hold: row.get::<_, Option<i64>>(8)?.map(|n| n as u64),
+        details: read_details(row.get_ref(12)?.as_str_or_null()?),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
     })
 }

@@ -5,6 +5,7 @@ mod rows;
 
 use std::collections::HashMap;
 
+use rules::buyer::Metadata;
 use rules::history::{AdminName, Happened};
 use rules::holds::{COUNTED_MOST, CountStep, Hold, LAPSED_MOST, LapsedMark};
 use rules::ids::User;
@@ -19,6 +20,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use super::engine::{Asked, SqliteSubject, exactly_one};
 use super::holds::{begin_holds, change_holds, hold, read_given_back, read_lapsed};
 use super::{answers, many, queries};
+use crate::ledger::details::write_details;
 use crate::ledger::halls::HallCache;
 use crate::ledger::holds::write_stock;
 use crate::ledger::rooms::Availability;
@@ -97,7 +99,8 @@ impl SqliteSubject for RoomType {
                 check_in.0,
                 check_out.0,
                 stay.hold as i64,
-                stay.at.0
+                stay.at.0,
+                stay.metadata.as_ref().map(Metadata::as_str)
             ];
             conn.prepare_cached(queries::BOOK_STAY)?.execute(row)?;
         }
@@ -118,6 +121,7 @@ impl SqliteSubject for RoomType {
             after.total,
             after.counted.ends_at.0,
             after.counted.place as i64,
+            after.currency.as_deref(),
         ])?)
     }
 }
@@ -164,16 +168,18 @@ fn append(conn: &Connection, subject: i64, history: &[RoomRecord]) -> Result<()>
         row.give(entry.at.0)?;
         row.give(entry.hold.map(|n| n as i64))?;
         row.give(entry.dates.map(|d| d.check_in.0))?;
-        row.give(entry.dates.map(|d| d.check_out.0))
+        row.give(entry.dates.map(|d| d.check_out.0))?;
+        row.give(entry.details.as_deref().map(write_details))
     })
 }
 
 /// Makes a room type with its history row number 1.
 fn create(conn: &Connection, new: &NewRoomType, now: Moment) -> Result<Option<RoomType>> {
-    let row = params![&*new.name, new.description.as_deref(), new.price.as_deref(), &*new.time_zone, new.total, now.0];
+    let (description, price, currency) = (new.description.as_deref(), new.price.as_deref(), new.currency.as_deref());
+    let row = params![&*new.name, description, price, currency, &*new.time_zone, new.total, now.0];
     let id = conn.prepare_cached(queries::CREATE_ROOM_TYPE)?.query_row(row, |row| row.get(0).map(RoomTypeId))?;
     let (what, hold, dates, owner) = (Happened::Created, None, None, None);
-    let created = RoomRecord { n: 1, what, hold, dates, owner, admin: Some(new.by.clone()), at: now };
+    let created = RoomRecord { n: 1, what, hold, dates, owner, admin: Some(new.by.clone()), at: now, details: None };
     append(conn, SubjectId::RoomType(id).row(), &[created])?;
     room_type(conn, id)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rules::buyer::AskedFields;
 use rules::command::EventAction;
 use rules::entries::WaitingRoomAmendment;
 use rules::event::{
@@ -13,9 +14,11 @@ use rules::history::AdminName;
 use rules::holds::HoldTerms;
 use rules::ids::EventId;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
+use rules::price::Price;
 use rules::time::Moment;
 
 use super::fields::AdminFields;
+use super::orders;
 use super::waiting_room;
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
@@ -33,12 +36,13 @@ use crate::path::{ChangeRequest, serve};
 /// A deletion is answered after this time even if the door does not answer.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// What an operator sends about an event. Null removes `opensAt`, `waitingRoom` and `holdTtl`.
-struct EventFields<'a>(AdminFields<'a, 6>);
+/// What an operator sends about an event. Null removes `opensAt`, `waitingRoom`, `holdTtl`, `buyerFields` and `price`.
+struct EventFields<'a>(AdminFields<'a, 9>);
 
 impl<'a> EventFields<'a> {
     fn read(sent: &'a [u8]) -> Result<EventFields<'a>, Refusal> {
-        let names = ["name", "seats", "maxPerUser", "opensAt", "holdTtl", "waitingRoom"];
+        let names =
+            ["name", "seats", "maxPerUser", "opensAt", "holdTtl", "waitingRoom", "buyerFields", "price", "rehearsal"];
         AdminFields::read(sent, names).map(EventFields)
     }
 
@@ -60,6 +64,14 @@ impl<'a> EventFields<'a> {
 
     fn waiting_room(&self) -> Result<Option<Option<WaitingRoomAmendment>>, Refusal> {
         self.0.removable("waitingRoom", waiting_room::read)
+    }
+
+    fn buyer_fields(&self) -> Result<Option<Option<AskedFields>>, Refusal> {
+        self.0.removable("buyerFields", orders::buyer_fields)
+    }
+
+    fn price(&self) -> Result<Option<Option<Price>>, Refusal> {
+        self.0.removable("price", orders::price)
     }
 
     /// A count, or sections of rows.
@@ -97,6 +109,9 @@ fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName) -> Result<NewEvent, R
         opens_at: fields.opens_at()?.flatten(),
         waiting_room: fields.waiting_room()?.flatten().map(|room| room.apply(None)).transpose()?,
         hold_ttl_ms: fields.hold_ttl_ms(holds)?.flatten(),
+        buyer_fields: fields.buyer_fields()?.flatten().unwrap_or_default(),
+        price: fields.price()?.flatten(),
+        rehearsal: fields.0.given("rehearsal").map(Node::yes_or_no).transpose()?.unwrap_or(false),
     })
 }
 
@@ -124,12 +139,17 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     if fields.0.given("seats").is_some() {
         return Err(FieldError::refused("seats", Problem::Expected(Expected::NoSeats)).into());
     }
+    if fields.0.given("rehearsal").is_some() {
+        return Err(FieldError::refused("rehearsal", Problem::Unknown { nearest: None }).into());
+    }
     let amendment = EventAmendment {
         name: fields.0.new_text("name", EVENT_NAME_CHARS)?,
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
         waiting_room: fields.waiting_room()?,
         hold_ttl_ms: fields.hold_ttl_ms(app.settings.terms.holds)?,
+        buyer_fields: fields.buyer_fields()?,
+        price: fields.price()?,
     };
     operate(&app, &request, &admin, EventAction::Amend(amendment)).await
 }
@@ -230,6 +250,13 @@ mod tests {
             (r#"{"name":"x","seats":5,"holdTtl":0}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"holdTtl":"60"}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"holdTtl":1801}"#.to_owned(), "holdTtl"),
+            (r#"{"name":"x","seats":5,"rehearsal":1}"#.to_owned(), "rehearsal"),
+            (r#"{"name":"x","seats":5,"price":5}"#.to_owned(), "price"),
+            (r#"{"name":"x","seats":5,"price":{"amount":"5"}}"#.to_owned(), "price.currency"),
+            (r#"{"name":"x","seats":5,"price":{"amount":5,"currency":"KRW"}}"#.to_owned(), "price.amount"),
+            (r#"{"name":"x","seats":5,"price":{"amount":"5","currency":"KRV"}}"#.to_owned(), "price.currency"),
+            (r#"{"name":"x","seats":5,"buyerFields":{"email":"must"}}"#.to_owned(), "buyerFields.email"),
+            (r#"{"name":"x","seats":5,"buyerFields":{"mail":"required"}}"#.to_owned(), "buyerFields.mail"),
             (r#"{"name":"x","seats":5,"seats":6}"#.to_owned(), "seats"),
             (r#"{"name":"x\u0007","seats":5}"#.to_owned(), "name"),
             (r#"{"name":"x","seats":5,"maxPerUsr":2}"#.to_owned(), "maxPerUsr"),

@@ -19,6 +19,7 @@ use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
+use crate::http::wire::orders::MetadataBody;
 use crate::http::wire::records::{HistoryAnswer, HistoryBody};
 use crate::public_ids::PublicIds;
 
@@ -79,7 +80,7 @@ impl Searched for History {
 
 impl ListRow for HistoryBody {
     const HEADING: &'static str =
-        "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at,byName\r\n";
+        "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at,byName,reason,metadata\r\n";
 
     fn cells(&self) -> Vec<String> {
         fn shown(value: Option<impl ToString>) -> String {
@@ -99,6 +100,8 @@ impl ListRow for HistoryBody {
             shown(self.sequence),
             self.at.clone(),
             shown(self.by_name.as_ref()),
+            shown(self.reason.as_ref()),
+            shown(self.metadata.as_ref().map(MetadataBody::text)),
         ]
     }
 }

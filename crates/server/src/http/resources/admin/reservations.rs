@@ -12,9 +12,11 @@ use super::list_format::{ListFormat, ListRow, written};
 use super::search::{Searched, page, whole};
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
+use crate::http::plumbing::body::{AnyBytes, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
+use crate::http::resources::details::{self, Sender};
 use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
@@ -129,7 +131,8 @@ impl Searched for EventSales {
 }
 
 impl ListRow for AdminReservationBody {
-    const HEADING: &'static str = "reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt\r\n";
+    const HEADING: &'static str =
+        "reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt,email,metadata\r\n";
 
     fn cells(&self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -143,10 +146,13 @@ impl ListRow for AdminReservationBody {
             text(&self.phone),
             self.sequence.map(|n| n.to_string()).unwrap_or_default(),
             self.reservation.created_at.clone(),
+            text(&self.email),
+            self.reservation.metadata.as_ref().map(|metadata| metadata.text().to_owned()).unwrap_or_default(),
         ]
     }
 }
 
-pub async fn cancel(app: Arc<App>, call: Call<Admin>) -> Handled {
-    give_back(&app, &call.request, call.caller.actor(), None).await
+pub async fn cancel(app: Arc<App>, call: Call<Admin, SentBody<AnyBytes>>) -> Handled {
+    let details = details::reason(&call.request, &call.sent, Sender::Operator)?;
+    give_back(&app, &call.request, call.caller.actor(), None, details).await
 }

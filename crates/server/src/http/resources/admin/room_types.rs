@@ -10,6 +10,7 @@ use rules::room_type::{
 };
 
 use super::fields::AdminFields;
+use super::orders;
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{Json, SentBody};
@@ -22,12 +23,12 @@ use crate::http::wire::answers::RoomTypeAnswer;
 use crate::path::{ChangeRequest, serve};
 use crate::zones;
 
-/// What an operator sends about a room type. In a change, null removes description or price.
-struct RoomTypeFields<'a>(AdminFields<'a, 5>);
+/// What an operator sends about a room type. In a change, null removes description, price or currency.
+struct RoomTypeFields<'a>(AdminFields<'a, 6>);
 
 impl<'a> RoomTypeFields<'a> {
     fn read(sent: &'a [u8]) -> Result<RoomTypeFields<'a>, Refusal> {
-        let names = ["name", "totalQuantity", "timeZone", "description", "price"];
+        let names = ["name", "totalQuantity", "timeZone", "description", "price", "currency"];
         AdminFields::read(sent, names).map(RoomTypeFields)
     }
 
@@ -49,6 +50,10 @@ impl<'a> RoomTypeFields<'a> {
 
     fn price(&self) -> Result<Option<Option<Box<str>>>, Refusal> {
         self.0.removable("price", Node::price)
+    }
+
+    fn currency(&self) -> Result<Option<Option<Box<str>>>, Refusal> {
+        self.0.removable("currency", orders::currency)
     }
 }
 
@@ -75,6 +80,7 @@ fn new_room_type(sent: &[u8], by: AdminName) -> Result<NewRoomType, Refusal> {
         time_zone: fields.time_zone()?.unwrap_or_else(|| "UTC".into()),
         description: fields.description()?.flatten(),
         price: fields.price()?.flatten(),
+        currency: fields.currency()?.flatten(),
     })
 }
 
@@ -99,6 +105,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
         name: fields.0.new_text("name", ROOM_NAME_CHARS)?,
         description: fields.description()?,
         price: fields.price()?,
+        currency: fields.currency()?,
         time_zone: fields.time_zone()?,
         total: fields.total()?,
     };
@@ -136,6 +143,7 @@ mod tests {
             (r#"{"name":"x","totalQuantity":1,"timeZone":"Seoul"}"#, "timeZone"),
             (r#"{"name":"x","totalQuantity":1,"price":-1}"#, "price"),
             (r#"{"name":"x","totalQuantity":1,"price":"1"}"#, "price"),
+            (r#"{"name":"x","totalQuantity":1,"currency":"won"}"#, "currency"),
             (r#"{"name":"x","totalQuantity":1,"price":1e309}"#, "price"),
             (r#"{"name":"x","totalQuantity":1,"description":"a\u0007"}"#, "description"),
             (r#"{"name":"x\u0000","totalQuantity":1}"#, "name"),

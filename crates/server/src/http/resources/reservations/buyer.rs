@@ -1,20 +1,25 @@
 //! What a buyer sends with a reservation, in each dialect.
 
-use rules::command::Buyer;
+use rules::buyer::{Buyer, BuyerFields, Metadata};
 use rules::outcome::{FieldError, Problem, Refusal};
 use rules::phone::{self, PhoneReading};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::http::plumbing::json::{self, Node, given};
+use crate::http::resources::details;
 use crate::http::respond::Dialect;
 
 pub const BUYER_NAME_CHARS: usize = 100;
 
 #[derive(Deserialize)]
-struct Named {
+struct Named<'a> {
     #[serde(rename = "userName")]
     user_name: Option<String>,
     phone: Option<String>,
+    email: Option<String>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -22,34 +27,45 @@ struct Phoned {
     phone: Option<String>,
 }
 
-/// The buyer that a body describes; numbers without a country code are of `region`.
-pub fn read(sent: &[u8], dialect: Dialect, region: &str) -> Result<Buyer, Refusal> {
-    let (name, phone) = match dialect {
-        Dialect::V1_1 | Dialect::Seed004 => {
-            let (name, phone) = named(sent)?;
-            (Some(json::text("userName", name.as_deref(), BUYER_NAME_CHARS)?), required(phone)?)
+/// The buyer that a body describes, and what is to be kept with the order; numbers without a country code are of
+/// `region`. Whether a field is required, the event decides.
+pub fn read(sent: &[u8], dialect: Dialect, region: &str) -> Result<(Buyer, Option<Metadata>), Refusal> {
+    match dialect {
+        Dialect::V1_1 | Dialect::Seed004 => named(sent, region),
+        Dialect::V1_0 => Ok((only_phone(phoned(sent)?, BuyerFields::PHONE, region)?, None)),
+        Dialect::V2025_08_17 => {
+            let phone = if sent.is_empty() { None } else { phoned(sent)? };
+            Ok((only_phone(phone, BuyerFields::PERHAPS_PHONE, region)?, None))
         }
-        Dialect::V1_0 => (None, required(phoned(sent)?)?),
-        Dialect::V2025_08_17 if sent.is_empty() => return Ok(Buyer::default()),
-        Dialect::V2025_08_17 => match phoned(sent)? {
-            Some(phone) => (None, phone),
-            None => return Ok(Buyer::default()),
-        },
-    };
-    Ok(Buyer { name, phone: Some(e164(&phone, region)?) })
+    }
 }
 
-fn required(phone: Option<String>) -> Result<String, Refusal> {
-    phone.ok_or_else(|| FieldError::refused("phone", Problem::Missing))
+fn only_phone(phone: Option<String>, otherwise: BuyerFields, region: &str) -> Result<Buyer, Refusal> {
+    let phone = phone.map(|phone| e164(&phone, region)).transpose()?;
+    Ok(Buyer { phone, otherwise, ..Buyer::default() })
 }
 
 /// The common case is parsed in one pass; only a body that does not fit is read field by field.
-fn named(sent: &[u8]) -> Result<(Option<String>, Option<String>), Refusal> {
-    if let Some(Named { user_name, phone }) = at_once(sent) {
-        return Ok((user_name, phone));
-    }
-    let [name, phone] = Node::read(sent)?.fields(["userName", "phone"])?;
-    Ok((text(name)?, text(phone)?))
+fn named(sent: &[u8], region: &str) -> Result<(Buyer, Option<Metadata>), Refusal> {
+    let (name, phone, email, metadata) = match at_once(sent) {
+        Some(Named { user_name, phone, email, metadata }) => {
+            (user_name, phone, email, metadata.map(|raw| Node::at("metadata", raw)))
+        }
+        None => {
+            let [name, phone, email, metadata] =
+                Node::read(sent)?.fields(["userName", "phone", "email", "metadata"])?;
+            // What is not text is no address. It is refused where the event asks for one.
+            let email = given(email).map(|node| node.text().unwrap_or_default());
+            (text(name)?, text(phone)?, email, metadata)
+        }
+    };
+    // A blank name is none.
+    let name = name.filter(|name| !name.trim().is_empty());
+    let name = name.map(|name| json::text("userName", Some(&name), BUYER_NAME_CHARS)).transpose()?;
+    let phone = phone.map(|phone| e164(&phone, region)).transpose()?;
+    let email = email.map(|email| email.trim().into());
+    let metadata = details::metadata(metadata)?;
+    Ok((Buyer { name, phone, email, otherwise: BuyerFields::NAME_AND_PHONE }, metadata))
 }
 
 fn phoned(sent: &[u8]) -> Result<Option<String>, Refusal> {
@@ -102,8 +118,15 @@ mod tests {
         assert_eq!(e164("010-1234-5678", "KR").unwrap().as_ref(), "+821012345678");
     }
 
+    /// As an event without fields of its own takes it.
+    fn taken(sent: &[u8], dialect: Dialect) -> Result<Buyer, Refusal> {
+        let (buyer, _) = read(sent, dialect, "KR")?;
+        buyer.otherwise.take(&buyer)?;
+        Ok(buyer)
+    }
+
     fn field(sent: &str, dialect: Dialect) -> String {
-        match read(sent.as_bytes(), dialect, "KR") {
+        match taken(sent.as_bytes(), dialect) {
             Err(Refusal::Invalid(fault)) => fault.field,
             other => panic!("{sent}: {other:?}"),
         }
@@ -114,21 +137,47 @@ mod tests {
         let alice = r#"{"userName":"Alice","phone":"010-1234-5678","more":[1]}"#.as_bytes();
         let phone: Option<Box<str>> = Some("+821012345678".into());
         assert_eq!(
-            read(alice, Dialect::V1_1, "KR").unwrap(),
-            Buyer { name: Some("Alice".into()), phone: phone.clone() }
+            taken(alice, Dialect::V1_1).unwrap(),
+            Buyer {
+                name: Some("Alice".into()),
+                phone: phone.clone(),
+                email: None,
+                otherwise: BuyerFields::NAME_AND_PHONE
+            }
         );
         for dialect in [Dialect::V1_0, Dialect::V2025_08_17] {
-            assert_eq!(read(alice, dialect, "KR").unwrap(), Buyer { name: None, phone: phone.clone() });
+            let buyer = taken(alice, dialect).unwrap();
+            assert_eq!((buyer.name, buyer.phone, buyer.email), (None, phone.clone(), None));
             assert_eq!(field(r#"{"phone":"12"}"#, dialect), "phone");
         }
-        assert_eq!(read(b"", Dialect::V2025_08_17, "KR").unwrap(), Buyer::default());
-        assert_eq!(read(b"{}", Dialect::V2025_08_17, "KR").unwrap(), Buyer::default());
+        for sent in ["", "{}"] {
+            assert_eq!(taken(sent.as_bytes(), Dialect::V2025_08_17).unwrap().phone, None);
+        }
         assert_eq!(field("{}", Dialect::V1_0), "phone");
         assert_eq!(field(r#"{"phone":"010-1234-5678"}"#, Dialect::V1_1), "userName");
         assert_eq!(field(r#"{"userName":"A\u0000","phone":"010-1234-5678"}"#, Dialect::V1_1), "userName");
         assert_eq!(field(r#"{"userName":"A","phone":1e309}"#, Dialect::V1_1), "phone");
         assert_eq!(field(r#"{"userName":"A","phone":"1","phone":"2"}"#, Dialect::V1_1), "phone");
         assert_eq!(field("", Dialect::V1_1), "body");
+        assert_eq!(
+            field(r#"{"userName":"A","phone":"010-1234-5678","metadata":{"a":[]}}"#, Dialect::V1_1),
+            "metadata.a"
+        );
+    }
+
+    #[test]
+    fn email_and_metadata_are_those_of_1_1() {
+        let sent = br#"{"userName":" Alice ","phone":"010-1234-5678","email":" a@b.co","metadata":{"order":"A-1"}}"#;
+        let (buyer, metadata) = read(sent, Dialect::V1_1, "KR").unwrap();
+        assert_eq!((buyer.name.as_deref(), buyer.email.as_deref()), (Some("Alice"), Some("a@b.co")));
+        assert_eq!(metadata, Some(Metadata::stored(r#"{"order":"A-1"}"#)));
+        for dialect in [Dialect::V1_0, Dialect::V2025_08_17] {
+            let (buyer, metadata) = read(sent, dialect, "KR").unwrap();
+            assert_eq!((buyer.email, metadata), (None, None));
+        }
+        // No text, no address: an event that asks for none does not mind.
+        let odd = br#"{"userName":"A","phone":"010-1234-5678","email":7}"#;
+        assert_eq!(taken(odd, Dialect::V1_1).unwrap().email.as_deref(), Some(""));
     }
 
     /// Values that a client may put where text is expected, and hostile text.
@@ -175,7 +224,7 @@ mod tests {
         fn both_readers_agree(name in value(), phone in value(), more in value()) {
             let sent = format!(r#"{{"x":{more},"userName":{name},"phone":{phone}}}"#);
             let slowly = Node::read(sent.as_bytes()).and_then(|node| node.fields(["userName", "phone"]));
-            if let (Some(Named { user_name, phone }), Ok([n, p])) = (at_once(sent.as_bytes()), slowly) {
+            if let (Some(Named { user_name, phone, .. }), Ok([n, p])) = (at_once(sent.as_bytes()), slowly) {
                 prop_assert_eq!(Ok(user_name), text(n));
                 prop_assert_eq!(Ok(phone), text(p));
             }
@@ -184,7 +233,7 @@ mod tests {
 
     fn reads_or_refuses(sent: &[u8]) -> Result<(), TestCaseError> {
         for dialect in Dialect::BY_HEADER {
-            match read(sent, dialect, "KR") {
+            match taken(sent, dialect) {
                 Ok(buyer) => {
                     prop_assert!(buyer.phone.is_some() || dialect == Dialect::V2025_08_17);
                     prop_assert!(buyer.phone.iter().all(|phone| phone.starts_with('+')));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::command::EventAction;
 use rules::event::Event;
-use rules::history::Actor;
+use rules::history::{Actor, Details};
 use rules::outcome::{Done, Outcome, Refusal};
 
 use super::buyer;
@@ -38,7 +38,8 @@ async fn ask(
     sent: &[u8],
     caller: &mut Caller,
 ) -> Result<Ended<Event>, Refusal> {
-    let buyer = buyer::read(sent, request.dialect, &app.settings.default_region)?;
+    let (buyer, metadata) = buyer::read(sent, request.dialect, &app.settings.default_region)?;
+    let incomplete = buyer.otherwise.take(&buyer).err();
     // The answer names the telephone number; the ledger's history must not.
     let user = match (seeker.user, buyer.phone.as_deref()) {
         (Some(user), _) => {
@@ -60,7 +61,10 @@ async fn ask(
         None => EventAction::Reserve(buyer),
         Some(seat) => EventAction::ReserveSeat { seat, buyer },
     };
-    serve(app, ChangeRequest { subject, actor, key, entry: request.entry(), action, came: Some(seeker.came) }).await
+    let (entry, came, details) = (request.entry(), Some(seeker.came), Details::of(metadata.as_ref(), None));
+    let ended = serve(app, ChangeRequest { subject, actor, key, entry, action, details, came }).await;
+    // The form comes before the event: one that is not there asks for nothing of its own.
+    ended.map_err(|refusal| incomplete.filter(|_| refusal == Refusal::NotFound).unwrap_or(refusal))
 }
 
 async fn tell(app: &App, ended: &Ended<Event>, caller: Caller, dialect: Dialect) -> Handled {

@@ -29,6 +29,10 @@ pub fn field_message(error: &FieldError) -> Message {
             format!("{field} must have from {least} to {most} entries."),
             format!("{field}: 항목 수는 {least}개에서 {most}개 사이여야 합니다."),
         ),
+        Problem::Size { most_bytes } => message(
+            format!("{field} is larger than {most_bytes} bytes."),
+            format!("{field}: 최대 {most_bytes}바이트까지 보낼 수 있습니다."),
+        ),
         Problem::Unprintable => message(
             format!("{field} has characters that cannot be printed, or spaces at its ends."),
             format!("{field}: 출력할 수 없는 문자나 앞뒤 공백을 포함할 수 없습니다."),
@@ -36,6 +40,9 @@ pub fn field_message(error: &FieldError) -> Message {
         Problem::OutOfRange { least, most } => range(field, least, most),
         Problem::NotAPhone => {
             message(format!("{field} is not a telephone number."), format!("{field}: 올바른 전화번호가 아닙니다."))
+        }
+        Problem::NotAnEmail => {
+            message(format!("{field} is not an email address."), format!("{field}: 올바른 이메일 주소가 아닙니다."))
         }
         Problem::NotAMoment => message(
             format!("{field} is not a time such as 2026-12-24T18:00:00Z."),
@@ -96,6 +103,12 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
             ("either roomTypeId or eventId, not both", "roomTypeId와 eventId 중 하나만 보낼 수 있습니다.")
         }
         Expected::HoldKey => ("a UUID or a ULID", "UUID 또는 ULID여야 합니다."),
+        Expected::PlainValue => ("text, a number, true or false", "문자열, 숫자, true, false 중 하나여야 합니다."),
+        Expected::YesOrNo => ("true or false", "true 또는 false여야 합니다."),
+        Expected::Amount => {
+            ("an amount such as 55000 or 12.50, as text", "55000이나 12.50과 같은 금액 문자열이어야 합니다.")
+        }
+        Expected::Currency => ("a currency code such as KRW", "KRW와 같은 통화 코드여야 합니다."),
         Expected::UnusedTokenName => (
             "a name that no other token has: 1 to 64 lower-case letters, digits, dots, dashes and underscores",
             "다른 토큰이 쓰지 않는 이름이어야 합니다. 영문 소문자, 숫자, 점, 줄표, 밑줄로 1~64자입니다.",

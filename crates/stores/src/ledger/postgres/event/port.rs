@@ -69,7 +69,7 @@ impl Inner {
         session.execute("SELECT pg_advisory_xact_lock($1, $2)", &family).await?;
         let statement = session.prepared(queries::CREATE_EVENT).await?;
         let ([most, queue], [ttl, age, idle]) = entries::room(new.waiting_room.as_ref());
-        let row: [&(dyn ToSql + Sync); 10] = [
+        let row: [&(dyn ToSql + Sync); 14] = [
             &id.map(|id| id.0),
             &&*new.name,
             &(new.hall.seat_count() as i32),
@@ -80,6 +80,10 @@ impl Inner {
             &age,
             &idle,
             &queue,
+            &new.buyer_fields.written(),
+            &new.price.as_ref().map(|price| &*price.amount),
+            &new.price.as_ref().map(|price| &*price.currency),
+            &new.rehearsal,
         ];
         let Some(made) = session.query_opt(&statement, &row).await? else { return Ok(None) };
         let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);
@@ -90,7 +94,7 @@ impl Inner {
         let created = Happened::Created.as_str();
         let none: [Option<i32>; 1] = [None];
         let (nobody, no_number): ([Option<&str>; 1], [Option<i64>; 1]) = ([None], [None]);
-        let history: [&(dyn ToSql + Sync); 11] = [
+        let history: [&(dyn ToSql + Sync); 12] = [
             &id,
             &&[1i64][..],
             &&[created][..],
@@ -100,6 +104,7 @@ impl Inner {
             &&no_number[..],
             &&[at][..],
             &&no_number[..],
+            &&nobody[..],
             &None::<i64>,
             &None::<&str>,
         ];

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rules::buyer::{AskedFields, Metadata};
 use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock::{self, Gap, Walk};
@@ -10,12 +11,14 @@ use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
+use rules::price::Price;
 use rules::seats::{Hall, Sale, Unit};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
 use super::super::trouble::{Trouble, unknown};
 use crate::ledger::Reservation;
+use crate::ledger::details::read_details;
 use crate::ledger::records::admin;
 
 /// An event's row, and the newest moment that it knows: the clock of another primary may be behind.
@@ -28,6 +31,10 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
         max_per_user: row.try_get::<_, i32>(2)? as u32,
         opens_at: row.try_get::<_, Option<i64>>(3)?.map(Moment),
         hold_ttl_ms: row.try_get("hold_ttl")?,
+        buyer_fields: buyer_fields(row)?,
+        price: price(row)?,
+        rehearsal: row.try_get("rehearsal")?,
+        archived_at: row.try_get::<_, Option<i64>>("archived_at")?.map(Moment),
         state: State::named(state).ok_or_else(|| unknown(state))?,
         deleted: row.try_get(5)?,
         created_at: Moment(row.try_get(6)?),
@@ -48,6 +55,18 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
         oldest_key: row.try_get::<_, i32>(17)? as u32,
     };
     Ok((event, Moment(row.try_get("changed_at")?)))
+}
+
+fn buyer_fields(row: &Row) -> Result<AskedFields, Trouble> {
+    match row.try_get::<_, Option<&str>>("buyer_fields")? {
+        None => Ok(AskedFields::default()),
+        Some(text) => AskedFields::read(text).ok_or_else(|| unknown(text)),
+    }
+}
+
+fn price(row: &Row) -> Result<Option<Price>, Trouble> {
+    let (amount, currency): (Option<&str>, Option<&str>) = (row.try_get("price")?, row.try_get("currency")?);
+    Ok(amount.zip(currency).map(|(amount, currency)| Price { amount: amount.into(), currency: currency.into() }))
 }
 
 fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
@@ -147,11 +166,13 @@ pub fn sale(row: &Row) -> Result<Sale, Trouble> {
         phone: row.try_get::<_, Option<&str>>(6)?.map(Into::into),
         number: row.try_get::<_, Option<i64>>(7)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(8)?),
+        email: row.try_get::<_, Option<&str>>(9)?.map(Into::into),
+        metadata: row.try_get::<_, Option<&str>>(10)?.map(Metadata::stored),
     })
 }
 
 pub fn reservation(row: &Row) -> Result<Reservation, Trouble> {
-    Ok(Reservation { event: EventId(row.try_get(9)?), sale: sale(row)? })
+    Ok(Reservation { event: EventId(row.try_get(11)?), sale: sale(row)? })
 }
 
 pub fn record(row: &Row) -> Result<EventRecord, Trouble> {
@@ -165,5 +186,6 @@ pub fn record(row: &Row) -> Result<EventRecord, Trouble> {
         number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(6)?),
         hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
+        details: read_details(row.try_get(9)?),
     })
 }

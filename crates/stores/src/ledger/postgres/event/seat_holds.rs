@@ -1,6 +1,7 @@
 //! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
 
 use futures_util::future::try_join;
+use rules::buyer::Metadata;
 use rules::command::Terms;
 use rules::event::stock::Was;
 use rules::event::{ConfirmedSeat, Event, EventKnown, EventNeeds, EventWrites, HeldSeat};
@@ -14,6 +15,7 @@ use super::super::holds::{begin_holds, change_holds, hold, lapsed};
 use super::super::queries;
 use super::super::session::{Sent, Session, execute, within};
 use super::super::trouble::Trouble;
+use crate::ledger::details::sparse;
 use crate::ledger::holds::write_stock;
 
 pub struct SeatHoldReads {
@@ -172,5 +174,6 @@ async fn confirm_seats(session: &Session, statement: &Statement, id: i64, sold: 
     let hold: Vec<i64> = sold.iter().map(|s| s.hold as i64).collect();
     let n: Vec<i64> = sold.iter().map(|s| s.n as i64).collect();
     let at: Vec<i64> = sold.iter().map(|s| s.at.0).collect();
-    execute(session, statement, &[&id, &seat, &hold, &n, &at]).await
+    let metadata = sparse(sold.iter().map(|s| s.metadata.as_ref().map(Metadata::as_str)));
+    execute(session, statement, &[&id, &seat, &hold, &n, &at, &metadata]).await
 }

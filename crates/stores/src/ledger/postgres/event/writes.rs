@@ -2,6 +2,7 @@
 //! table and kind of change.
 
 use futures_util::future::try_join_all;
+use rules::buyer::Metadata;
 use rules::event::{Event, EventWrites};
 use rules::history::{AdminName, EventRecord};
 use rules::ids::User;
@@ -16,6 +17,7 @@ use super::super::trouble::Trouble;
 use super::super::{answers, queries};
 use super::entries::{self, EntryWriter};
 use super::seat_holds::SeatHoldWriter;
+use crate::ledger::details::{sparse, write_details};
 
 type Decided<'a> = DecidedBatch<'a, Event>;
 
@@ -111,7 +113,8 @@ impl EventWriter {
         let admin: Vec<Option<&str>> = entries.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
         let first = first(decided.writes);
         let mut row = columns.row(&id).to_vec();
-        row.extend([&admin as &(dyn ToSql + Sync), &first, &mark.batch]);
+        let details = sparse(entries.iter().map(|e| e.details.as_deref().map(write_details)));
+        row.extend([&admin as &(dyn ToSql + Sync), &details, &first, &mark.batch]);
         execute(session, &self.sell, &row).await
     }
 
@@ -130,15 +133,28 @@ impl EventWriter {
         let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
         let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
         let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
+        let details = sparse(history.iter().map(|e| e.details.as_deref().map(write_details)));
         let first = first(decided.writes);
-        let row: [&(dyn ToSql + Sync); 11] =
-            [&decided.before.id.0, &n, &what, &seat, &owner, &admin, &number, &at, &hold, &first, &mark.batch];
+        let row: [&(dyn ToSql + Sync); 12] = [
+            &decided.before.id.0,
+            &n,
+            &what,
+            &seat,
+            &owner,
+            &admin,
+            &number,
+            &at,
+            &hold,
+            &details,
+            &first,
+            &mark.batch,
+        ];
         execute(session, &self.append_history, &row).await
     }
 
     async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
         let ([most, queue], [ttl, age, idle]) = entries::room(after.waiting_room.as_ref());
-        let row: [&(dyn ToSql + Sync); 12] = [
+        let row: [&(dyn ToSql + Sync); 16] = [
             &after.id.0,
             &&*after.name,
             &(after.max_per_user as i32),
@@ -151,6 +167,10 @@ impl EventWriter {
             &idle,
             &after.hold_ttl_ms,
             &queue,
+            &after.buyer_fields.written(),
+            &after.price.as_ref().map(|price| &*price.amount),
+            &after.price.as_ref().map(|price| &*price.currency),
+            &after.archived_at.map(|at| at.0),
         ];
         execute(session, &self.amend_event, &row).await
     }
@@ -198,6 +218,8 @@ struct SaleColumns<'a> {
     number: Vec<Option<i64>>,
     buyer: Vec<Option<&'a str>>,
     phone: Vec<Option<&'a str>>,
+    email: Vec<Option<&'a str>>,
+    metadata: Vec<Option<&'a str>>,
 }
 
 impl<'a> SaleColumns<'a> {
@@ -212,11 +234,13 @@ impl<'a> SaleColumns<'a> {
             number: sales.iter().map(|s| s.number.map(|n| n.0 as i64)).collect(),
             buyer: sales.iter().map(|s| s.buyer_name.as_deref()).collect(),
             phone: sales.iter().map(|s| s.phone.as_deref()).collect(),
+            email: sparse(sales.iter().map(|s| s.email.as_deref())),
+            metadata: sparse(sales.iter().map(|s| s.metadata.as_ref().map(Metadata::as_str))),
         }
     }
 
-    fn row<'b>(&'b self, event: &'b i64) -> [&'b (dyn ToSql + Sync); 10] {
-        let SaleColumns { seat, owner, unit, limit, n, at, number, buyer, phone } = self;
-        [event, seat, owner, unit, limit, n, at, number, buyer, phone]
+    fn row<'b>(&'b self, event: &'b i64) -> [&'b (dyn ToSql + Sync); 12] {
+        let SaleColumns { seat, owner, unit, limit, n, at, number, buyer, phone, email, metadata } = self;
+        [event, seat, owner, unit, limit, n, at, number, buyer, phone, email, metadata]
     }
 }

@@ -10,24 +10,24 @@ WITH now AS MATERIALIZED (
         CROSS JOIN LATERAL (SELECT changed_at FROM room_type WHERE id = -asked.subject OFFSET 0) AS known
     )) AS ms
 )
-SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM unnest($2::bigint[], $3::bigint[]) AS asked (subject, n)
 CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.subject = asked.subject AND hold.n = asked.n OFFSET 0) AS f
 UNION ALL
-SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM (SELECT unnest($4::bigint[]) AS subject, unnest($5::text[]) AS owner) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold WHERE hold.owner = asked.owner AND hold.subject + 0 = asked.subject AND state = 'held' OFFSET 0
 ) AS f
 UNION ALL
-SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM (SELECT unnest($6::bigint[]) AS subject, unnest($7::text[]) AS key, unnest($8::text[]) AS stock) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold
     WHERE hold.key = asked.key AND hold.subject + 0 = asked.subject AND hold.stock = asked.stock AND state = 'held' OFFSET 0
 ) AS f
 UNION ALL
-SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM (SELECT unnest($10::bigint[]) AS subject, unnest($11::text[]) AS owner, unnest($12::text[]) AS stock) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold
@@ -35,7 +35,7 @@ CROSS JOIN LATERAL (
         AND ended_at > (SELECT ms FROM now) - $13 AND ended_at IS NOT NULL AND reserved IS NULL OFFSET 0
 ) AS f
 UNION ALL
-SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved
+SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM unnest($1::bigint[]) AS asked (subject)
 CROSS JOIN LATERAL (
     SELECT * FROM hold WHERE hold.subject = asked.subject AND state = 'held' AND ends_at <= (SELECT ms FROM now)

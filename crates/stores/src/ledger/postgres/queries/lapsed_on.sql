@@ -1,7 +1,7 @@
 -- Expired holds on the nights of which too few rooms are left, as many as are needed on each: by the day they
 -- begin, the night itself first. Each day is one probe of hold_nights.
 SELECT found.subject, found.n, found.owner, found.key, found.stock, found.first_at, found.at, found.ends_at, found.state,
-       found.ended_at, found.reserved
+       found.ended_at, found.reserved, found.metadata, found.reason
 FROM unnest($2::integer[], $3::integer[]) AS short (day, needed)
 CROSS JOIN LATERAL (
     SELECT f.*

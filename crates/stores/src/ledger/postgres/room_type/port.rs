@@ -50,8 +50,14 @@ async fn insert(session: &Session, new: &NewRoomType) -> Result<i64, Trouble> {
     session.batch_execute("BEGIN").await?;
     let family = [&prepare::LOCK_FAMILY as &(dyn ToSql + Sync), &prepare::LOCK_NEW_ROOM_TYPE];
     session.execute("SELECT pg_advisory_xact_lock($1, $2)", &family).await?;
-    let row: [&(dyn ToSql + Sync); 5] =
-        [&&*new.name, &new.description.as_deref(), &new.price.as_deref(), &&*new.time_zone, &(new.total as i32)];
+    let row: [&(dyn ToSql + Sync); 6] = [
+        &&*new.name,
+        &new.description.as_deref(),
+        &new.price.as_deref(),
+        &new.currency.as_deref(),
+        &&*new.time_zone,
+        &(new.total as i32),
+    ];
     let made = session.query_one(&session.prepared(queries::CREATE_ROOM_TYPE).await?, &row).await?;
     let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);
     let created = RoomRecord {
@@ -62,6 +68,7 @@ async fn insert(session: &Session, new: &NewRoomType) -> Result<i64, Trouble> {
         owner: None,
         admin: Some(new.by.clone()),
         at: Moment(at),
+        details: None,
     };
     let append = session.prepared(queries::APPEND_ROOM_HISTORY).await?;
     let subject = SubjectId::RoomType(RoomTypeId(id)).row();

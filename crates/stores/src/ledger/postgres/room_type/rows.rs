@@ -1,5 +1,6 @@
 //! Rows of room types into the nouns of the rules. Column order is that of the query files.
 
+use rules::buyer::Metadata;
 use rules::history::Happened;
 use rules::holds::LapsedMark;
 use rules::ids::User;
@@ -10,6 +11,7 @@ use rules::time::Moment;
 use tokio_postgres::Row;
 
 use super::super::trouble::{Trouble, unknown};
+use crate::ledger::details::read_details;
 use crate::ledger::records::admin;
 
 /// Columns from `at` on, and the newest moment that the row knows.
@@ -19,6 +21,7 @@ pub fn room_type(row: &Row, at: usize) -> Result<(RoomType, Moment), Trouble> {
         name: row.try_get::<_, &str>(at + 1)?.into(),
         description: row.try_get::<_, Option<&str>>(at + 2)?.map(Into::into),
         price: row.try_get::<_, Option<&str>>(at + 3)?.map(Into::into),
+        currency: row.try_get::<_, Option<&str>>("currency")?.map(Into::into),
         time_zone: row.try_get::<_, &str>(at + 4)?.into(),
         total: row.try_get::<_, i32>(at + 5)? as u32,
         created_at: Moment(row.try_get(at + 6)?),
@@ -42,6 +45,7 @@ pub fn stay(row: &Row) -> Result<Stay, Trouble> {
         dates: Dates { check_in: Night(row.try_get(2)?), check_out: Night(row.try_get(3)?) },
         hold: row.try_get::<_, i64>(4)? as u64,
         at: Moment(row.try_get(5)?),
+        metadata: row.try_get::<_, Option<&str>>(7)?.map(Metadata::stored),
     })
 }
 
@@ -55,6 +59,7 @@ pub fn record(row: &Row) -> Result<RoomRecord, Trouble> {
         admin: admin(row.try_get(3)?, row.try_get(8)?),
         at: Moment(row.try_get(4)?),
         hold: row.try_get::<_, Option<i64>>(5)?.map(|n| n as u64),
+        details: read_details(row.try_get(9)?),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::try_join_all;
+use rules::buyer::Metadata;
 use rules::history::AdminName;
 use rules::holds::Hold;
 use rules::ids::User;
@@ -18,6 +19,7 @@ use super::super::holds::{begin_holds, change_holds};
 use super::super::session::{Sent, Session, execute};
 use super::super::trouble::Trouble;
 use super::super::{answers, queries};
+use crate::ledger::details::{sparse, write_details};
 
 type Decided<'a> = DecidedBatch<'a, RoomType>;
 
@@ -153,7 +155,8 @@ impl RoomTypeWriter {
         let check_out: Vec<i32> = stays.iter().map(|s| s.dates.check_out.0).collect();
         let hold: Vec<i64> = stays.iter().map(|s| s.hold as i64).collect();
         let at: Vec<i64> = stays.iter().map(|s| s.at.0).collect();
-        execute(session, &self.book_stays, &[&id, &n, &owner, &check_in, &check_out, &hold, &at]).await
+        let metadata = sparse(stays.iter().map(|s| s.metadata.as_ref().map(Metadata::as_str)));
+        execute(session, &self.book_stays, &[&id, &n, &owner, &check_in, &check_out, &hold, &at, &metadata]).await
     }
 
     async fn end(&self, session: &Session, all: &[Decided<'_>]) -> Result<(), Error> {
@@ -178,8 +181,21 @@ impl RoomTypeWriter {
         let total: Vec<i32> = all.iter().map(|p| p.after.total as i32).collect();
         let counted_to: Vec<i64> = all.iter().map(|p| p.after.counted.ends_at.0).collect();
         let counted_place: Vec<i64> = all.iter().map(|p| p.after.counted.place as i64).collect();
-        let row: [&(dyn ToSql + Sync); 11] =
-            [&id, &before, &n, &now, &name, &description, &price, &time_zone, &total, &counted_to, &counted_place];
+        let currency: Vec<Option<&str>> = all.iter().map(|p| p.after.currency.as_deref()).collect();
+        let row: [&(dyn ToSql + Sync); 12] = [
+            &id,
+            &before,
+            &n,
+            &now,
+            &name,
+            &description,
+            &price,
+            &time_zone,
+            &total,
+            &counted_to,
+            &counted_place,
+            &currency,
+        ];
         execute(session, &self.move_room_types, &row).await
     }
 }
@@ -202,7 +218,8 @@ pub async fn append(
     let check_out: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_out.0)).collect();
     let first = |i: usize| i == 0 || subject[i - 1] != subject[i];
     let batch: Vec<Option<&str>> = (0..subject.len()).map(|i| batch.filter(|_| first(i))).collect();
-    let row: [&(dyn ToSql + Sync); 10] =
-        [&subject, &n, &what, &owner, &admin, &at, &hold, &check_in, &check_out, &batch];
+    let details = sparse(history.iter().map(|e| e.details.as_deref().map(write_details)));
+    let row: [&(dyn ToSql + Sync); 11] =
+        [&subject, &n, &what, &owner, &admin, &at, &hold, &check_in, &check_out, &batch, &details];
     execute(session, statement, &row).await
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rules::buyer::{AskedFields, Metadata};
 use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock;
@@ -9,6 +10,7 @@ use rules::event::{Counts, Event, State};
 use rules::history::{EventRecord, Happened};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
+use rules::price::Price;
 use rules::seats::{Hall, Sale, Unit};
 use rules::time::Moment;
 use rusqlite::types::Type;
@@ -17,6 +19,7 @@ use rusqlite::{Connection, Error, OptionalExtension, Result, Row};
 use super::super::queries;
 use super::super::trouble::unknown;
 use crate::ledger::Reservation;
+use crate::ledger::details::read_details;
 use crate::ledger::halls::HallCache;
 use crate::ledger::records::admin;
 
@@ -73,6 +76,10 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
         max_per_user: row.get(2)?,
         opens_at: row.get::<_, Option<i64>>(3)?.map(Moment),
         hold_ttl_ms: row.get("hold_ttl")?,
+        buyer_fields: buyer_fields(row)?,
+        price: price(row)?,
+        rehearsal: row.get("rehearsal")?,
+        archived_at: row.get::<_, Option<i64>>("archived_at")?.map(Moment),
         state: State::named(&state).ok_or_else(|| unknown(4, &state))?,
         deleted: row.get(5)?,
         created_at: Moment(row.get(6)?),
@@ -92,6 +99,18 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
         waiting_room: room(row)?,
         oldest_key: row.get(17)?,
     }))
+}
+
+fn buyer_fields(row: &Row<'_>) -> Result<AskedFields> {
+    match row.get_ref("buyer_fields")?.as_str_or_null()? {
+        None => Ok(AskedFields::default()),
+        Some(text) => AskedFields::read(text).ok_or_else(|| unknown(0, text)),
+    }
+}
+
+fn price(row: &Row<'_>) -> Result<Option<Price>> {
+    let (amount, currency): (Option<String>, Option<String>) = (row.get("price")?, row.get("currency")?);
+    Ok(amount.zip(currency).map(|(amount, currency)| Price { amount: amount.into(), currency: currency.into() }))
 }
 
 pub fn holding(row: &Row<'_>) -> Result<Holding> {
@@ -148,11 +167,13 @@ pub fn sale(row: &Row<'_>) -> Result<Sale> {
         phone: row.get::<_, Option<String>>(6)?.map(Into::into),
         number: row.get::<_, Option<i64>>(7)?.map(|n| Number(n as u64)),
         at: Moment(row.get(8)?),
+        email: row.get::<_, Option<String>>(9)?.map(Into::into),
+        metadata: row.get_ref(10)?.as_str_or_null()?.map(Metadata::stored),
     })
 }
 
 pub fn reservation(row: &Row<'_>) -> Result<Reservation> {
-    Ok(Reservation { event: EventId(row.get(9)?), sale: sale(row)? })
+    Ok(Reservation { event: EventId(row.get(11)?), sale: sale(row)? })
 }
 
 pub fn record(row: &Row<'_>) -> Result<EventRecord> {
@@ -166,5 +187,6 @@ pub fn record(row: &Row<'_>) -> Result<EventRecord> {
         number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.get(6)?),
         hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),
+        details: read_details(row.get_ref(9)?.as_str_or_null()?),
     })
 }

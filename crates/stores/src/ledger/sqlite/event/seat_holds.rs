@@ -1,5 +1,6 @@
 //! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
 
+use rules::buyer::Metadata;
 use rules::event::Event;
 use rules::event::stock::Was;
 use rules::event::{EventKnown, EventNeeds, EventWrites, HeldSeat};
@@ -83,7 +84,9 @@ pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrit
     }
     for sold in &writes.confirmed {
         let mut confirm = conn.prepare_cached(queries::CONFIRM_SEAT)?;
-        exactly_one(confirm.execute((id.0, sold.seat.0, sold.hold as i64, sold.n as i64, sold.at.0))?)?;
+        let metadata = sold.metadata.as_ref().map(Metadata::as_str);
+        let row = params![id.0, sold.seat.0, sold.hold as i64, sold.n as i64, sold.at.0, metadata];
+        exactly_one(confirm.execute(row)?)?;
     }
     Ok(())
 }

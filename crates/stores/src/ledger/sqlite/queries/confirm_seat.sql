@@ -1,3 +1,3 @@
 -- Sells a held seat to its holder. Zero rows: the seat is not on that hold.
-UPDATE taken SET kind = 'sold', n = ?4, at = ?5, ends_at = NULL
+UPDATE taken SET kind = 'sold', n = ?4, at = ?5, ends_at = NULL, metadata = ?6
 WHERE event = ?1 AND seat = ?2 AND kind = 'held' AND hold = ?3

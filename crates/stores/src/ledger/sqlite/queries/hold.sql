@@ -1,1 +1,1 @@
-SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved FROM hold WHERE subject = ?1 AND n = ?2
+SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved, metadata, reason FROM hold WHERE subject = ?1 AND n = ?2

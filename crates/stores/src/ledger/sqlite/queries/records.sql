@@ -1,5 +1,5 @@
 -- History rows of all subjects, or of one: the least and the greatest subject, where to begin, how many.
-SELECT event, n, what, seat, owner, by_admin, number, at, hold, check_in, check_out, by_name
+SELECT event, n, what, seat, owner, by_admin, number, at, hold, check_in, check_out, by_name, details
 FROM history
 WHERE event BETWEEN ?1 AND ?2 AND (event, n) > (?3, ?4)
 ORDER BY event, n LIMIT ?5

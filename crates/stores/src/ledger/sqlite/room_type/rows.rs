@@ -1,5 +1,6 @@
 //! Rows of room types into the nouns of the rules. Column order is that of the query files.
 
+use rules::buyer::Metadata;
 use rules::history::Happened;
 use rules::holds::LapsedMark;
 use rules::ids::User;
@@ -10,6 +11,7 @@ use rules::time::Moment;
 use rusqlite::{Result, Row};
 
 use super::super::trouble::unknown;
+use crate::ledger::details::read_details;
 use crate::ledger::records::admin;
 
 pub fn room_type(row: &Row<'_>) -> Result<RoomType> {
@@ -18,6 +20,7 @@ pub fn room_type(row: &Row<'_>) -> Result<RoomType> {
         name: row.get::<_, String>(1)?.into(),
         description: row.get::<_, Option<String>>(2)?.map(Into::into),
         price: row.get::<_, Option<String>>(3)?.map(Into::into),
+        currency: row.get::<_, Option<String>>("currency")?.map(Into::into),
         time_zone: row.get::<_, String>(4)?.into(),
         total: row.get(5)?,
         created_at: Moment(row.get(6)?),
@@ -40,6 +43,7 @@ pub fn stay(row: &Row<'_>) -> Result<Stay> {
         dates: Dates { check_in: Night(row.get(2)?), check_out: Night(row.get(3)?) },
         hold: row.get::<_, i64>(4)? as u64,
         at: Moment(row.get(5)?),
+        metadata: row.get_ref(7)?.as_str_or_null()?.map(Metadata::stored),
     })
 }
 
@@ -53,6 +57,7 @@ pub fn record(row: &Row<'_>) -> Result<RoomRecord> {
         admin: admin(row.get(3)?, row.get_ref(8)?.as_str_or_null()?),
         at: Moment(row.get(4)?),
         hold: row.get::<_, Option<i64>>(5)?.map(|n| n as u64),
+        details: read_details(row.get_ref(9)?.as_str_or_null()?),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
     })
 }

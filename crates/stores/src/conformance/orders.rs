@@ -1,0 +1,195 @@
+//! What a shop keeps with an order: metadata of sales, holds and stays, email, the reason of a cancellation; and what
+//! an event asks of its buyers.
+
+use rules::buyer::{AskedFields, Buyer, BuyerFields, FieldNeed, Metadata};
+use rules::command::{Command, EventAction};
+use rules::event::{EventAmendment, NewEvent};
+use rules::history::{AdminName, Details, Happened};
+use rules::holds::Ask;
+use rules::ids::{EventId, Seat};
+use rules::outcome::{Done, FieldError, Outcome, Problem};
+use rules::price::Price;
+use rules::seats::Hall;
+use rules::subject::{HoldId, StayId, SubjectId};
+
+use super::hotel::{Hotel, client_key, expect_held, nights};
+use super::{Stand, Verdict, expect_refusal, expect_sale};
+use crate::ensure;
+use crate::ledger::LedgerFault;
+
+pub async fn chapter(stand: &Stand) -> Verdict {
+    sales_carry_their_order(stand).await?;
+    holds_hand_their_metadata_on(stand).await?;
+    stays_carry_their_order(stand).await?;
+    events_say_what_they_ask_for(stand).await
+}
+
+fn fault(fault: LedgerFault) -> String {
+    fault.to_string()
+}
+
+fn order(text: &str) -> Option<Box<Details>> {
+    Details::of(Some(&metadata(text)), None)
+}
+
+fn metadata(text: &str) -> Metadata {
+    Metadata::stored(&format!(r#"{{"order":"{text}","n":1.50}}"#))
+}
+
+fn because(reason: &str) -> Option<Box<Details>> {
+    Details::of(None, Some(reason))
+}
+
+/// What the history tells of each sale and cancellation.
+async fn told(stand: &Stand, event: EventId, what: Happened) -> Result<Vec<Option<Box<Details>>>, String> {
+    let history = stand.ledger.history(event, 0, 1_000).await.map_err(fault)?;
+    Ok(history.into_iter().filter(|row| row.what == what).map(|row| row.details).collect())
+}
+
+/// In one batch: seats for the first time and again, with and without an order.
+async fn sales_carry_their_order(stand: &Stand) -> Verdict {
+    let event = stand.event(9, 4).await?.id;
+    let with = |user: &str, text: &str| Command { details: order(text), ..stand.reserve(user) };
+    let batch = vec![with("a", "A"), stand.reserve("b"), with("c", "C")];
+    let sold = stand.commit(event, batch).await?;
+    let first = expect_sale(&sold[0])?.reservation.n;
+    let cancel = Command { details: because("ill"), ..stand.cancel("a", first) };
+    let again = stand.commit(event, vec![cancel, stand.reserve("d"), with("e", "E")]).await?;
+    let resold = expect_sale(&again[1])?.seat;
+    ensure!(resold == Seat(1), "{resold:?}");
+    let standing = stand.ledger.reservations_in(event, None, 99).await.map_err(fault)?;
+    let kept: Vec<Option<Metadata>> = standing.iter().map(|r| r.sale.metadata.clone()).collect();
+    ensure!(kept == [None, None, Some(metadata("C")), Some(metadata("E"))], "{kept:?}");
+    let cancelled = told(stand, event, Happened::Cancelled).await?;
+    ensure!(cancelled == [Details::of(Some(&metadata("A")), Some("ill"))], "{cancelled:?}");
+    let reserved = told(stand, event, Happened::Reserved).await?;
+    ensure!(reserved == [order("A"), None, order("C"), None, order("E")], "{reserved:?}");
+    // A freed seat that is sold again with an order has that one.
+    let n = standing[0].sale.n;
+    let batch = vec![stand.cancel("d", n), with("f", "F")];
+    stand.commit(event, batch).await?;
+    let found = stand.ledger.sale_of_seat(event, Seat(1)).await.map_err(fault)?.ok_or("not sold")?;
+    ensure!(found.metadata == Some(metadata("F")), "{found:?}");
+    let mine = stand.ledger.reservations_of(rules::ids::User::stored("f"), None, 9).await.map_err(fault)?;
+    ensure!(mine.iter().any(|r| r.event == event && r.sale.metadata == Some(metadata("F"))), "{mine:?}");
+    Ok(())
+}
+
+async fn holds_hand_their_metadata_on(stand: &Stand) -> Verdict {
+    let event = stand.event(9, 4).await?.id;
+    let hold = |user: &str, seats: &[u32], key: u64, details| Command {
+        number: None,
+        details,
+        action: EventAction::Hold { seats: seats.iter().copied().map(Seat).collect(), key: client_key(key).into() },
+        ..stand.reserve(user)
+    };
+    let asks = |user: &str, n: u64, ask: Ask, details| Command {
+        number: None,
+        details,
+        action: EventAction::OnHold { n, ask },
+        ..stand.reserve(user)
+    };
+    let held = expect_held(&stand.one(event, hold("a", &[2, 3], 1, order("A"))).await?)?;
+    ensure!(held.metadata == Some(metadata("A")), "{held:?}");
+    let repeated = expect_held(&stand.one(event, hold("a", &[2, 3], 1, order("other"))).await?)?;
+    ensure!(repeated == held, "a repeated request gets the hold as it is: {repeated:?}");
+    let plain = expect_held(&stand.one(event, hold("b", &[5], 2, None)).await?)?;
+    stand
+        .commit(event, vec![asks("a", held.id.n, Ask::Confirm, None), asks("b", plain.id.n, Ask::Confirm, None)])
+        .await?;
+    let standing = stand.ledger.reservations_in(event, None, 99).await.map_err(fault)?;
+    let kept: Vec<Option<Metadata>> = standing.iter().map(|r| r.sale.metadata.clone()).collect();
+    ensure!(kept == [Some(metadata("A")), Some(metadata("A")), None], "{kept:?}");
+    let begun = told(stand, event, Happened::Held).await?;
+    ensure!(begun == [order("A"), None, None], "a hold tells it once: {begun:?}");
+    let reserved = told(stand, event, Happened::Reserved).await?;
+    ensure!(reserved == [order("A"), order("A"), None], "{reserved:?}");
+    // Given back with a reason; begun and given back in one batch too.
+    let other = expect_held(&stand.one(event, hold("c", &[6], 3, order("C"))).await?)?;
+    stand.one(event, asks("c", other.id.n, Ask::Cancel, because("too dear"))).await?;
+    let found = stand.ledger.hold(other.id).await.map_err(fault)?.found.ok_or("no hold")?;
+    ensure!(found.reason.as_deref() == Some("too dear") && found.metadata == Some(metadata("C")), "{found:?}");
+    let listed = stand.ledger.holds_in(SubjectId::Event(event), 0, 99).await.map_err(fault)?.found;
+    let reasons: Vec<Option<&str>> = listed.iter().map(|hold| hold.reason.as_deref()).collect();
+    ensure!(reasons == [None, None, Some("too dear")], "{reasons:?}");
+    let released = told(stand, event, Happened::Released).await?;
+    ensure!(released == [Details::of(Some(&metadata("C")), Some("too dear"))], "{released:?}");
+    Ok(())
+}
+
+async fn stays_carry_their_order(stand: &Stand) -> Verdict {
+    let hotel = Hotel::open(stand, 2).await?;
+    let wants = rules::room_type::RoomCommand { details: order("H"), ..hotel.wants("a", nights(0, 2), &client_key(1)) };
+    let held = expect_held(&hotel.one(wants).await?)?;
+    let found = stand.ledger.hold(held.id).await.map_err(fault)?.found.ok_or("no hold")?;
+    ensure!(found.metadata == Some(metadata("H")), "{found:?}");
+    let Outcome::Done(Done::Confirmed { hold }) = hotel.ask("a", held.id.n, Ask::Confirm).await?.outcome else {
+        return Err("not confirmed".into());
+    };
+    ensure!(hold.metadata == Some(metadata("H")), "{hold:?}");
+    let n = *hold.reserved.first().ok_or("no stay")?;
+    let stay = stand.ledger.stay(StayId { room_type: hotel.id, n }).await.map_err(fault)?.ok_or("no stay")?;
+    ensure!(stay.metadata == Some(metadata("H")), "{stay:?}");
+    let plain = hotel.hold("b", nights(0, 2), &client_key(2)).await?;
+    let back = hotel.asks("b", plain.id.n, Ask::Cancel);
+    hotel.one(rules::room_type::RoomCommand { details: because("rain"), ..back }).await?;
+    hotel.one(rules::room_type::RoomCommand { details: because("ill"), ..hotel.cancels("a", n) }).await?;
+    let history = stand.ledger.room_history(hotel.id, 0, 99).await.map_err(fault)?;
+    let told: Vec<_> = history.iter().map(|row| (row.what, row.details.clone())).collect();
+    let wanted = [
+        (Happened::Created, None),
+        (Happened::Held, order("H")),
+        (Happened::Reserved, order("H")),
+        (Happened::Held, None),
+        (Happened::Released, because("rain")),
+        (Happened::Cancelled, Details::of(Some(&metadata("H")), Some("ill"))),
+    ];
+    ensure!(told == wanted, "{told:?}");
+    let all = stand.ledger.records(Some(SubjectId::RoomType(hotel.id)), None, 99).await.map_err(fault)?;
+    ensure!(all.iter().map(|row| row.details.clone()).eq(wanted.into_iter().map(|(_, d)| d)), "{all:?}");
+    let id = HoldId { subject: SubjectId::RoomType(hotel.id), n: plain.id.n };
+    let found = stand.ledger.hold(id).await.map_err(fault)?.found.ok_or("no hold")?;
+    ensure!(found.reason.as_deref() == Some("rain"), "{found:?}");
+    Ok(())
+}
+
+async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {
+    let email = AskedFields { email: Some(FieldNeed::Required), phone: Some(FieldNeed::Absent), name: None };
+    let price = Price { amount: "55000".into(), currency: "KRW".into() };
+    let new = NewEvent {
+        by: AdminName::default(),
+        name: "Asks".into(),
+        hall: Hall::Count(9),
+        max_per_user: 4,
+        opens_at: None,
+        waiting_room: None,
+        hold_ttl_ms: None,
+        buyer_fields: email,
+        price: Some(price.clone()),
+        rehearsal: true,
+    };
+    let made = stand.ledger.create_event(new).await.map_err(fault)?;
+    ensure!(made.buyer_fields == email && made.price == Some(price) && made.rehearsal, "{made:?}");
+    let event = made.id;
+    let reserve = |email: Option<&str>| {
+        let phone = Some("+821012345678".into());
+        let otherwise = BuyerFields::NAME_AND_PHONE;
+        let buyer = Buyer { name: Some("A".into()), phone, email: email.map(Into::into), otherwise };
+        Command { action: EventAction::Reserve(buyer), ..stand.reserve("a") }
+    };
+    expect_refusal(&stand.one(event, reserve(None)).await?, &FieldError::refused("email", Problem::Missing))?;
+    expect_refusal(&stand.one(event, reserve(Some("x"))).await?, &FieldError::refused("email", Problem::NotAnEmail))?;
+    expect_sale(&stand.one(event, reserve(Some("a@b.co"))).await?)?;
+    let sold = stand.ledger.sale_of_seat(event, Seat(1)).await.map_err(fault)?.ok_or("not sold")?;
+    ensure!(sold.email.as_deref() == Some("a@b.co") && sold.phone.is_none(), "{sold:?}");
+    ensure!(sold.buyer_name.as_deref() == Some("A"), "{sold:?}");
+    // Back to what the dialect asks for.
+    let amendment = EventAmendment { buyer_fields: Some(None), price: Some(None), ..EventAmendment::default() };
+    stand.one(event, stand.operate(EventAction::Amend(amendment))).await?;
+    expect_sale(&stand.one(event, reserve(Some("not one"))).await?)?;
+    let sold = stand.ledger.sale_of_seat(event, Seat(2)).await.map_err(fault)?.ok_or("not sold")?;
+    ensure!(sold.email.is_none() && sold.phone.is_some(), "{sold:?}");
+    let found = stand.ledger.event(event).await.map_err(fault)?.ok_or("no event")?;
+    ensure!(found.buyer_fields == AskedFields::default() && found.price.is_none() && found.rehearsal, "{found:?}");
+    Ok(())
+}

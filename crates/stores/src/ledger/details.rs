@@ -1,0 +1,47 @@
+//! The details of a history row as a ledger stores them: an object of JSON, made by hand around metadata that is
+//! JSON already.
+
+use std::collections::BTreeMap;
+
+use rules::buyer::Metadata;
+use rules::history::Details;
+use serde_json::value::RawValue;
+
+pub fn write_details(details: &Details) -> String {
+    let reason = details.reason.as_deref().map(|reason| format!("\"reason\":{}", serde_json::Value::from(reason)));
+    let metadata = details.metadata.as_ref().map(|metadata| format!("\"metadata\":{}", metadata.as_str()));
+    let fields: Vec<String> = metadata.into_iter().chain(reason).collect();
+    format!("{{{}}}", fields.join(","))
+}
+
+/// What nobody can read is no reason to withhold the row.
+pub fn read_details(text: Option<&str>) -> Option<Box<Details>> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text?).ok()?;
+    let metadata = fields.get("metadata").map(|raw| Metadata::stored(raw.get()));
+    let reason: Option<String> = fields.get("reason").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    Details::of(metadata.as_ref(), reason.as_deref())
+}
+
+/// Columns of a multi-row statement that are mostly null: without a single value the array is empty.
+pub fn sparse<T>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
+    let values: Vec<Option<T>> = values.collect();
+    if values.iter().all(Option::is_none) { Vec::new() } else { values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_are_read_back() {
+        let metadata = Metadata::stored(r#"{"order":"A-1","n":1.50,"gift":true}"#);
+        for (metadata, reason) in
+            [(Some(&metadata), None), (None, Some("ill \"again\"\n")), (Some(&metadata), Some("병가")), (None, None)]
+        {
+            let details = Details::of(metadata, reason);
+            let stored = details.as_deref().map(write_details);
+            assert_eq!(read_details(stored.as_deref()), details, "{stored:?}");
+        }
+        assert_eq!(read_details(Some("not json")), None);
+    }
+}

@@ -80,7 +80,10 @@ pub fn document(dialect: Dialect) -> Value {
         paths.insert(route.path.into(), Value::Object(item));
     }
     let paths = Value::Object(paths);
-    let schemas = schemas::named_in(&paths);
+    let mut schemas = schemas::named_in(&paths);
+    if dialect != Dialect::V1_1 {
+        schemas::without_orders(&mut schemas);
+    }
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -139,11 +139,12 @@ async fn sqlite_file_of_version_4_opens_with_its_holds() {
     drop(db);
     let ledger = Arc::new(SqliteLedger::open(old.path(), surroundings()).unwrap());
     assert_eq!(before.len(), 3 + 2 + 5);
-    assert_eq!(
-        dump(&rusqlite::Connection::open(database_in(old.path())).unwrap()),
-        before,
-        "nothing was lost on the way"
-    );
+    // Columns that were added later are behind the old ones.
+    let after = dump(&rusqlite::Connection::open(database_in(old.path())).unwrap());
+    assert_eq!(after.len(), before.len());
+    for (after, before) in after.iter().zip(&before) {
+        assert!(after.starts_with(before.as_str()), "nothing was lost on the way: {before} became {after}");
+    }
     let door = Arc::new(LocalDoor::new(Arc::new(FixtureClock::default()), Budget::default()));
     let stand = Stand::new(ledger, door, Arc::new(|_| {}));
     stand.ledger.raise_generation(EventId(1), None).await.unwrap();

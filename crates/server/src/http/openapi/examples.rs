@@ -46,8 +46,8 @@ fn canonical(schema: &str) -> Option<Value> {
         "Success" => json!({}),
         "EventAnswer" => json!({ "event": event(json!(true)) }),
         "EventsAnswer" => json!({ "events": [event(json!(true))], "next": null }),
-        "AdminEventAnswer" => json!({ "event": event(room()) }),
-        "AdminEventsAnswer" => json!({ "events": [event(room())], "next": null }),
+        "AdminEventAnswer" => json!({ "event": admin_event() }),
+        "AdminEventsAnswer" => json!({ "events": [admin_event()], "next": null }),
         "LayoutAnswer" => json!({ "layout": layout() }),
         "SeatAnswer" => json!({ "seat": seat(5, "sold") }),
         "SeatsAnswer" => json!({ "seats": [seat(1, "sold"), seat(2, "held"), seat(3, "free")] }),
@@ -115,6 +115,13 @@ fn event(waiting_room: Value) -> Value {
     })
 }
 
+fn admin_event() -> Value {
+    let mut event = event(room());
+    event["rehearsal"] = false.into();
+    event["archivedAt"] = Value::Null;
+    event
+}
+
 fn room() -> Value {
     json!({ "maxConcurrent": 800, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 60, "queueMost": 1000000 })
 }
@@ -138,7 +145,8 @@ fn reservation() -> Value {
 fn admin_reservation() -> Value {
     json!({
         "reservationId": "e1-7", "eventId": 1, "seat": { "id": 5, "name": "A5" }, "createdAt": MADE,
-        "state": "confirmed", "publicId": RESERVATION, "userId": "alice", "userName": "Alice", "phone": "+821012345678", "sequence": 42,
+        "state": "confirmed", "publicId": RESERVATION, "userId": "alice", "userName": "Alice", "phone": "+821012345678",
+        "email": null, "sequence": 42, "metadata": { "order": "A-1" },
     })
 }
 

@@ -1088,6 +1088,12 @@ export interface components {
             maxPerUser: number;
             /** @description Seconds that a hold of its seats lasts; null: `HOLD_TTL`. */
             holdTtl: number | null;
+            buyerFields: components["schemas"]["BuyerFields"];
+            price: components["schemas"]["Price"] | null;
+            /** @description It may be deleted with what it sold. */
+            rehearsal: boolean;
+            /** @description Since when it is not listed; null: it is. */
+            archivedAt: string | null;
         };
         AdminEventAnswer: {
             /** @constant */
@@ -1101,7 +1107,7 @@ export interface components {
             /** @description `after` of the next page; null: this is the last one. */
             next: string | null;
         };
-        /** @description What the admin sees of a reservation: the only view with names and telephone numbers. */
+        /** @description What the admin sees of a reservation: the only view with names, telephone numbers and email addresses. */
         AdminReservation: {
             reservationId: string;
             eventId: number;
@@ -1110,11 +1116,16 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
             /** @description The id that the buyer was given. Both ids are accepted everywhere. */
             publicId: string;
             userId: string | null;
             userName: string | null;
             phone: string | null;
+            email: string | null;
             sequence: number | null;
         };
         AdminReservationsAnswer: {
@@ -1136,6 +1147,10 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
             /** @description The id that the buyer was given. Both ids are accepted everywhere. */
             publicId: string;
             userId: string;
@@ -1169,7 +1184,10 @@ export interface components {
             success: true;
             tokens: components["schemas"]["AdminToken"][];
         };
-        /** @description What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl` or a waiting room away. */
+        /**
+         * @description What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl`,
+         *     a waiting room or a price away, and buyer fields back to name and phone.
+         */
         Amendment: {
             /** @description Printable characters of any script; no control characters. */
             name?: string | null;
@@ -1184,6 +1202,8 @@ export interface components {
             /** @description Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL. */
             holdTtl?: number | null;
             waitingRoom?: components["schemas"]["WaitingRoom"] | null;
+            buyerFields?: components["schemas"]["BuyerFieldsAsked"] | null;
+            price?: components["schemas"]["PriceAsked"] | null;
         };
         /** @description A seat or a stay. */
         AnyReservation: components["schemas"]["Reservation"] | components["schemas"]["Stay"];
@@ -1209,14 +1229,41 @@ export interface components {
         };
         /** @description Dialect 1.1. */
         Buyer: {
-            /** @description Printable characters of any script; no control characters. */
-            userName: string;
             /**
-             * @description E.164, or a usual form of DEFAULT_REGION.
+             * @description Printable characters of any script; no control characters.
+             *     Required, unless the event's `buyerFields` say otherwise.
+             */
+            userName?: string | null;
+            /**
+             * @description E.164, or a usual form of DEFAULT_REGION. Required, unless the event's `buyerFields` say otherwise.
              * @example 010-1234-5678
              * @example +821012345678
              */
-            phone: string;
+            phone?: string | null;
+            /**
+             * @description Stored where the event's `buyerFields` ask for it.
+             * @example alice@example.com
+             */
+            email?: string | null;
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            } | null;
+        };
+        /** @description What buyers are asked for. */
+        BuyerFields: {
+            /** @enum {string} */
+            userName: "required" | "optional" | "absent";
+            /** @enum {string} */
+            phone: "required" | "optional" | "absent";
+            /** @enum {string} */
+            email: "required" | "optional" | "absent";
+        };
+        /** @description Null takes all of them away; what is absent stays as it is, or is as the seeds have it: name and phone required. */
+        BuyerFieldsAsked: {
+            userName?: components["schemas"]["FieldNeed"] | null;
+            phone?: components["schemas"]["FieldNeed"] | null;
+            email?: components["schemas"]["FieldNeed"] | null;
         };
         /** @description What is left on the nights of one month. */
         CalendarAnswer: {
@@ -1226,6 +1273,11 @@ export interface components {
             month: string;
             /** @description Those that can still be sold: none in the property's past. */
             nights: components["schemas"]["Night"][];
+        };
+        /** @description Why something is cancelled. */
+        Cancellation: {
+            /** @description Kept in the history. */
+            reason?: string | null;
         };
         /** @description What a hold became. */
         ConfirmedAnswer: {
@@ -1256,6 +1308,8 @@ export interface components {
             maxPerUser: number;
             /** @description Seconds that a hold of its seats lasts; null: `HOLD_TTL`. */
             holdTtl: number | null;
+            buyerFields: components["schemas"]["BuyerFields"];
+            price: components["schemas"]["Price"] | null;
         };
         EventAnswer: {
             /** @constant */
@@ -1287,6 +1341,11 @@ export interface components {
             /** @description `after` of the next page; null: this is the last one. */
             next: string | null;
         };
+        /**
+         * @description `absent`: it is not asked for, and not stored if it is sent.
+         * @enum {string}
+         */
+        FieldNeed: "required" | "optional" | "absent";
         Hall: {
             sections: components["schemas"]["HallSection"][];
         };
@@ -1331,6 +1390,12 @@ export interface components {
             /** @description The arrival number. */
             sequence: number | null;
             at: string;
+            /** @description Why it was cancelled. */
+            reason: string | null;
+            /** @description Of the order. A hold on several seats has it with its first one. */
+            metadata: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /** @description Nights of a room type, or seats of an event, that somebody holds. */
         Hold: {
@@ -1351,6 +1416,12 @@ export interface components {
             /** @enum {string} */
             state: "held" | "confirmed" | "cancelled" | "expired";
             secondsRemaining: number;
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
+            /** @description Why it was cancelled. */
+            reason?: string;
         } | {
             eventId: number;
             seatIds: number[];
@@ -1366,6 +1437,12 @@ export interface components {
             /** @enum {string} */
             state: "held" | "confirmed" | "cancelled" | "expired";
             secondsRemaining: number;
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
+            /** @description Why it was cancelled. */
+            reason?: string;
         };
         HoldAnswer: {
             /** @constant */
@@ -1470,6 +1547,10 @@ export interface components {
             /** @description Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL. */
             holdTtl?: number | null;
             waitingRoom?: components["schemas"]["WaitingRoom"] | null;
+            buyerFields?: components["schemas"]["BuyerFieldsAsked"] | null;
+            price?: components["schemas"]["PriceAsked"] | null;
+            /** @description For a rehearsal: the event may be deleted with what it sold. */
+            rehearsal?: boolean | null;
         };
         /** @description Nights of a room type, or seats of an event. */
         NewHold: {
@@ -1486,11 +1567,19 @@ export interface components {
             checkOut: string;
             /** @description The client's own name for the hold: a random UUID or ULID. */
             clientHoldKey: string;
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            } | null;
         } | {
             eventId: number;
             seatIds: number[];
             /** @description The client's own name for the hold: a random UUID or ULID. */
             clientHoldKey: string;
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         NewRoomType: {
             /** @description Printable characters of any script; no control characters. */
@@ -1503,6 +1592,11 @@ export interface components {
             timeZone?: string | null;
             description?: string | null;
             price?: number | null;
+            /**
+             * @description A code of ISO 4217.
+             * @example KRW
+             */
+            currency?: string | null;
         };
         Night: {
             /**
@@ -1514,6 +1608,25 @@ export interface components {
             reserved: number;
             held: number;
             available: number;
+        };
+        /** @description Shown, not computed with. */
+        Price: {
+            /** @description A decimal number as text. */
+            amount: string;
+            /** @description A code of ISO 4217. */
+            currency: string;
+        };
+        PriceAsked: {
+            /**
+             * @description A decimal number as text, such as `55000` or `12.50`.
+             * @example 55000
+             */
+            amount: string;
+            /**
+             * @description A code of ISO 4217.
+             * @example KRW
+             */
+            currency: string;
         };
         /** @description How somebody stands in the line. */
         QueueStanding: {
@@ -1576,6 +1689,10 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
         };
         ReservationAnswer: {
             /** @constant */
@@ -1608,8 +1725,10 @@ export interface components {
             timeZone: string;
             description: string | null;
             price: number | null;
+            /** @description Of the price: a code of ISO 4217. */
+            currency?: string;
         };
-        /** @description What is absent stays as it is, also in a waiting room. Null takes description or price away. */
+        /** @description What is absent stays as it is, also in a waiting room. Null takes description, price or currency away. */
         RoomTypeAmendment: {
             /** @description Printable characters of any script; no control characters. */
             name?: string | null;
@@ -1621,6 +1740,11 @@ export interface components {
             timeZone?: string | null;
             description?: string | null;
             price?: number | null;
+            /**
+             * @description A code of ISO 4217.
+             * @example KRW
+             */
+            currency?: string | null;
         };
         RoomTypeAnswer: {
             /** @constant */
@@ -1688,6 +1812,10 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
         };
         /** @description It was done. */
         Success: {
@@ -3953,7 +4081,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Ill that day"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Cancellation"];
+            };
+        };
         responses: {
             /** @description Done. */
             200: {
@@ -4768,7 +4905,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Ill that day"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Cancellation"];
+            };
+        };
         responses: {
             /** @description Done. */
             200: {
@@ -7261,7 +7407,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Ill that day"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Cancellation"];
+            };
+        };
         responses: {
             /** @description Done. */
             200: {
@@ -7320,6 +7475,18 @@ export interface operations {
                     };
                 };
             };
+            /** @description `validation` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
             /** @description `contention` */
             409: {
                 headers: {
@@ -7329,6 +7496,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "contention";
+                    };
+                };
+            };
+            /** @description `validation` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
                     };
                 };
             };

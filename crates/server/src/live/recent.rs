@@ -59,7 +59,7 @@ mod tests {
     fn row(n: u64) -> EventRecord {
         let seat = (!n.is_multiple_of(3)).then_some(Seat(n as u32));
         let what = Happened::Reserved;
-        EventRecord { n, what, seat, owner: None, admin: None, number: None, at: Moment(5), hold: None }
+        EventRecord { n, what, seat, owner: None, admin: None, number: None, at: Moment(5), hold: None, details: None }
     }
 
     #[test]

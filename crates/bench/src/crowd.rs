@@ -11,14 +11,20 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_local;
 
-use self::wire::{CrowdAnswer, ask, open};
+use self::wire::{CrowdAnswer, ask, exchange, open};
 use crate::figures::histogram;
 use crate::processor;
 
 /// Nobody waits longer for an answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+/// So many requests are in flight at most. Without a bound a late generator opens one connection after the
+/// other and reads no answers.
+const IN_FLIGHT: usize = 8_192;
+/// New people in a step of a millisecond: beyond that the generator would only start, and answer nobody.
+const NEW_AT_ONCE: u64 = 256;
 /// After no answer at all people wait this long, more or less.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
@@ -112,7 +118,12 @@ impl CrowdLoad {
             late: histogram(),
         };
         let began = Instant::now();
-        let crowd = Rc::new(Crowd { load: self.clone(), end: began + self.time, seen: RefCell::new(seen) });
+        let crowd = Rc::new(Crowd {
+            load: self.clone(),
+            end: began + self.time,
+            seen: RefCell::new(seen),
+            flight: Semaphore::new(IN_FLIGHT),
+        });
         let before = processor::own_seconds();
         match self.come {
             Coming::PerSecond(rate) => crowd.clone().at_a_rate(rate, began).await,
@@ -143,13 +154,15 @@ struct Crowd {
     load: CrowdLoad,
     end: Instant,
     seen: RefCell<Seen>,
+    /// The newest is used first, so that few are used where few suffice.
+    flight: Semaphore,
 }
 
 impl Crowd {
     async fn at_a_rate(self: Rc<Self>, rate: f64, began: Instant) {
         let mut made = 0u64;
         while Instant::now() < self.end {
-            let wanted = (began.elapsed().as_secs_f64() * rate) as u64;
+            let wanted = ((began.elapsed().as_secs_f64() * rate) as u64).min(made + NEW_AT_ONCE);
             while made < wanted {
                 let due = began + Duration::from_secs_f64(made as f64 / rate);
                 made += 1;
@@ -176,17 +189,16 @@ impl Crowd {
     /// Asks until served, or until the time is over.
     async fn person(self: Rc<Self>, i: u64, due: Option<Instant>) {
         let request = wire::request(wire::user(self.load.seed, i));
-        {
-            let mut seen = self.seen.borrow_mut();
-            seen.people += 1;
-            if let Some(due) = due {
-                seen.late.saturating_record(due.elapsed().as_micros() as u64);
-            }
-        }
+        let mut new = true;
         loop {
-            self.seen.borrow_mut().requests += 1;
+            let Ok(flight) = self.flight.acquire().await else { return };
             let sent = Instant::now();
+            if sent >= self.end {
+                return;
+            }
+            self.sending(std::mem::take(&mut new), due, sent);
             let answer = tokio::time::timeout(ANSWERED_WITHIN, ask(self.load.target, &request)).await;
+            drop(flight);
             if Instant::now() >= self.end {
                 return;
             }
@@ -221,6 +233,16 @@ impl Crowd {
         }
     }
 
+    /// Counts a request; with that, a `new` person, and how late they come.
+    fn sending(&self, new: bool, due: Option<Instant>, now: Instant) {
+        let mut seen = self.seen.borrow_mut();
+        seen.requests += 1;
+        seen.people += u64::from(new);
+        if let Some(due) = due.filter(|_| new) {
+            seen.late.saturating_record(now.saturating_duration_since(due).as_micros() as u64);
+        }
+    }
+
     /// Opens connections one after the other, asks once on each, and keeps all of them until the end.
     async fn stay(&self, count: usize) {
         let mut kept = Vec::with_capacity(count);
@@ -232,7 +254,7 @@ impl Crowd {
                 (seen.people, seen.requests) = (seen.people + 1, seen.requests + 1);
             }
             let sent = Instant::now();
-            if let Ok(CrowdAnswer { status: 200, .. }) = wire::exchange(&mut stream, &request).await {
+            if let Ok(CrowdAnswer { status: 200, .. }) = exchange(&mut stream, &request).await {
                 self.seen.borrow_mut().served.saturating_record(sent.elapsed().as_micros() as u64);
             }
             kept.push(stream);

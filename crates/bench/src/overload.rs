@@ -53,7 +53,7 @@ pub struct Overload {
 /// All of it, on every kind of deployment.
 pub fn run(bench: &Bench, pace: &OverloadPace) -> Overload {
     let mut all = Overload { rows: Vec::new(), goals: Vec::new() };
-    for place in [OverloadPlace::Embedded, OverloadPlace::Scaled, OverloadPlace::Gateway] {
+    for place in [OverloadPlace::Embedded, OverloadPlace::Quarter, OverloadPlace::Scaled, OverloadPlace::Gateway] {
         let Overload { rows, goals } = one_place(bench, pace, place);
         all.rows.extend(rows);
         all.goals.extend(goals);
@@ -67,6 +67,7 @@ pub fn alone(under: &Path, pace: &Pace, place: &str) {
     let bench = Bench::new(under, pace.time);
     let all = match place {
         "embedded" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Embedded),
+        "quarter" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Quarter),
         "scaled" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Scaled),
         "gateway" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Gateway),
         "connections" => Overload { rows: Vec::new(), goals: vec![connections(&bench)] },

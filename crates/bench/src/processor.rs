@@ -1,6 +1,7 @@
 //! Processor time of processes, and which core they run on.
 
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 /// The server and its services have one core, the generator another.
 pub const SERVER_CORE: usize = 0;
@@ -38,6 +39,32 @@ fn moved(process: u32, core: usize) -> bool {
     taskset.output().is_ok_and(|output| output.status.success())
 }
 
+/// A process that uses as much of a core as it gets, until it is dropped.
+pub struct BusyNeighbour(Child);
+
+impl BusyNeighbour {
+    pub fn start(core: usize) -> BusyNeighbour {
+        let myself = Command::new(std::env::current_exe().expect("a path"));
+        let mut spin = pinned(core, &myself);
+        BusyNeighbour(spin.arg("spin").spawn().expect("taskset runs"))
+    }
+
+    /// What it does. Bounded, in case nobody is left to end it.
+    pub fn spin() {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(300) {
+            std::hint::black_box(0);
+        }
+    }
+}
+
+impl Drop for BusyNeighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 pub fn own_seconds() -> f64 {
     seconds(std::process::id())
 }
@@ -58,7 +85,7 @@ mod tests {
     #[test]
     fn own_time_grows_with_work() {
         let before = own_seconds();
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         while own_seconds() <= before {
             assert!(began.elapsed().as_secs() < 30, "no processor time in half a minute");
         }

@@ -86,8 +86,8 @@ impl Report {
         ));
         text.push_str(
             "\n## More people than it can serve\n\n\
-             The server and its services run on one core, the generator on another. Everybody has a connection of\n\
-             their own for each request, and comes again when told to. The peak is measured just before.\n\
+             The server and its services run on one core, the generator on another. The refused come again when\n\
+             they are told to. The peak is measured just before.\n\
              Where the generator's core is full, less was offered than the second column says.\n\n",
         );
         text.push_str(&self.overload);

@@ -7,7 +7,9 @@ pub mod files;
 mod heads;
 mod listener;
 mod open;
+mod paced;
 mod service;
+mod unrouted;
 
 pub use self::client::{ClientSocket, current_client};
 pub use self::listener::{HttpListener, ListenerKind, bind};

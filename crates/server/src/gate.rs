@@ -4,10 +4,14 @@
 
 mod client_wait;
 mod kinds;
+mod parked;
 pub mod planted;
 mod pressure;
+mod refusing;
 mod retry;
 
 pub use self::client_wait::{take_client_wait, waiting_for_client};
 pub use self::kinds::{GateRequest, RequestKind};
-pub use self::pressure::{Admitted, Gate, GateFull};
+pub use self::parked::Parked;
+pub use self::pressure::{Accepting, Admitted, Gate, GateFull, Unread};
+pub use self::refusing::thread_time;

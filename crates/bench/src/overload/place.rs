@@ -10,7 +10,7 @@ use super::{GATEWAY_GOALS, GOALS};
 use crate::crowd::{Coming, CrowdFigures, CrowdLoad, Manners};
 use crate::gateway::Gateway;
 use crate::measure::{Bench, MANY_SEATS, myself};
-use crate::processor::{self, GENERATOR_CORE, SERVER_CORE};
+use crate::processor::{self, BusyNeighbour, GENERATOR_CORE, SERVER_CORE};
 use crate::product::ServerData;
 use crate::running::Running;
 use crate::services::free_port;
@@ -18,6 +18,8 @@ use crate::services::free_port;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverloadPlace {
     Embedded,
+    /// Others use three quarters of its core, so that the generator can send ten times the peak.
+    Quarter,
     /// One server on Redis and PostgreSQL.
     Scaled,
     /// The same behind the gateway.
@@ -28,6 +30,7 @@ impl OverloadPlace {
     pub fn name(self) -> &'static str {
         match self {
             OverloadPlace::Embedded => "embedded",
+            OverloadPlace::Quarter => "embedded, a quarter of a core",
             OverloadPlace::Scaled => "scaled",
             OverloadPlace::Gateway => "gateway",
         }
@@ -44,6 +47,7 @@ pub struct OverloadStand<'a> {
     gateway: Option<Gateway>,
     operators: SocketAddr,
     data: ServerData,
+    _others: Vec<BusyNeighbour>,
     _folders: Vec<TempDir>,
 }
 
@@ -51,7 +55,7 @@ impl<'a> OverloadStand<'a> {
     pub fn start(bench: &'a Bench, place: OverloadPlace) -> OverloadStand<'a> {
         let operators = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let (mut data, folder) = match place {
-            OverloadPlace::Embedded => {
+            OverloadPlace::Embedded | OverloadPlace::Quarter => {
                 let folder = bench.empty();
                 (ServerData::embedded(folder.path()), folder)
             }
@@ -70,7 +74,9 @@ impl<'a> OverloadStand<'a> {
             folders.push(folder);
             gateway
         });
-        OverloadStand { bench, server, gateway, operators, data, _folders: folders }
+        let others = if place == OverloadPlace::Quarter { 3 } else { 0 };
+        let _others = (0..others).map(|_| BusyNeighbour::start(SERVER_CORE)).collect();
+        OverloadStand { bench, server, gateway, operators, data, _others, _folders: folders }
     }
 
     /// The generator, as a process of its own on its own core.
@@ -99,8 +105,8 @@ impl<'a> OverloadStand<'a> {
 
     /// Kills it, and checks its ledger: nothing sold twice, order kept.
     pub fn end(self) {
-        let OverloadStand { server, gateway, data, _folders, .. } = self;
-        drop((gateway, server));
+        let OverloadStand { server, gateway, data, _others, _folders, .. } = self;
+        drop((gateway, server, _others));
         data.verify();
     }
 }

@@ -65,6 +65,15 @@ impl ClientSocket {
     pub fn keep_little(&self, bytes: usize) {
         let _ = SockRef::from(&*self.0).set_send_buffer_size(bytes);
     }
+
+    /// What has come, without taking it. None of it: the client has closed its side.
+    pub fn poll_peek(&self, context: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.0.poll_peek(context, &mut ReadBuf::new(into))
+    }
+
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
 }
 
 impl AsyncRead for ClientSocket {

@@ -9,9 +9,9 @@ use salvo::conn::StraightStream;
 use salvo::conn::http1::Builder;
 use tokio::sync::watch;
 
-use super::client::ClientSocket;
-use super::heads::{CheckedHeads, HEAD_BYTES};
+use super::heads::HEAD_BYTES;
 use super::open::OpenConnection;
+use super::paced::PacedStream;
 use super::service::{GatedService, SalvoHandler};
 
 /// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
@@ -44,7 +44,7 @@ pub enum Stage {
 
 pub async fn drive<H: SalvoHandler>(
     http1: Builder,
-    stream: StraightStream<CheckedHeads<ClientSocket>>,
+    stream: StraightStream<PacedStream>,
     service: GatedService<H>,
     place: Arc<OpenConnection>,
     mut stage: watch::Receiver<Stage>,

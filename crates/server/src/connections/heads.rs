@@ -32,6 +32,8 @@ pub struct HeadScan {
     length: usize,
     /// The byte before the next one.
     last: u8,
+    /// Heads that have ended.
+    requests: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +64,16 @@ enum Chunk {
 
 impl Default for HeadScan {
     fn default() -> Self {
-        HeadScan { part: Part::Head(Head::default()), line: [0; LINE_BYTES], length: 0, last: 0 }
+        HeadScan { part: Part::Head(Head::default()), line: [0; LINE_BYTES], length: 0, last: 0, requests: 0 }
     }
 }
 
 impl HeadScan {
+    /// The next byte is the first of a request.
+    fn between_requests(&self) -> bool {
+        self.length == 0 && self.part == Part::Head(Head::default())
+    }
+
     /// Checks what was just read.
     pub fn check(&mut self, mut read: &mut [u8]) {
         while !read.is_empty() {
@@ -132,6 +139,7 @@ impl HeadScan {
             // Empty lines before a request are skipped.
             Part::Head(Head { lines: 0, .. }) => {}
             Part::Head(head) => {
+                self.requests = self.requests.wrapping_add(1);
                 let Head { length, chunked, .. } = *head;
                 self.part = match length {
                     Some(0) | None if !chunked => Part::Head(Head::default()),
@@ -179,16 +187,36 @@ fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
 }
 
+/// Whether this is one sound request, whole, and nothing else.
+pub fn is_one_request(bytes: &[u8]) -> bool {
+    let mut checked = bytes.to_vec();
+    let mut scan = HeadScan::default();
+    scan.check(&mut checked);
+    scan.requests == 1 && scan.between_requests() && checked == bytes
+}
+
 /// A stream whose heads are checked.
 #[derive(Debug)]
 pub struct CheckedHeads<S> {
     stream: S,
     scan: HeadScan,
+    /// The last read began with a request's first byte, and ended with the last one of that request.
+    one_request: bool,
 }
 
 impl<S> CheckedHeads<S> {
     pub fn new(stream: S) -> CheckedHeads<S> {
-        CheckedHeads { stream, scan: HeadScan::default() }
+        CheckedHeads { stream, scan: HeadScan::default(), one_request: false }
+    }
+
+    /// The next byte is the first of a request.
+    pub fn between_requests(&self) -> bool {
+        self.scan.between_requests()
+    }
+
+    /// What was read last is one whole request and nothing else.
+    pub fn holds_one_request(&self) -> bool {
+        self.one_request
     }
 }
 
@@ -197,7 +225,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for CheckedHeads<S> {
         let this = self.get_mut();
         let before = into.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(context, into))?;
+        let began = this.scan.between_requests().then_some(this.scan.requests);
         this.scan.check(&mut into.filled_mut()[before..]);
+        let whole = began.is_some_and(|requests| this.scan.requests == requests.wrapping_add(1));
+        this.one_request = whole && this.scan.between_requests();
         Poll::Ready(Ok(()))
     }
 }

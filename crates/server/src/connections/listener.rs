@@ -1,25 +1,32 @@
 //! Accepts connections, as many as there may be. Beyond that they wait in the kernel's backlog, where
 //! waiting costs no processor time.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
 use salvo::conn::http1::Builder;
 use salvo::conn::{ConnCtrl, StraightStream};
 use salvo::fuse::FuseConfig;
 use salvo::http::uri::Scheme;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use super::client::ClientSocket;
 use super::drive::{Stage, drive, http1};
-use super::heads::CheckedHeads;
+use super::heads::is_one_request;
 use super::open::OpenConnections;
+use super::paced::PacedStream;
 use super::service::GatedService;
+use super::unrouted::refused;
 use crate::app::App;
+use crate::gate::{Accepting, thread_time};
 
 /// The listen backlog. The kernel drops connection attempts beyond it, and the client retries after a
 /// second; a sudden crowd exceeds the usual 128. The kernel's own limit (`net.core.somaxconn`) applies
@@ -27,6 +34,8 @@ use crate::app::App;
 const BACKLOG: u32 = 4_096;
 /// A client that takes nothing of its answer for this long is closed.
 const WRITE_STALL: Duration = Duration::from_secs(10);
+/// A longer request is not refused before its connection is served.
+const LOOKED_AT: usize = 4_096;
 /// After an error of `accept`, such as no free file.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Errors of `accept` are logged at most this often, with their number.
@@ -53,7 +62,7 @@ pub enum ListenerKind {
 
 /// A listener and what its connections share.
 pub struct HttpListener {
-    listener: TcpListener,
+    listener: AsyncFd<std::net::TcpListener>,
     local: SocketAddr,
     open: Arc<OpenConnections>,
     app: Arc<App>,
@@ -72,6 +81,9 @@ impl HttpListener {
         routes: salvo::Router,
     ) -> io::Result<HttpListener> {
         let local = listener.local_addr()?;
+        // Its successor is unsafe, because a type may close its file early. The standard listener does not.
+        #[expect(deprecated)]
+        let listener = AsyncFd::new(listener.into_std()?)?;
         let http1 = http1(app.settings.gateway_key.is_some());
         let (service, stage) = (salvo::Service::new(routes), watch::Sender::new(Stage::Serving));
         Ok(HttpListener { listener, local, open, app, kind, http1, service, stage })
@@ -79,17 +91,17 @@ impl HttpListener {
 
     /// Serves until `stop` completes. Then requests in progress get `drain` to be answered.
     pub async fn serve(self, stop: impl Future<Output = ()>, drain: Duration) {
-        let mut failures = Failures::default();
-        tokio::select! {
-            () = stop => {}
-            () = async {
-                loop {
-                    self.accept(&mut failures).await;
-                }
-            } => {}
-        }
-        let HttpListener { listener, open, stage, .. } = self;
-        drop(listener);
+        let (open, stage) = (self.open.clone(), self.stage.clone());
+        // A task, because the thread that waits here is not one of the runtime's: waking it for every
+        // connection takes longer than accepting one.
+        let accepting = AbortOnDrop(tokio::spawn(async move {
+            let mut failures = Failures::default();
+            loop {
+                self.accept(&mut failures).await;
+            }
+        }));
+        stop.await;
+        drop(accepting);
         stage.send_replace(Stage::Draining);
         if tokio::time::timeout(drain, open.all_ended()).await.is_err() {
             tracing::warn!(connections = open.count(), "connections were still open and are cut");
@@ -99,11 +111,21 @@ impl HttpListener {
 
     async fn accept(&self, failures: &mut Failures) {
         self.open.room().await;
-        if let ListenerKind::Crowd = self.kind {
-            self.app.gate.accepting().await;
-        }
-        match self.listener.accept().await {
-            Ok((stream, peer)) => self.begin(stream, peer),
+        let accepting = match self.kind {
+            ListenerKind::Crowd => self.app.gate.accepting().await,
+            ListenerKind::Operators(_) => Accepting::ToServe,
+        };
+        let accepted = match accepting {
+            // Those who came since the last beat are refused together: their requests have come meanwhile.
+            Accepting::ToRefuse => match accept(self.listener.get_ref()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.app.gate.next_beat().await,
+                accepted => accepted,
+            },
+            Accepting::ToServe | Accepting::ToAdmit => self.listener.async_io(Interest::READABLE, accept).await,
+        };
+        match accepted.and_then(|(stream, peer)| Ok((self.looked_at(stream, accepting)?, peer))) {
+            Ok((Some(stream), peer)) => self.begin(stream, peer, accepting),
+            Ok((None, _)) => {}
             Err(error) => {
                 failures.count(&error);
                 tokio::time::sleep(PAUSE).await;
@@ -111,19 +133,60 @@ impl HttpListener {
         }
     }
 
+    /// A connection to serve. None: its request came with it and was refused, which costs a fraction of a
+    /// connection that is served.
+    fn looked_at(&self, mut stream: std::net::TcpStream, accepting: Accepting) -> io::Result<Option<TcpStream>> {
+        if accepting == Accepting::ToRefuse {
+            let (began, mut start) = (thread_time(), [0; LOOKED_AT]);
+            // Peeked, because it is served if it is more important than others.
+            if let Ok(length) = stream.peek(&mut start)
+                && is_one_request(&start[..length])
+                && let Some(answer) = refused(&self.app, &start[..length], true, true)
+            {
+                // Read to the end, so that closing does not reset the connection before the answer is read.
+                let read = stream.read(&mut start);
+                // The answer goes out with the end of the connection, in one packet.
+                let _ = read.map(|_| send(&stream, &answer, SendFlags::MORE | SendFlags::NOSIGNAL));
+                drop(stream);
+                self.app.gate.refusals().spend(thread_time().saturating_sub(began));
+                return Ok(None);
+            }
+        }
+        TcpStream::from_std(stream).map(Some)
+    }
+
     /// Serves a connection in a task of its own. One that its address has no place for is closed.
-    fn begin(&self, stream: TcpStream, peer: SocketAddr) {
+    fn begin(&self, stream: TcpStream, peer: SocketAddr, accepting: Accepting) {
         let Some(place) = self.open.enter(peer.ip()) else { return };
+        if accepting == Accepting::ToAdmit {
+            place.called();
+        }
         let place = Arc::new(place);
         let (fuse, ctrl) = (FuseConfig::disabled().with_write_stall_timeout(WRITE_STALL), ConnCtrl::new());
         let (local, peer) = (self.local.into(), peer.into());
         let handler = self.service.hyper_handler(local, peer, Scheme::HTTP, Some(fuse), ctrl.clone(), None);
         let service = GatedService { app: self.app.clone(), place: place.clone(), handler, kind: self.kind.clone() };
         let client = ClientSocket::new(stream);
-        let stream = StraightStream::new(CheckedHeads::new(client.clone()), Some(fuse), ctrl, None);
+        let crowd = matches!(self.kind, ListenerKind::Crowd).then(|| self.app.clone());
+        let paced = PacedStream::new(client.clone(), place.clone(), crowd);
+        let stream = StraightStream::new(paced, Some(fuse), ctrl, None);
         let driving = drive(self.http1.clone(), stream, service, place, self.stage.subscribe());
         tokio::spawn(client.serving(driving));
     }
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn accept(listener: &std::net::TcpListener) -> io::Result<(std::net::TcpStream, SocketAddr)> {
+    let (stream, peer) = acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+    let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok()).ok_or(io::ErrorKind::NotConnected)?;
+    Ok((stream.into(), peer))
 }
 
 /// Errors of `accept` since the last log line.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,8 @@ struct Place {
     /// Milliseconds since the start, or `BUSY` while a request is served.
     idle_since: AtomicU64,
     requests: AtomicU64,
+    /// The next request was called, and passes the gate.
+    called: AtomicBool,
     /// The connection is asked to end.
     end: Notify,
 }
@@ -116,8 +118,12 @@ impl OpenConnections {
         *of_address += 1;
         let id = places.next;
         places.next += 1;
-        let place = Place { idle_since: AtomicU64::new(self.now()), requests: AtomicU64::new(0), end: Notify::new() };
-        let place = Arc::new(place);
+        let place = Arc::new(Place {
+            idle_since: AtomicU64::new(self.now()),
+            requests: AtomicU64::new(0),
+            called: AtomicBool::new(false),
+            end: Notify::new(),
+        });
         places.open.insert(id, place.clone());
         self.count.store(places.open.len(), Ordering::Release);
         Some(OpenConnection { all: self.clone(), id, address, place })
@@ -162,6 +168,32 @@ impl OpenConnection {
         self.place.idle_since.store(BUSY, Ordering::Relaxed);
         self.place.requests.fetch_add(1, Ordering::Relaxed);
         BusyConnection(self.clone())
+    }
+
+    /// A request has come and is not read yet: the connection is not idle.
+    pub fn parked(&self) {
+        self.place.idle_since.store(BUSY, Ordering::Relaxed);
+    }
+
+    /// The next request is read now, and passes the gate.
+    pub fn called(&self) {
+        self.place.idle_since.store(self.all.now(), Ordering::Relaxed);
+        self.place.called.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_called(&self) -> bool {
+        self.place.called.load(Ordering::Relaxed)
+    }
+
+    /// Whether the request that was just read was called.
+    pub fn was_called(&self) -> bool {
+        self.is_called() && self.place.called.swap(false, Ordering::Relaxed)
+    }
+
+    /// A request was refused before it became one for the router.
+    pub fn refused(&self) {
+        self.place.requests.fetch_add(1, Ordering::Relaxed);
+        self.place.idle_since.store(self.all.now(), Ordering::Relaxed);
     }
 
     /// Completes when somebody else needs the place.

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use salvo::http::body::HyperBody;
 use salvo::http::header::RETRY_AFTER;
-use salvo::http::{HeaderValue, ResBody};
+use salvo::http::{HeaderMap, HeaderValue, ResBody};
 use salvo::hyper::body::{Body, Bytes, Frame, SizeHint};
 use salvo::hyper::service::Service;
 use salvo::hyper::{Error, Request, Response};
@@ -71,29 +71,43 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
             }
             ListenerKind::Crowd => {
                 let asked = GateRequest::of(request.method(), request.uri().path());
-                match self.app.gate.enter(asked) {
+                let called = self.place.was_called();
+                match if called { Ok(self.app.gate.admit(asked)) } else { self.app.gate.enter(asked) } {
                     Ok(admitted) => {
                         let answering = self.handler.call(request);
                         GatedAnswer::Served { answering, reader, admitted, busy: Some(busy) }
                     }
                     Err(GateFull) => {
-                        let trace = trace_id(&self.app, request.headers());
-                        let headers = request.headers();
-                        let mut answer = self.app.gate.refusal(asked, headers, &trace, self.place.scarce());
-                        if from_gateway(&self.app.settings, headers)
-                            && let Some(seconds) = answer.headers().get(RETRY_AFTER).cloned()
-                        {
-                            answer.headers_mut().insert(FULL, seconds);
-                        }
-                        if let Some(reader) = &reader {
-                            reader.mark(&mut answer);
-                        }
+                        let answer = refusal(&self.app, self.place.scarce(), asked, request.headers());
                         GatedAnswer::Immediate { answer: Some(answer), _busy: busy }
                     }
                 }
             }
         }
     }
+}
+
+/// The answer to a request that the gate refuses.
+fn refusal(app: &Arc<App>, close: bool, asked: GateRequest, headers: &HeaderMap) -> Response<ResBody> {
+    let mut answer = app.gate.refusal(asked, headers, &trace_id(app, headers), close);
+    let retry = answer.headers().get(RETRY_AFTER).cloned();
+    let others = beside_refusal(app, headers, retry);
+    answer.headers_mut().extend(others);
+    answer
+}
+
+/// The headers that a refusal has for a gateway and for a page of another origin.
+pub fn beside_refusal(app: &App, headers: &HeaderMap, retry: Option<HeaderValue>) -> HeaderMap {
+    let mut others = HeaderMap::new();
+    if let Some(seconds) = retry
+        && from_gateway(&app.settings, headers)
+    {
+        others.insert(FULL, seconds);
+    }
+    if let Some(other) = &app.cross_origin {
+        other.mark(&mut others, other.allowed(headers));
+    }
+    others
 }
 
 /// With `CORS_ORIGINS`: the page that asks, if it may read the answer.

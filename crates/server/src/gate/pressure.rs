@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use salvo::http::{HeaderMap, HeaderValue, ResBody};
@@ -11,13 +12,21 @@ use salvo::hyper::Response;
 use tokio::sync::Notify;
 
 use super::kinds::{GateRequest, RequestKind};
+use super::parked::{Parked, ParkedRequests};
 use super::planted::{self, OverloadBug};
+use super::refusing::RefusalBudget;
 use super::retry::Appointments;
 use crate::http::respond::PreparedRefusals;
 
 const BEAT: Duration = Duration::from_millis(20);
 /// Admitted requests should be answered within this time on average. Longer: a standing queue.
 const TARGET_US: u64 = 250_000;
+/// While requests are refused or wait unread, only as many are in progress as are served in this time. The
+/// fewer there are, the less each costs: 128 are served at 32,000 a second where 8,192 are at 20,000, because
+/// their memory stays in the processor's caches.
+const BUSY_TARGET_US: u64 = 50_000;
+/// The gate is busy until nobody was refused and nobody waited for so many beats.
+const BUSY_BEATS: u64 = 25;
 /// No more than this, measured or not.
 const MOST: usize = 65_536;
 /// A runtime that is this late counts as full. The least lateness of the last beats counts: a machine that
@@ -45,6 +54,7 @@ pub struct Gate {
     late_us: AtomicU64,
     late_beats: Mutex<[u64; BEATS]>,
     accepts: AtomicI64,
+    /// A beat, or room for another connection.
     beaten: Notify,
     /// Since the last beat.
     finished: AtomicU64,
@@ -53,11 +63,15 @@ pub struct Gate {
     served: Mutex<ServedLately>,
     /// Changes served per second.
     rate: AtomicU64,
+    /// Beats since somebody was refused or waited unread.
+    calm_beats: AtomicU64,
     refused: AtomicU64,
     groups: Box<[AtomicUsize]>,
     /// Groups with requests in progress.
     active: AtomicUsize,
     appointments: Appointments,
+    refusals: RefusalBudget,
+    parked: ParkedRequests,
     prepared: PreparedRefusals,
     planted: OverloadBug,
 }
@@ -78,10 +92,13 @@ impl Gate {
             refused_now: AtomicU64::new(0),
             served: Mutex::default(),
             rate: AtomicU64::new(0),
+            calm_beats: AtomicU64::new(BUSY_BEATS),
             refused: AtomicU64::new(0),
             groups: (0..GROUPS).map(|_| AtomicUsize::new(0)).collect(),
             active: AtomicUsize::new(0),
             appointments: Appointments::default(),
+            refusals: RefusalBudget::default(),
+            parked: ParkedRequests::default(),
             prepared: PreparedRefusals::default(),
             planted,
         })
@@ -90,30 +107,79 @@ impl Gate {
     /// Lets a request in, or says that the gate is full for it. None: it is not counted, because it passes no
     /// lane and says nothing about the ledger.
     pub fn enter(self: &Arc<Self>, asked: GateRequest) -> Result<Option<Admitted>, GateFull> {
-        if asked.kind == RequestKind::Operate {
-            return Ok(None);
+        if self.turns_away(asked, false) {
+            return Err(GateFull);
         }
-        let group = asked.event.rem_euclid(GROUPS as i64) as usize;
-        let (in_progress, limit) = (self.in_progress.load(Ordering::Relaxed), self.limit.load(Ordering::Relaxed));
-        let late = self.late_us.load(Ordering::Relaxed);
-        let allowed = asked.kind.refused_from();
-        let pressure = (in_progress * 100 / limit).max((late * 100 / LATE_US) as usize);
-        if pressure >= allowed && planted::sheds(self.planted) {
-            // A subject with less than its share is let in, as long as the runtime itself keeps up.
-            let own = self.groups[group].load(Ordering::Relaxed);
-            let active = self.active.load(Ordering::Relaxed) + usize::from(own == 0);
-            let share = limit * allowed / 100 / active.max(1);
-            if active < 2 || own >= share || pressure >= 2 * allowed {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                self.refused_now.fetch_add(1, Ordering::Relaxed);
-                return Err(GateFull);
-            }
-        }
+        Ok(self.admit(asked))
+    }
+
+    /// Lets a request in that waited unread until it was called.
+    pub fn admit(self: &Arc<Self>, asked: GateRequest) -> Option<Admitted> {
         if !asked.kind.changes() {
-            return Ok(None);
+            return None;
         }
+        let group = group_of(asked);
         self.count(group);
-        Ok(Some(Admitted { gate: self.clone(), group, began: Instant::now(), took: Duration::ZERO, waits: false }))
+        Some(Admitted { gate: self.clone(), group, began: Instant::now(), took: Duration::ZERO, waits: false })
+    }
+
+    /// Whether a request is refused now. If so, it is counted. `others_first`: the room that there is now is
+    /// taken by requests that came before it and are not counted yet.
+    pub fn turns_away(&self, asked: GateRequest, others_first: bool) -> bool {
+        if !self.is_full_for(asked, others_first) {
+            return false;
+        }
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        self.refused_now.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    fn is_full_for(&self, asked: GateRequest, others_first: bool) -> bool {
+        let allowed = asked.kind.refused_from();
+        let mut pressure = self.pressure();
+        if asked.kind <= RequestKind::Reserve && (others_first || self.parked.count() > 0) {
+            pressure = pressure.max(allowed);
+        }
+        if pressure < allowed || !planted::sheds(self.planted) {
+            return false;
+        }
+        // A subject with less than its share is let in, as long as the runtime itself keeps up.
+        let own = self.groups[group_of(asked)].load(Ordering::Relaxed);
+        let active = self.active.load(Ordering::Relaxed) + usize::from(own == 0);
+        let share = self.limit() * allowed / 100 / active.max(1);
+        active < 2 || own >= share || pressure >= allowed.saturating_mul(2)
+    }
+
+    /// In percent of what the server can take.
+    fn pressure(&self) -> usize {
+        let late = self.late_us.load(Ordering::Relaxed);
+        (self.in_progress() * 100 / self.limit()).max((late * 100 / LATE_US) as usize)
+    }
+
+    /// Whether a reservation that came now might not be served at once.
+    pub fn is_pressed(&self) -> bool {
+        let full = self.pressure() >= RequestKind::Reserve.refused_from() || self.parked.count() > 0;
+        full && planted::sheds(self.planted)
+    }
+
+    /// What becomes of a request that has come and is not read yet.
+    pub fn before_reading(&self, asked: GateRequest) -> Unread {
+        if asked.kind > RequestKind::Reserve || !self.is_full_for(asked, false) {
+            Unread::Serve
+        } else if self.refusals.is_left() {
+            Unread::Refuse
+        } else {
+            Unread::Park
+        }
+    }
+
+    pub fn refusals(&self) -> &RefusalBudget {
+        &self.refusals
+    }
+
+    /// Leaves a request unread until it is its turn to be served or refused.
+    pub fn park(&self, waker: &Waker) -> Parked {
+        self.parked.park(waker)
     }
 
     fn count(&self, group: usize) {
@@ -144,20 +210,43 @@ impl Gate {
         trace: &HeaderValue,
         close: bool,
     ) -> Response<ResBody> {
-        // Reads and those in line are needed again soon, and wait for no appointment.
-        let retry = if asked.kind.changes() { self.retry_after() } else { self.appointments.soon() };
-        self.prepared.answer(headers, asked.speech, trace, retry, close)
+        self.prepared.answer(headers, asked.speech, trace, self.comes_again(asked), close)
     }
 
-    /// Waits while the runtime is so late that further connections would only make it later.
-    pub async fn accepting(&self) {
+    /// The same as bytes, with headers that depend on when the request should come again.
+    pub fn refusal_bytes(
+        &self,
+        asked: GateRequest,
+        headers: &HeaderMap,
+        trace: &HeaderValue,
+        others: impl FnOnce(u64) -> HeaderMap,
+    ) -> Vec<u8> {
+        let retry = self.comes_again(asked);
+        self.prepared.bytes(headers, asked.speech, trace, retry, &others(retry))
+    }
+
+    /// Seconds. Reads and those in line are needed again soon, and wait for no appointment.
+    fn comes_again(&self, asked: GateRequest) -> u64 {
+        if asked.kind.changes() { self.retry_after() } else { self.appointments.soon() }
+    }
+
+    /// Waits until another connection is worth accepting: there is room for its request, or time to refuse it.
+    /// Meanwhile it waits in the kernel's backlog, which costs nothing.
+    pub async fn accepting(&self) -> Accepting {
         loop {
             let beaten = self.beaten.notified();
             if self.accepts.fetch_sub(1, Ordering::Relaxed) > 0 {
-                return;
+                return if self.is_busy() { Accepting::ToAdmit } else { Accepting::ToServe };
+            }
+            if self.refusals.is_left() && self.late_us.load(Ordering::Relaxed) < ACCEPT_LATE_US {
+                return Accepting::ToRefuse;
             }
             beaten.await;
         }
+    }
+
+    pub async fn next_beat(&self) {
+        self.beaten.notified().await;
     }
 
     /// Measures until the gate is gone.
@@ -181,8 +270,6 @@ impl Gate {
             beats.iter().copied().min().unwrap_or(0)
         };
         self.late_us.store(late, Ordering::Relaxed);
-        self.accepts.store(if late > ACCEPT_LATE_US { ACCEPTS_WHEN_LATE } else { i64::MAX }, Ordering::Relaxed);
-        self.beaten.notify_waiters();
 
         let finished = self.finished.swap(0, Ordering::Relaxed);
         let took = self.took_us.swap(0, Ordering::Relaxed);
@@ -193,15 +280,44 @@ impl Gate {
             self.rate.store(rate, Ordering::Relaxed);
         }
         let limit = self.limit.load(Ordering::Relaxed);
-        let slow = finished >= SAMPLES && took / finished > TARGET_US;
-        let wanted = match served.map(|rate| (rate * TARGET_US / 1_000_000) as usize) {
+        let refused = self.refused_now.swap(0, Ordering::Relaxed);
+        let busy = refused > 0 || self.parked.count() > 0;
+        let calm_beats = if busy { 0 } else { self.calm_beats.load(Ordering::Relaxed) + 1 };
+        self.calm_beats.store(calm_beats, Ordering::Relaxed);
+        let target = if calm_beats < BUSY_BEATS { BUSY_TARGET_US } else { TARGET_US };
+        let slow = finished >= SAMPLES && took / finished > target;
+        let wanted = match served.map(|rate| (rate * target / 1_000_000) as usize) {
             // As many as are served in the target time.
             Some(in_time) if slow || in_progress > 2 * in_time.max(self.least) => in_time.clamp(self.least, MOST),
             _ => (limit + limit / 20 + 1).min(MOST),
         };
         self.limit.store(wanted, Ordering::Relaxed);
-        if self.refused_now.swap(0, Ordering::Relaxed) == 0 && in_progress < wanted / 2 {
+        self.refusals.renew(elapsed);
+        self.call_parked();
+        let accepts = match calm_beats {
+            _ if !planted::sheds(self.planted) => i64::MAX,
+            0..BUSY_BEATS if self.parked.count() > 0 => 0,
+            0..BUSY_BEATS => wanted.saturating_sub(in_progress + self.parked.called()) as i64,
+            _ if in_progress >= wanted => 0,
+            _ if late > ACCEPT_LATE_US => ACCEPTS_WHEN_LATE,
+            _ => i64::MAX,
+        };
+        self.accepts.store(accepts, Ordering::Relaxed);
+        self.beaten.notify_waiters();
+        if refused == 0 && in_progress < wanted / 2 {
             self.appointments.calm();
+        }
+    }
+
+    /// Somebody was refused or waited unread lately.
+    fn is_busy(&self) -> bool {
+        self.calm_beats.load(Ordering::Relaxed) < BUSY_BEATS
+    }
+
+    /// Lets as many of those who wait unread be read as there is room for.
+    fn call_parked(&self) {
+        if self.parked.count() > 0 && self.late_us.load(Ordering::Relaxed) < LATE_US {
+            self.parked.call(self.limit().saturating_sub(self.in_progress()));
         }
     }
 
@@ -222,6 +338,10 @@ impl Gate {
     pub fn limit(&self) -> usize {
         self.limit.load(Ordering::Relaxed)
     }
+}
+
+fn group_of(asked: GateRequest) -> usize {
+    asked.event.rem_euclid(GROUPS as i64) as usize
 }
 
 /// What was served in the last second of work. Batches end in bursts, so a shorter time says little.
@@ -247,6 +367,25 @@ impl ServedLately {
         let known = self.time >= KNOWN_LEAST;
         known.then(|| (self.count as f64 / self.time.as_secs_f64()) as u64)
     }
+}
+
+/// What for a connection is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepting {
+    ToServe,
+    /// Its first request has its place, and is not refused.
+    ToAdmit,
+    /// There is no room for its request, unless that is more important than others.
+    ToRefuse,
+}
+
+/// What becomes of a request that has come and is not read yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    Serve,
+    /// It stays unread until it is called.
+    Park,
+    Refuse,
 }
 
 /// The gate is full for a request.
@@ -293,5 +432,10 @@ impl Drop for Admitted {
         gate.finished.fetch_add(1, Ordering::Relaxed);
         let took = self.took + self.began.elapsed();
         gate.took_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+        gate.call_parked();
+        if gate.is_busy() && gate.parked.count() == 0 {
+            gate.accepts.fetch_add(1, Ordering::Relaxed);
+            gate.beaten.notify_one();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! More people than the server can serve (FAULTS E1 to E3, I9): it serves as many as it can, quickly, tells
 //! the others when to come again, does not work for those who have left, and recovers by itself.
 
+mod bounded;
 mod people;
 mod plateau;
 mod recovery;

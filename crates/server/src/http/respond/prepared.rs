@@ -1,6 +1,8 @@
 //! Refusals for load, rendered once at the start. When a request is refused before the router, only its
 //! trace id and the time to come again are filled in.
 
+use std::io::Write;
+
 use rules::outcome::Refusal;
 use salvo::http::header::{CONNECTION, RETRY_AFTER};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue, ResBody, StatusCode};
@@ -21,6 +23,8 @@ struct Prepared {
     status: StatusCode,
     /// But for `Retry-After`.
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// The status line and these headers, as they are sent.
+    head: Vec<u8>,
     parts: Vec<Part>,
 }
 
@@ -47,12 +51,8 @@ impl PreparedRefusals {
         retry: u64,
         close: bool,
     ) -> Response<ResBody> {
-        let dialect = Dialect::asked(headers, speech).unwrap_or(speech.own());
-        let language = Language::asked(headers);
         let mut response = Response::new(ResBody::None);
-        let Some((_, _, prepared)) = self.0.iter().find(|(d, l, _)| (*d, *l) == (dialect, language)) else {
-            return response;
-        };
+        let Some(prepared) = self.find(headers, speech) else { return response };
         *response.status_mut() = prepared.status;
         let head = response.headers_mut();
         for (name, value) in &prepared.headers {
@@ -66,6 +66,41 @@ impl PreparedRefusals {
         *response.body_mut() = ResBody::Once(prepared.body(trace.to_str().unwrap_or_default(), retry).into());
         response
     }
+
+    /// The same as bytes, with these headers beside its own. It needs no allocation but for the bytes.
+    pub fn bytes(
+        &self,
+        headers: &HeaderMap,
+        speech: Speech,
+        trace: &HeaderValue,
+        retry: u64,
+        others: &HeaderMap,
+    ) -> Vec<u8> {
+        let Some(prepared) = self.find(headers, speech) else { return Vec::new() };
+        let body = prepared.body(trace.to_str().unwrap_or_default(), retry);
+        let mut bytes = Vec::with_capacity(1_024);
+        bytes.extend_from_slice(&prepared.head);
+        put(&mut bytes, REQUEST_ID.as_str(), trace.as_bytes());
+        for (name, value) in others {
+            put(&mut bytes, name.as_str(), value.as_bytes());
+        }
+        // Writing into memory does not fail.
+        let _ = write!(bytes, "retry-after: {retry}\r\ncontent-length: {}\r\n\r\n", body.len());
+        bytes.extend_from_slice(&body);
+        bytes
+    }
+
+    fn find(&self, headers: &HeaderMap, speech: Speech) -> Option<&Prepared> {
+        let dialect = Dialect::asked(headers, speech).unwrap_or(speech.own());
+        let language = Language::asked(headers);
+        self.0.iter().find(|(d, l, _)| (*d, *l) == (dialect, language)).map(|(_, _, prepared)| prepared)
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
+    for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+        bytes.extend_from_slice(part);
+    }
 }
 
 impl Prepared {
@@ -76,8 +111,12 @@ impl Prepared {
         let mut rendered = salvo::Response::new();
         reply.write(&mut rendered);
         let kept = rendered.headers().iter().filter(|(name, _)| **name != RETRY_AFTER);
-        let headers = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-        Prepared { status, headers, parts: parts(&body) }
+        let headers: Vec<_> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut head = format!("HTTP/1.1 {status}\r\n").into_bytes();
+        for (name, value) in &headers {
+            put(&mut head, name.as_str(), value.as_bytes());
+        }
+        Prepared { status, headers, head, parts: parts(&body) }
     }
 
     fn body(&self, trace: &str, retry: u64) -> Vec<u8> {
@@ -140,6 +179,19 @@ mod tests {
                     all
                 };
                 assert_eq!(sorted(answer.headers()), sorted(rendered.headers()));
+                let bytes = prepared.bytes(&headers, speech, &trace, 7, &HeaderMap::new());
+                let mut found = [httparse::EMPTY_HEADER; 32];
+                let mut parsed = httparse::Response::new(&mut found);
+                let length = parsed.parse(&bytes).unwrap().unwrap();
+                let mut named: Vec<_> = parsed.headers.iter().map(|one| (one.name.to_owned(), one.value)).collect();
+                named.sort();
+                let mut wanted = sorted(answer.headers());
+                let body = &bytes[length..];
+                wanted.push(("content-length".into(), HeaderValue::from(body.len())));
+                wanted.sort();
+                assert_eq!(named, wanted.iter().map(|(n, v)| (n.clone(), v.as_bytes())).collect::<Vec<_>>());
+                assert!(matches!(answer.body(), ResBody::Once(once) if once == body));
+                assert_eq!(parsed.code, Some(answer.status().as_u16()));
                 match (answer.body(), &rendered.body) {
                     (ResBody::Once(a), ResBody::Once(b)) => assert_eq!(a, b),
                     other => panic!("{other:?}"),

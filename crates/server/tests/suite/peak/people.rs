@@ -112,3 +112,10 @@ pub fn p99(mut all: Vec<Duration>) -> Duration {
     all.sort();
     all.get(all.len() * 99 / 100).copied().unwrap_or_default()
 }
+
+/// Resident memory of this process, which is the server and the people.
+pub fn memory_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use server::gate::planted::OverloadBug;
 use tokio::task::JoinSet;
 
-use super::people::{PEAK, in_turn, slowed, told};
+use super::people::{PEAK, in_turn, memory_mib, slowed, told};
 
 const BURST: Duration = Duration::from_secs(6);
 /// More than ten times the peak even if everybody were answered only after a second.
@@ -57,11 +57,4 @@ async fn heavy_burst_of_impatient_people_leaves_no_trace() {
         tokio::task::yield_now().await;
     }
     assert!(memory_mib() < before_mib + MEMORY_MORE_MIB, "{:.0} MiB, {before_mib:.0} before", memory_mib());
-}
-
-/// Resident memory of this process, which is the server and the people.
-fn memory_mib() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
 }

@@ -1,0 +1,76 @@
+//! How much processor time refusals may take. A refusal costs a fifth of a sale, so refusing everybody in a
+//! crowd of many times the peak would leave nothing for the sales. Those who cannot be refused either are left
+//! unread, which costs nothing.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::runtime::Handle;
+
+/// The share of the processor time that refusals may take.
+const ONE_IN: u32 = 6;
+/// Threads that work for less than this share of the time, in percent, leave time for any number of refusals.
+const WORKING: u128 = 80;
+
+/// The processor time of this thread. Not the time that passes: the threads of a busy server wait for each other.
+pub fn thread_time() -> Duration {
+    time_of(ClockId::ThreadCPUTime)
+}
+
+fn time_of(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Renewed with every beat of the gate.
+#[derive(Debug)]
+pub struct RefusalBudget {
+    most_us: AtomicU64,
+    spent_us: AtomicU64,
+    last: Mutex<Used>,
+}
+
+/// So far.
+#[derive(Debug, Default)]
+struct Used {
+    /// By all threads.
+    processor: Duration,
+    /// During which the runtime's threads had work.
+    working: Duration,
+}
+
+impl Default for RefusalBudget {
+    fn default() -> Self {
+        let (most_us, spent_us) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+        RefusalBudget { most_us, spent_us, last: Mutex::default() }
+    }
+}
+
+impl RefusalBudget {
+    pub fn is_left(&self) -> bool {
+        self.spent_us.load(Ordering::Relaxed) < self.most_us.load(Ordering::Relaxed)
+    }
+
+    /// A refusal took so much processor time.
+    pub fn spend(&self, took: Duration) {
+        self.spent_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Begins anew after a beat of this length.
+    pub fn renew(&self, beat: Duration) {
+        let metrics = Handle::current().metrics();
+        let threads = metrics.num_workers();
+        let working = (0..threads).map(|thread| metrics.worker_total_busy_duration(thread)).sum();
+        let now = Used { processor: time_of(ClockId::ProcessCPUTime), working };
+        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let processor = now.processor.saturating_sub(last.processor);
+        let working = now.working.saturating_sub(last.working);
+        *last = now;
+        let whole = beat * threads as u32;
+        let most = if working.as_micros() * 100 < whole.as_micros() * WORKING { whole } else { processor / ONE_IN };
+        self.most_us.store(most.as_micros() as u64, Ordering::Relaxed);
+        self.spent_us.store(0, Ordering::Relaxed);
+    }
+}

@@ -35,7 +35,7 @@ bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POST
 bench holds FOLDER                       holds beside a transaction per hold, alone
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench gateway FOLDER                     two servers with the gateway and without, alone
-bench overload quick|full FOLDER embedded|scaled|gateway|connections|all
+bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all
                                          more people than can be served, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone

@@ -86,6 +86,7 @@ pub struct Metrics {
     turned_away: Counter,
     in_progress: Gauge<u64, AtomicU64>,
     limit: Gauge<u64, AtomicU64>,
+    unread: Gauge<u64, AtomicU64>,
     refused: Counter,
     rate_limited: Family<ScopeLabels, Counter>,
     pub backups: BackupFigures,
@@ -131,6 +132,8 @@ impl Default for Metrics {
         registry.register("gate_limit", "Requests that may be in progress, as last measured", limit.clone());
         let refused = Counter::default();
         registry.register("gate_refused", "Requests refused before the router because of load", refused.clone());
+        let unread = Gauge::default();
+        registry.register("gate_unread", "Requests that wait unread because of load", unread.clone());
         let rate_limited = Family::default();
         let meaning = "Requests refused because a token bucket was empty, of a user or of an address";
         registry.register("rate_limited", meaning, rate_limited.clone());
@@ -155,6 +158,7 @@ impl Default for Metrics {
             turned_away,
             in_progress,
             limit,
+            unread,
             refused,
             rate_limited,
             backups,
@@ -210,6 +214,7 @@ impl Metrics {
             self.turned_away.inner().store(open.turned_away(), Ordering::Relaxed);
             self.in_progress.set(gate.in_progress() as u64);
             self.limit.set(gate.limit() as u64);
+            self.unread.set(gate.unread() as u64);
             self.refused.inner().store(gate.refused(), Ordering::Relaxed);
             let (users, addresses) = rates.limited();
             for (scope, count) in [("user", users), ("address", addresses)] {

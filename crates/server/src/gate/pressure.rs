@@ -330,6 +330,11 @@ impl Gate {
         self.refused.load(Ordering::Relaxed)
     }
 
+    /// Requests that have come and wait unread.
+    pub fn unread(&self) -> usize {
+        self.parked.count()
+    }
+
     /// Admitted requests that have not been answered.
     pub fn in_progress(&self) -> usize {
         self.in_progress.load(Ordering::Relaxed)
@@ -439,3 +444,6 @@ impl Drop for Admitted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

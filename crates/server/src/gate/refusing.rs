@@ -58,6 +58,12 @@ impl RefusalBudget {
         self.spent_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
     }
 
+    /// No time is left until the next beat.
+    #[cfg(test)]
+    pub fn spend_all(&self) {
+        self.most_us.store(0, Ordering::Relaxed);
+    }
+
     /// Begins anew after a beat of this length.
     pub fn renew(&self, beat: Duration) {
         let metrics = Handle::current().metrics();

@@ -5,6 +5,7 @@ mod bounded;
 mod people;
 mod plateau;
 mod recovery;
+mod refusals;
 mod sold_out;
 
 use std::sync::Arc;

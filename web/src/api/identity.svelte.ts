@@ -48,8 +48,9 @@ class Identity {
   readonly name = $derived(this.mode === "jwt" ? subject(this.#token) : this.#user);
 
   constructor() {
-    onElsewhere("user", (value) => value && (this.#user = value));
-    onElsewhere("token", (value) => (this.#token = value));
+    // Somebody else looks at this page now, here or in another tab: it begins anew.
+    onElsewhere("user", () => location.reload());
+    onElsewhere("token", () => location.reload());
   }
 
   get token(): string | null {
@@ -61,8 +62,10 @@ class Identity {
   }
 
   become(user: string): void {
+    if (user === this.#user) return;
     remember("user", user);
     this.#user = user;
+    location.reload();
   }
 
   becomeFresh(): void {
@@ -73,6 +76,7 @@ class Identity {
     remember("token", token);
     this.#token = token;
     this.refused = false;
+    location.reload();
   }
 
   /** There is somebody to ask for. */

@@ -79,7 +79,8 @@ export class LiveStream {
     if (this.#lastId) query.set("lastEventId", this.#lastId);
     const text = query.toString();
     const sent = Date.now();
-    const events = new EventSource(this.#source.path + (text ? `?${text}` : ""));
+    const { path } = this.#source;
+    const events = new EventSource(text ? `${path}${path.includes("?") ? "&" : "?"}${text}` : path);
     this.#events = events;
     events.onopen = () => {
       this.#failures = 0;

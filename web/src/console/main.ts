@@ -1,4 +1,4 @@
 import { start } from "../kit/start";
 import Console from "./Console.svelte";
 
-start(Console);
+void start(Console);

@@ -1,4 +1,4 @@
 import { start } from "../kit/start";
 import Event from "./Event.svelte";
 
-start(Event);
+void start(Event);

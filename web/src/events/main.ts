@@ -1,4 +1,4 @@
 import { start } from "../kit/start";
 import Events from "./Events.svelte";
 
-start(Events);
+void start(Events);

@@ -37,9 +37,15 @@ class LanguageChoice {
     this.#turn(language);
   }
 
+  /** Once its words are there; while the server is away the page stays as it is. */
   #turn(language: Language): void {
-    this.#now = language;
-    document.documentElement.lang = language;
+    loadWords(language).then(
+      () => {
+        this.#now = language;
+        document.documentElement.lang = language;
+      },
+      () => undefined,
+    );
   }
 }
 
@@ -50,3 +56,16 @@ export const language = new LanguageChoice();
  * `const t = $derived(words[language.now])`, then `t.title` and `t.ahead(12)`.
  */
 export type Dictionary<Words> = Record<Language, Words>;
+
+const loaders: ((language: Language) => Promise<void>)[] = [];
+
+/** A dictionary of which a viewer loads one language only. */
+export function lazy<Words>(load: Record<Language, () => Promise<Words>>): Dictionary<Words> {
+  const made = {} as Dictionary<Words>;
+  loaders.push(async (language) => {
+    made[language] ??= await load[language]();
+  });
+  return made;
+}
+
+export const loadWords = (language: Language): Promise<unknown> => Promise.all(loaders.map((load) => load(language)));

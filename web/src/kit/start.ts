@@ -2,10 +2,12 @@
 
 import "./base.css";
 import "./theme.svelte";
-import "../i18n/language.svelte";
 
 import { mount, type Component } from "svelte";
 
-export function start(page: Component): void {
+import { language, loadWords } from "../i18n/language.svelte";
+
+export async function start(page: Component): Promise<void> {
+  await loadWords(language.now);
   mount(page, { target: document.body });
 }

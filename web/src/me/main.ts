@@ -1,4 +1,4 @@
 import { start } from "../kit/start";
 import Mine from "./Mine.svelte";
 
-start(Mine);
+void start(Mine);

@@ -1,4 +1,4 @@
 import { start } from "../kit/start";
 import Missing from "./Missing.svelte";
 
-start(Missing);
+void start(Missing);

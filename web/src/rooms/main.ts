@@ -1,4 +1,4 @@
 import { start } from "../kit/start";
 import Rooms from "./Rooms.svelte";
 
-start(Rooms);
+void start(Rooms);

@@ -1,1 +1,0 @@
-import{i as e,n as t,r as n,t as r}from"./Shell-XgePeCif.js";var i=e(`<h1>Console</h1>`);function a(e){r(e,{title:`Console`,children:(e,t)=>{var r=i();n(e,r)},$$slots:{default:!0}})}t(a);

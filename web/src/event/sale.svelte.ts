@@ -1,0 +1,284 @@
+/** One event, as one viewer sees it: the only state of the page. It follows the server; the step follows from it. */
+
+import { open, type components } from "../api/client";
+import { serverClock } from "../api/clock.svelte";
+import { connection } from "../api/connection.svelte";
+import { identity } from "../api/identity.svelte";
+import { watchEvent } from "../api/live";
+import type { LiveStream } from "../api/stream";
+import { recall, remember } from "../kit/remembered";
+import { SeatBoard, FREE } from "../map/board.svelte";
+import { plan, type Layout, type Plan } from "../map/geometry";
+import type { Refusal } from "../outcomes/facts";
+import { Line } from "./line.svelte";
+import { AnySeat, confirmHold, extendHold, holdSeats, ownHolds, ownReservations, releaseHold } from "./purchase";
+import type { Buyer, Ended, SeatHold, SeatReservation } from "./purchase";
+
+export type Step = "loading" | "missing" | "before" | "paused" | "closed" | "waiting" | "choose" | "hold" | "yours" | "soldOut";
+
+type Event = components["schemas"]["Event"];
+
+export class Sale {
+  event = $state<Event | null>(null);
+  layout = $state<Layout | null>(null);
+  board = $state<SeatBoard | null>(null);
+  missing = $state(false);
+  hold = $state<SeatHold | null>(null);
+  bought = $state<SeatReservation[]>([]);
+  /** Holds and reservations were read. */
+  ownKnown = $state(false);
+  chosen = $state<ReadonlySet<number>>(new Set());
+  /** Below the limit one may want another. */
+  wantsMore = $state(false);
+  busy = $state<"any" | "hold" | "confirm" | "release" | "extend" | null>(null);
+  refusal = $state<Refusal | null>(null);
+  /** The last answer to something that the viewer did. */
+  raw = $state<unknown>(null);
+  /** Arrival numbers by reservation, as far as this browser saw them. */
+  numbers = $state<Record<string, number>>({});
+  /** How long the hall took to sell out, in milliseconds, if this page saw it. */
+  soldOutIn = $state<number | null>(null);
+  readonly line: Line;
+  #stream: LiveStream | null = null;
+  #opened: number | null = null;
+  #holdKey: { seats: string; key: string } | null = null;
+  #timer: ReturnType<typeof setInterval>;
+
+  readonly plan: Plan | null = $derived(this.layout ? plan(this.layout) : null);
+  readonly mine: ReadonlySet<number> = $derived(
+    new Set([...this.bought.map((one) => one.seat.id), ...(this.hold?.seatIds ?? [])]),
+  );
+  readonly most: number = $derived(Math.min(10, Math.max(0, (this.event?.maxPerUser ?? 1) - this.bought.length)));
+  readonly soldOut: boolean = $derived(!!this.board?.known && this.board.free === 0 && this.board.held === 0);
+  readonly step: Step = $derived.by(() => this.#step());
+
+  constructor(readonly id: number) {
+    this.line = new Line(id);
+    this.numbers = JSON.parse(recall(`numbers.${id}`) ?? "{}") as Record<string, number>;
+    this.soldOutIn = Number(recall(`soldOutIn.${id}`)) || null;
+    void this.#begin();
+    this.#timer = setInterval(() => this.#tick(), 250);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#stream?.stop();
+    this.line.stop();
+  }
+
+  #step(): Step {
+    if (this.missing) return "missing";
+    const { event } = this;
+    if (!event || !this.board?.known || !this.ownKnown) return "loading";
+    if (this.hold) return "hold";
+    if (this.bought.length > 0 && !(this.wantsMore && this.most > 0)) return "yours";
+    if (event.state === "closed") return "closed";
+    if (event.state === "paused") return "paused";
+    const inLine = event.waitingRoom && this.line.standing !== null;
+    if (event.state === "scheduled") return inLine ? "waiting" : "before";
+    if (event.waitingRoom && !this.line.known) return "loading";
+    if (this.soldOut && !inLine) return "soldOut";
+    return event.waitingRoom && !this.line.inside ? "waiting" : "choose";
+  }
+
+  async #begin(): Promise<void> {
+    const params = { path: { eventId: this.id } };
+    for (;;) {
+      try {
+        const [event, layout] = await Promise.all([
+          open.api.GET("/api/v1/events/{eventId}", { params }),
+          open.api.GET("/api/v1/events/{eventId}/layout", { params }),
+        ]);
+        if (!event.data || !layout.data) {
+          this.missing = true;
+          return;
+        }
+        this.event = event.data.event;
+        this.layout = layout.data.layout;
+        break;
+      } catch {
+        await new Promise((done) => setTimeout(done, 1_000));
+      }
+    }
+    const board = new SeatBoard(this.layout.seatCount);
+    board.listen(() => this.#turned());
+    this.board = board;
+    this.#stream = watchEvent(this.id, board, this.#listeners(), true);
+    if (this.event.waitingRoom) void this.line.begin();
+    await this.refreshOwn();
+    await this.#resume();
+  }
+
+  #listeners() {
+    return {
+      state: (state: Event["state"] | "deleted", opensAt: string | null) => {
+        if (state === "deleted") this.missing = true;
+        else if (this.event) {
+          if (this.event.state === "scheduled" && state === "open") this.#opened = serverClock.exact();
+          this.event.state = state;
+          this.event.opensAt = opensAt;
+        }
+      },
+      line: (figures: NonNullable<Line["figures"]>) => (this.line.figures = figures),
+      place: (place: Parameters<Line["heard"]>[0]) => this.line.heard(place),
+      mine: () => void this.refreshOwn(),
+    };
+  }
+
+  /** Holds and reservations of the viewer here. */
+  async refreshOwn(): Promise<void> {
+    if (!identity.known) {
+      this.hold = null;
+      this.bought = [];
+      this.ownKnown = true;
+      return;
+    }
+    try {
+      const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
+      const hold = holds.find((one): one is SeatHold => "eventId" in one && one.eventId === this.id);
+      if (this.busy !== "hold" && this.busy !== "release") this.hold = hold ?? null;
+      this.bought = reservations.filter((one): one is SeatReservation => "eventId" in one && one.eventId === this.id);
+      this.ownKnown = true;
+    } catch {
+      // A token that is refused is asked for; until then the viewer is nobody.
+      if (identity.mode === "jwt" && !connection.away) this.ownKnown = true;
+      else setTimeout(() => void this.refreshOwn(), 1_500);
+    }
+  }
+
+  pick(seat: number): "ok" | "full" | "taken" {
+    if (!this.board || this.mine.has(seat)) return "taken";
+    const next = new Set(this.chosen);
+    if (next.delete(seat)) {
+      this.chosen = next;
+      return "ok";
+    }
+    if (this.board.at(seat) !== FREE) return "taken";
+    if (next.size >= this.most && this.most > 1) return "full";
+    if (this.most === 1) next.clear();
+    next.add(seat);
+    this.chosen = next;
+    this.refusal = null;
+    return "ok";
+  }
+
+  async takeAny(buyer: Buyer): Promise<void> {
+    const done = await this.#during("any", () => this.#any.take(buyer, this.line.entry?.token));
+    if (!done) return;
+    if (done.sequence !== undefined) {
+      this.numbers[done.reservationId] = done.sequence;
+      remember(`numbers.${this.id}`, JSON.stringify(this.numbers));
+    }
+    this.chosen = new Set();
+    this.wantsMore = false;
+    await this.refreshOwn();
+  }
+
+  async holdChosen(): Promise<void> {
+    const seats = [...this.chosen].sort((a, b) => a - b);
+    if (this.#holdKey?.seats !== seats.join()) this.#holdKey = { seats: seats.join(), key: crypto.randomUUID() };
+    const { key } = this.#holdKey;
+    const done = await this.#during("hold", () => holdSeats(this.id, seats, key, this.line.entry?.token));
+    if (!done) return;
+    this.#holdKey = null;
+    this.chosen = new Set();
+    this.hold = done.hold;
+  }
+
+  async confirm(): Promise<void> {
+    const { hold } = this;
+    if (!hold) return;
+    const done = await this.#during("confirm", () => confirmHold(hold.holdId));
+    if (done) {
+      this.wantsMore = false;
+      const made = (done.reservations ?? [done.reservation]) as SeatReservation[];
+      this.bought = [...this.bought, ...made];
+      this.hold = null;
+    }
+    await this.refreshOwn();
+  }
+
+  async release(): Promise<void> {
+    const { hold } = this;
+    if (!hold) return;
+    if (await this.#during("release", () => releaseHold(hold.holdId))) this.hold = null;
+    await this.refreshOwn();
+  }
+
+  async extend(): Promise<boolean> {
+    const { hold } = this;
+    if (!hold) return false;
+    const done = await this.#during("extend", () => extendHold(hold.holdId));
+    if (done) this.hold = done.hold;
+    return !!done;
+  }
+
+  get #any(): AnySeat {
+    return new AnySeat(this.id, identity.name ?? "");
+  }
+
+  async #resume(): Promise<void> {
+    const pending = this.#any.pending;
+    if (pending) await this.takeAny(pending.buyer);
+  }
+
+  async #during<T>(what: NonNullable<Sale["busy"]>, run: () => Promise<Ended<T>>): Promise<T | null> {
+    if (this.busy) return null;
+    this.busy = what;
+    this.refusal = null;
+    let told: Ended<T>;
+    try {
+      told = await run();
+    } finally {
+      this.busy = null;
+    }
+    this.raw = told.raw;
+    if (told.ok) return told.data;
+    this.refusal = told.refusal;
+    if (told.refusal.reason === "entry_required") void this.line.lost();
+    if (what !== "confirm" && what !== "release") void this.refreshOwn();
+    return null;
+  }
+
+  /** Seats changed: chosen ones that somebody else took are not chosen any more. */
+  #turned(): void {
+    const { board } = this;
+    if (!board) return;
+    const kept = [...this.chosen].filter((seat) => board.at(seat) === FREE);
+    if (kept.length < this.chosen.size && this.busy !== "hold") this.chosen = new Set(kept);
+    if (this.soldOut && this.#opened !== null && this.soldOutIn === null) {
+      this.soldOutIn = Math.max(1, serverClock.exact() - this.#opened);
+      remember(`soldOutIn.${this.id}`, String(Math.round(this.soldOutIn)));
+    }
+  }
+
+  /** What time alone changes: a hold ends, an entry ends, the sale opens. */
+  #tick(): void {
+    const now = serverClock.exact();
+    if (this.hold && Date.parse(this.hold.expiresAt) <= now && this.busy === null) {
+      this.hold = null;
+      this.refusal = { reason: "hold_expired" };
+      void this.refreshOwn();
+    }
+    const { entry } = this.line;
+    if (entry && entry.until < now) void this.line.lost();
+    const { event } = this;
+    if (event?.state === "scheduled" && event.opensAt && Date.parse(event.opensAt) <= now) void this.#look();
+  }
+
+  #looking = false;
+  /** It should be open by now. */
+  async #look(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    const { data } = await open.api
+      .GET("/api/v1/events/{eventId}", { params: { path: { eventId: this.id } } })
+      .catch(() => ({ data: undefined }));
+    if (data && this.event) {
+      if (this.event.state === "scheduled" && data.event.state === "open") this.#opened = Date.parse(this.event.opensAt ?? "") || serverClock.exact();
+      this.event.state = data.event.state;
+      this.event.opensAt = data.event.opensAt;
+    }
+    setTimeout(() => (this.#looking = false), 250);
+  }
+}

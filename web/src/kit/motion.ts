@@ -1,2 +1,0 @@
-/** The viewer wants nothing to move. */
-export const still = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,77 @@
+/** What the viewer has, read again every few seconds and whenever the page is looked at. */
+
+import { open, shop, type components } from "../api/client";
+import { serverClock } from "../api/clock.svelte";
+import { identity } from "../api/identity.svelte";
+import { ended, ownHolds, ownReservations } from "../event/purchase";
+import { recall } from "../kit/remembered";
+import type { Refusal } from "../outcomes/facts";
+
+export type Hold = components["schemas"]["Hold"];
+export type AnyReservation = components["schemas"]["AnyReservation"];
+
+export class Own {
+  holds = $state<Hold[]>([]);
+  reservations = $state<AnyReservation[] | null>(null);
+  /** Names of events and room types, by their path. */
+  names = $state<Record<string, string>>({});
+  refusal = $state<Refusal | null>(null);
+  raw = $state<unknown>(null);
+  busy = $state<string | null>(null);
+
+  constructor() {
+    void this.#run();
+    document.addEventListener("visibilitychange", () => void this.read());
+  }
+
+  get live(): Hold[] {
+    return this.holds.filter((hold) => Date.parse(hold.expiresAt) > serverClock.now);
+  }
+
+  number(reservation: AnyReservation): number | null {
+    if (!("eventId" in reservation)) return null;
+    const numbers = JSON.parse(recall(`numbers.${reservation.eventId}`) ?? "{}") as Record<string, number>;
+    return numbers[reservation.reservationId] ?? null;
+  }
+
+  async read(): Promise<void> {
+    if (!identity.known) {
+      this.reservations = [];
+      return;
+    }
+    const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
+    this.holds = holds;
+    this.reservations = reservations;
+    for (const one of [...holds, ...reservations]) void this.#name("eventId" in one ? `events/${one.eventId}` : `room-types/${one.roomTypeId}`);
+  }
+
+  async cancel(reservation: AnyReservation): Promise<boolean> {
+    this.busy = reservation.reservationId;
+    this.refusal = null;
+    const told = await ended(shop.cancel(reservation.reservationId, `cancel-${reservation.reservationId}`) as never);
+    this.busy = null;
+    this.raw = told.raw;
+    if (!told.ok) this.refusal = told.refusal;
+    await this.read().catch(() => undefined);
+    return told.ok;
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      if (!document.hidden || this.reservations === null) await this.read().catch(() => undefined);
+      await new Promise((done) => setTimeout(done, this.reservations === null ? 1_000 : 4_000));
+    }
+  }
+
+  #asked = new Set<string>();
+  async #name(path: string): Promise<void> {
+    if (this.#asked.has(path)) return;
+    this.#asked.add(path);
+    const [what, id] = path.split("/") as [string, string];
+    const name =
+      what === "events"
+        ? (await open.api.GET("/api/v1/events/{eventId}", { params: { path: { eventId: Number(id) } } })).data?.event.name
+        : (await open.api.GET("/api/v1/room-types/{roomTypeId}", { params: { path: { roomTypeId: Number(id) } } })).data?.roomType.name;
+    if (name) this.names[path] = name;
+  }
+}

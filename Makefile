@@ -1,6 +1,6 @@
 # One entry for everything; CI calls only these.
 .DEFAULT_GOAL := help
-.PHONY: run test lint deny bench churn dist book sdk web services gateway help
+.PHONY: run test lint deny bench churn dist book sdk web screenshots services gateway help
 
 # The dev profile: from nothing it takes two thirds of the processor time of the release profile
 # (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
@@ -38,6 +38,9 @@ sdk: ## make the types of the TypeScript client from the committed OpenAPI docum
 
 web: ## build the pages into web/dist, which the binary embeds
 	@cd web && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm run --silent build
+
+screenshots: ## take pictures of every page in both sizes and both themes, into target/screenshots
+	@scripts/screenshots.sh
 
 services: ## start PostgreSQL, Redis and a Redis Cluster for playing by hand, until Ctrl-C
 	@scripts/install-services.sh

@@ -19,6 +19,10 @@ fi
 command -v slowhttptest >/dev/null 2>&1 || missing="$missing slowhttptest"
 command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
 command -v pgrep >/dev/null 2>&1 || missing="$missing procps"
+# What the tests of the pages run in, with a font that has Korean.
+command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || missing="$missing nodejs npm"
+command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
+find /usr/share/fonts /usr/local/share/fonts -name '*CJK*' 2>/dev/null | grep -q . || missing="$missing fonts-noto-cjk"
 # What the documents run.
 command -v curl >/dev/null 2>&1 || missing="$missing curl"
 command -v jq >/dev/null 2>&1 || missing="$missing jq"
@@ -37,6 +41,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
     echo "The tests need:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, flock, setpriv, prlimit, pgrep, curl, jq, Prometheus with promtool, systemd-analyze, dpkg-deb, Python with PyYAML" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, Node 20 with npm, Chromium, a font with Korean, flock, setpriv, prlimit, pgrep, curl, jq, Prometheus with promtool, systemd-analyze, dpkg-deb, Python with PyYAML" >&2
     exit 1
 fi

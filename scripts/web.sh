@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Builds the pages in a copy under target/ and compares them with the committed ones.
-# Usage: scripts/web.sh check
+# Works on a copy of the pages under target/, with the packages that their lock file names.
+#   scripts/web.sh check                               builds them and compares them with the committed ones
+#   scripts/web.sh test                                runs the browser tests; TICKETTOCK is the binary, DATA_DIR its data
+#   scripts/web.sh screenshots <url> <token> <folder>  pictures of every page, in both sizes and both themes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +18,14 @@ if ! cmp -s package-lock.json installed; then
     npm ci --no-audit --no-fund --loglevel=error
     cp package-lock.json installed
 fi
-[ "${1:-check}" = check ] || exit 0
+case "${1:-check}" in
+test)
+    exec node --test --test-concurrency=1 --test-reporter=spec tests/*.test.mjs
+    ;;
+screenshots)
+    exec node tests/screenshots.mjs "$2" "$3" "$4"
+    ;;
+esac
 
 npm run --silent check
 npm run --silent build

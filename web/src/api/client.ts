@@ -1,10 +1,12 @@
 /**
- * The one way to the API: the client that we give to others, with who asks, in which language, and what its
- * answers tell about the server's clock. A request that changes something keeps its `Idempotency-Key` over all
- * attempts and waits as long as `Retry-After` says.
+ * The one way to the API: typed by the OpenAPI document, with who asks, in which language, and what its answers tell
+ * about the server's clock. It sends as the client of `sdk/` does: a request that changes something keeps its
+ * `Idempotency-Key` over all attempts and waits as long as `Retry-After` says.
  */
 
-import { Tickettock } from "@sdk/client";
+import { DEFAULTS, persistent } from "@sdk/retry";
+import type { paths } from "@sdk/schema";
+import createClient, { type Client } from "openapi-fetch";
 
 import { language } from "../i18n/language.svelte";
 import { serverClock } from "./clock.svelte";
@@ -40,13 +42,25 @@ async function asViewer(request: Request): Promise<Response> {
   return answer;
 }
 
-const url = location.origin;
+function client(sending: (request: Request) => Promise<Response>): { api: Client<paths> } {
+  const fetch = (request: Request) => {
+    const key = request.headers.get("Idempotency-Key") ?? undefined;
+    // A request without a key is sent again only if that changes nothing.
+    const attempts = key || request.method === "GET" || request.url.includes("/queue") ? DEFAULTS.attempts : 1;
+    return persistent(() => sending(request.clone()), { ...DEFAULTS, attempts }, key, request.signal);
+  };
+  return { api: createClient<paths>({ baseUrl: location.origin, fetch }) };
+}
 
 /** As the viewer. */
-export const shop = new Tickettock({ url, fetch: (request) => asViewer(request as Request) });
+export const shop = client(asViewer);
 
 /** As nobody, for what anybody may read: a cache may answer it. */
-export const open = new Tickettock({ url, fetch: (request) => send(request as Request) });
+export const open = client(send);
 
 /** As an operator. */
-export const operator = (token: string) => new Tickettock({ url, token, fetch: (request) => send(request as Request) });
+export const operator = (token: string) =>
+  client((request) => {
+    request.headers.set("Authorization", `Bearer ${token}`);
+    return send(request);
+  });

@@ -11,17 +11,22 @@ export type Buyer = components["schemas"]["Buyer"];
 export type SeatHold = Extract<components["schemas"]["Hold"], { eventId: number }>;
 export type SeatReservation = components["schemas"]["Reservation"];
 
+export type HoldRequest =
+  | { roomTypeId: number; checkIn: string; checkOut: string }
+  | { eventId: number; seatIds: number[] };
+
 /** How a request ended: with what, or why not. `raw` is the answer as it came. */
 export type Ended<T> = { ok: true; data: T; raw: unknown } | { ok: false; refusal: Refusal; raw: unknown };
 
-type Told = { ok: true; data: unknown } | { ok: false; reason: string; refusal: unknown; retryAfter: number | undefined };
+type Told = { data?: unknown; error?: unknown; response: Response };
 
 export async function ended<T>(telling: Promise<Told>): Promise<Ended<T>> {
   try {
-    const told = await telling;
-    if (told.ok) return { ok: true, data: told.data as T, raw: told.data };
-    const refusal = { ...(told.refusal as Refusal), retryAfter: told.retryAfter } as Refusal;
-    return { ok: false, refusal, raw: told.refusal };
+    const { data, error, response } = await telling;
+    if (data !== undefined) return { ok: true, data: data as T, raw: data };
+    const retryAfter = Number(response.headers.get("retry-after")) || undefined;
+    const refusal: Refusal = { ...((error ?? { reason: "internal_error" }) as Refusal), ...(retryAfter ? { retryAfter } : {}) };
+    return { ok: false, refusal, raw: error };
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     return { ok: false, refusal: { reason: "unreachable" }, raw: null };
@@ -58,8 +63,9 @@ export class AnySeat {
     const same = before && before.buyer.phone === buyer.phone && before.buyer.userName === buyer.userName;
     const pending: Pending = same ? before : { key: crypto.randomUUID(), at: Date.now(), buyer };
     remember(this.#name, JSON.stringify(pending));
+    const params = { path: { eventId: this.eventId }, header: keyed(pending.key, entry) };
     const told = await ended<components["schemas"]["Reserved"]>(
-      shop.reserve(this.eventId, buyer, { key: pending.key, ...(entry ? { entry } : {}) }) as Promise<Told>,
+      shop.api.POST("/api/v1/events/{eventId}/seats/reservation/fcfs", { params, body: buyer }),
     );
     if (told.ok || told.refusal.reason !== "unreachable") remember(this.#name, null);
     return told;
@@ -70,15 +76,28 @@ export class AnySeat {
   }
 }
 
-/** The same seats again, in the same tab, are the same hold. */
-export function holdSeats(eventId: number, seatIds: number[], key: string, entry: string | undefined) {
-  return ended<{ hold: SeatHold }>(shop.hold({ eventId, seatIds }, { key, ...(entry ? { entry } : {}) }) as Promise<Told>);
+const keyed = (key: string, entry?: string) => ({ "Idempotency-Key": key, ...(entry ? { "X-Entry-Token": entry } : {}) });
+
+/** The same with the same key is the same hold. */
+export function createHold<H>(wanted: HoldRequest, key: string, entry?: string): Promise<Ended<{ hold: H }>> {
+  const body = { ...wanted, clientHoldKey: key };
+  return ended(shop.api.POST("/api/v1/holds", { params: { header: keyed(key, entry) }, body }));
 }
 
-export const confirmHold = (holdId: string) =>
-  ended<components["schemas"]["ConfirmedAnswer"]>(shop.confirm(holdId, `confirm-${holdId}`) as Promise<Told>);
-export const releaseHold = (holdId: string) => ended<unknown>(shop.release(holdId, `release-${holdId}`) as Promise<Told>);
-export const extendHold = (holdId: string) => ended<{ hold: SeatHold }>(shop.extend(holdId) as Promise<Told>);
+const HOLD = (holdId: string, what: string) => ({ params: { path: { holdId }, header: keyed(`${what}-${holdId}`) } });
+
+export const confirmHold = (holdId: string): Promise<Ended<components["schemas"]["ConfirmedAnswer"]>> =>
+  ended(shop.api.POST("/api/v1/holds/{holdId}/confirm", HOLD(holdId, "confirm")));
+export const releaseHold = (holdId: string): Promise<Ended<unknown>> =>
+  ended(shop.api.DELETE("/api/v1/holds/{holdId}", HOLD(holdId, "release")));
+export const extendHold = (holdId: string): Promise<Ended<{ hold: SeatHold }>> =>
+  ended(shop.api.POST("/api/v1/holds/{holdId}/extend", HOLD(holdId, `extend-${Date.now()}`)));
+export const cancelReservation = (reservationId: string): Promise<Ended<unknown>> =>
+  ended(
+    shop.api.DELETE("/api/v1/reservations/{reservationId}", {
+      params: { path: { reservationId }, header: keyed(`cancel-${reservationId}`) },
+    }),
+  );
 
 /** All of the viewer's reservations, up to a bound. */
 export async function ownReservations(): Promise<components["schemas"]["AnyReservation"][]> {

@@ -11,7 +11,7 @@ import { SeatBoard, FREE } from "../map/board.svelte";
 import { plan, type Layout, type Plan } from "../map/geometry";
 import type { Refusal } from "../outcomes/facts";
 import { Line } from "./line.svelte";
-import { AnySeat, confirmHold, extendHold, holdSeats, ownHolds, ownReservations, releaseHold } from "./purchase";
+import { AnySeat, confirmHold, createHold, extendHold, ownHolds, ownReservations, releaseHold } from "./purchase";
 import type { Buyer, Ended, SeatHold, SeatReservation } from "./purchase";
 
 export type Step = "loading" | "missing" | "before" | "paused" | "closed" | "waiting" | "choose" | "hold" | "yours" | "soldOut";
@@ -101,7 +101,7 @@ export class Sale {
       }
     }
     const board = new SeatBoard(this.layout.seatCount);
-    board.listen(() => this.#turned());
+    board.listen((seats) => this.#turned(seats));
     this.board = board;
     this.#stream = watchEvent(this.id, board, this.#listeners(), true);
     if (this.event.waitingRoom) void this.line.begin();
@@ -178,7 +178,7 @@ export class Sale {
     const seats = [...this.chosen].sort((a, b) => a - b);
     if (this.#holdKey?.seats !== seats.join()) this.#holdKey = { seats: seats.join(), key: crypto.randomUUID() };
     const { key } = this.#holdKey;
-    const done = await this.#during("hold", () => holdSeats(this.id, seats, key, this.line.entry?.token));
+    const done = await this.#during("hold", () => createHold<SeatHold>({ eventId: this.id, seatIds: seats }, key, this.line.entry?.token));
     if (!done) return;
     this.#holdKey = null;
     this.chosen = new Set();
@@ -241,9 +241,11 @@ export class Sale {
   }
 
   /** Seats changed: chosen ones that somebody else took are not chosen any more. */
-  #turned(): void {
+  #turned(seats: readonly number[] | null): void {
     const { board } = this;
     if (!board) return;
+    // One's own seat turned: in another tab, or by the shop.
+    if (this.busy === null && seats?.some((seat) => this.mine.has(seat))) void this.refreshOwn();
     const kept = [...this.chosen].filter((seat) => board.at(seat) === FREE);
     if (kept.length < this.chosen.size && this.busy !== "hold") this.chosen = new Set(kept);
     if (this.soldOut && this.#opened !== null && this.soldOutIn === null) {

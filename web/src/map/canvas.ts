@@ -138,10 +138,10 @@ export class CanvasPainter implements Painter {
     const context = this.#context;
     context.fillStyle = this.#colours.stage;
     context.beginPath();
-    context.moveTo(left, stage.y + 0.7);
-    context.quadraticCurveTo(stage.x, stage.y + 1.7, right, stage.y + 0.7);
-    context.lineTo(right - 0.6, stage.y - 0.9);
-    context.lineTo(left + 0.6, stage.y - 0.9);
+    context.moveTo(left, stage.y);
+    context.quadraticCurveTo(stage.x, stage.y + stage.depth * 0.5, right, stage.y);
+    context.lineTo(right - stage.depth * 0.3, stage.y - stage.depth * 0.75);
+    context.lineTo(left + stage.depth * 0.3, stage.y - stage.depth * 0.75);
     context.fill();
   }
 
@@ -156,8 +156,8 @@ export class CanvasPainter implements Painter {
     for (const look of LOOKS) {
       context.beginPath();
       for (const seat of seen[look]) {
-        context.moveTo(plan.xs[seat]! + 0.38, plan.ys[seat]!);
-        context.arc(plan.xs[seat]!, plan.ys[seat]!, 0.38, 0, 2 * Math.PI);
+        context.moveTo(plan.xs[seat]! + 0.41, plan.ys[seat]!);
+        context.arc(plan.xs[seat]!, plan.ys[seat]!, 0.41, 0, 2 * Math.PI);
       }
       context.fillStyle = this.#colours[look];
       context.fill();

@@ -22,8 +22,8 @@ export interface Plan {
   labels: Label[];
   width: number;
   height: number;
-  /** Middle and width of the stage. */
-  stage: { x: number; y: number; width: number };
+  /** The middle of its front edge, and how large it is. */
+  stage: { x: number; y: number; width: number; depth: number };
   /** The seat at this place; 0: none. */
   hit: (x: number, y: number) => number;
   /** Seats within these bounds. */
@@ -50,8 +50,7 @@ interface Block {
 
 const ROW_MOST = 64;
 const GAP = 2.5;
-const TITLE = 2;
-const STAGE = 4;
+const TITLE = 1.7;
 const LABEL_ROOM = 2;
 const ROW_LABELS_MOST = 2_000;
 
@@ -107,7 +106,9 @@ export function plan(layout: Layout): Plan {
   const named = layout.sections.reduce((sum, section) => sum + section.rows.length, 0) <= ROW_LABELS_MOST;
   const plain = layout.sections.length === 1 && layout.sections[0]!.name === null;
 
-  let top = STAGE + depth;
+  const stageDepth = Math.max(1.6, Math.min(2.4, inner * 0.12), inner * 0.05);
+  const stage = { x: middle, y: stageDepth * 0.75 + 0.7, width: Math.max(7, inner * 0.5), depth: stageDepth };
+  let top = stage.y + stageDepth * 0.5 + 0.8 + depth;
   for (const shelf of rows) {
     let left = middle - across(shelf) / 2;
     for (const block of shelf) {
@@ -135,7 +136,6 @@ export function plan(layout: Layout): Plan {
   }
   const height = top - GAP + 1;
   const index = buckets(xs, ys, width, height);
-  const stage = { x: middle, y: 1.4, width: Math.max(6, Math.min(inner * 0.6, 60)) };
   const byFirst = [...lines].sort((a, b) => a.first - b.first);
   const rowOf = (seat: number) => byFirst[last(byFirst, (line) => line.first <= seat)]!;
   return { seatCount, xs, ys, labels, width, height, stage, ...index, name: namer(layout), rowOf, lines };

@@ -21,9 +21,9 @@ function make<Name extends keyof SVGElementTagNameMap>(name: Name, attributes: R
 }
 
 function symbol(look: Look): SVGGElement {
-  const group = make("g", { id: `seat-${look}`, class: look });
-  group.append(make("circle", { r: 0.38, class: "disc" }));
-  if (GLYPHS[look]) group.append(make("path", { d: GLYPHS[look], class: "glyph" }));
+  const group = make("g", { id: `seat-${look}`, class: `seat-look ${look}` });
+  group.append(make("circle", { r: 0.41, class: "seat-disc" }));
+  if (GLYPHS[look]) group.append(make("path", { d: GLYPHS[look], class: "seat-glyph" }));
   return group;
 }
 
@@ -46,7 +46,7 @@ export class SvgPainter implements Painter {
     this.#world.append(
       make("path", {
         class: "stage",
-        d: `M${left} ${stage.y + 0.7}Q${stage.x} ${stage.y + 1.7} ${right} ${stage.y + 0.7}L${right - 0.6} ${stage.y - 0.9}H${left + 0.6}Z`,
+        d: `M${left} ${stage.y}Q${stage.x} ${stage.y + stage.depth * 0.5} ${right} ${stage.y}L${right - stage.depth * 0.3} ${stage.y - stage.depth * 0.75}H${left + stage.depth * 0.3}Z`,
       }),
     );
     for (const label of plan.labels) {

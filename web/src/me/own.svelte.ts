@@ -1,9 +1,9 @@
 /** What the viewer has, read again every few seconds and whenever the page is looked at. */
 
-import { open, shop, type components } from "../api/client";
+import { open, type components } from "../api/client";
 import { serverClock } from "../api/clock.svelte";
 import { identity } from "../api/identity.svelte";
-import { ended, ownHolds, ownReservations } from "../event/purchase";
+import { cancelReservation, ownHolds, ownReservations } from "../event/purchase";
 import { recall } from "../kit/remembered";
 import type { Refusal } from "../outcomes/facts";
 
@@ -48,7 +48,7 @@ export class Own {
   async cancel(reservation: AnyReservation): Promise<boolean> {
     this.busy = reservation.reservationId;
     this.refusal = null;
-    const told = await ended(shop.cancel(reservation.reservationId, `cancel-${reservation.reservationId}`) as never);
+    const told = await cancelReservation(reservation.reservationId);
     this.busy = null;
     this.raw = told.raw;
     if (!told.ok) this.refusal = told.refusal;

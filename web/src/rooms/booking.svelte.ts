@@ -1,10 +1,10 @@
 /** The rooms page's only state: room types, the month that is shown, the stay that is chosen, holds and stays. */
 
-import { open, shop, type components } from "../api/client";
+import { open, type components } from "../api/client";
 import { serverClock } from "../api/clock.svelte";
 import { identity } from "../api/identity.svelte";
 import { LiveStream } from "../api/stream";
-import { confirmHold, ended, ownHolds, ownReservations, releaseHold, type Ended } from "../event/purchase";
+import { confirmHold, createHold, ownHolds, ownReservations, releaseHold, type Ended } from "../event/purchase";
 import { recall, remember } from "../kit/remembered";
 import type { Refusal } from "../outcomes/facts";
 import { addDays, addMonths, daysBetween, today } from "./dates";
@@ -105,7 +105,7 @@ export class Booking {
     if (this.#key?.stay !== stay) this.#key = { stay, key: crypto.randomUUID() };
     const { key } = this.#key;
     const wanted = { roomTypeId: kind.id, checkIn: first, checkOut };
-    const done = await this.#during("hold", () => ended<{ hold: NightHold }>(shop.hold(wanted, { key }) as never));
+    const done = await this.#during("hold", () => createHold<NightHold>(wanted, key));
     if (!done) return;
     this.#key = null;
     this.holds = [done.hold, ...this.holds.filter((one) => one.holdId !== done.hold.holdId)];

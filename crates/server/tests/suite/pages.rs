@@ -4,21 +4,51 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use testing::backing::{Backing, TestStores};
 use testing::http::TestClient;
+use testing::process::binary;
 use testing::server::TestServer;
 
 const PAGES: [&str; 6] = ["/", "/events/1", "/rooms", "/me", "/admin", "/try"];
 const GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
 const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
 
-#[tokio::test(flavor = "multi_thread")]
-async fn built_pages_are_what_the_sources_make() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/web.sh");
-    let mut builds = Command::new(script);
-    builds.arg("check");
-    let output = tokio::task::spawn_blocking(move || builds.output().unwrap()).await.unwrap();
+/// Runs `scripts/web.sh`, which must succeed; its output.
+async fn script(task: &'static str, settings: Vec<(String, String)>) -> String {
+    let mut runs = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/web.sh"));
+    runs.arg(task).envs(settings);
+    let output = tokio::task::spawn_blocking(move || runs.output().unwrap()).await.unwrap();
     let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{complained}");
+    said.into_owned()
+}
+
+/// Alone, as the tests below: they share the copy under `target/`.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_built_pages_are_what_the_sources_make() {
+    script("check", Vec::new()).await;
+}
+
+/// `web/tests` in Chromium, over a server process that they stop and start.
+async fn browser_tests_pass(backing: Backing) {
+    let stores = TestStores::new(backing).await;
+    let mut settings: Vec<(String, String)> =
+        stores.settings().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let path = |text: &Path| text.to_str().expect("a path in UTF-8").to_owned();
+    settings.push(("TICKETTOCK".into(), path(Path::new(binary().get_program()))));
+    settings.push(("DATA_DIR".into(), path(stores.folder())));
+    let said = script("test", settings).await;
+    assert!(said.contains("fail 0") && said.contains("skipped 0") && !said.contains("tests 0"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_browser_tests_pass_embedded() {
+    browser_tests_pass(Backing::Embedded).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_browser_tests_pass_scaled() {
+    browser_tests_pass(Backing::Redis).await;
 }
 
 /// A viewer loads one language, and the canvas for stadiums only.

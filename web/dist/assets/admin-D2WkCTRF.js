@@ -1,1 +1,0 @@
-import{t as e,u as t}from"./Shell-DSQkIrof.js";import{x as n,y as r}from"./client-DxbSDwRm.js";var i=n(`<h1>Console</h1>`);function a(t){e(t,{title:`Console`,children:(e,t)=>{var n=i();r(e,n)},$$slots:{default:!0}})}t(a);

@@ -1,0 +1,297 @@
+// The buyer's pages in Chromium over the built binary. Started by the Rust suite (`pages::`), which sets TICKETTOCK
+// (the binary), DATA_DIR and where the stores are.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { AxeBuilder } from "@axe-core/playwright";
+
+import { launch, person, PHONE } from "./browser.mjs";
+import { Server } from "./server.mjs";
+import { HALL, Shop } from "./shop.mjs";
+
+let server, shop, browser;
+let count = 0;
+
+before(async () => {
+  server = await Server.start();
+  shop = new Shop(server.base, server.token);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.down();
+});
+
+const as = (options = {}) => person(browser, server.base, { user: `buyer-${(count += 1)}`, still: true, ...options });
+const step = (page, name, timeout = 10_000) => page.waitForSelector(`[data-step="${name}"]`, { timeout });
+const button = (page, name) => page.getByRole("button", { name, exact: false });
+const seatLook = (page, seat, look, timeout = 10_000) =>
+  page.waitForFunction(([n, wanted]) => document.querySelectorAll(".map-svg use")[n - 1]?.getAttribute("href") === `#seat-${wanted}`, [seat, look], { timeout });
+
+/** Clicks a seat on the map, where it is drawn. */
+async function clickSeat(page, seat) {
+  await page.waitForSelector(".map-svg use");
+  const box = await page.locator(".map-svg use").nth(seat - 1).boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+}
+
+async function fillTicket(page, name = "Kim Minji") {
+  await page.getByLabel(/^(Name|이름)$/).fill(name);
+  await page.getByLabel(/^(Phone|전화번호)$/).fill("010-1234-5678");
+}
+
+function sound(...people) {
+  for (const one of people) {
+    assert.deepEqual(one.strangers, [], "a request left the server's origin");
+    assert.deepEqual(one.problems, [], "an error in the page");
+  }
+}
+
+test("two tabs see each other's seat within a second", async () => {
+  const event = await shop.event({ name: "Two tabs", seats: 40, maxPerUser: 4 });
+  const [a, b] = [await as(), await as()];
+  const [pageA, pageB] = [await a.open(`/events/${event.id}`), await b.open(`/events/${event.id}`)];
+  await Promise.all([step(pageA, "choose"), step(pageB, "choose")]);
+  await clickSeat(pageA, 7);
+  await seatLook(pageA, 7, "chosen");
+  await button(pageA, "Hold 1 seat").click();
+  await step(pageA, "hold");
+  const began = Date.now();
+  await seatLook(pageB, 7, "held", 1_000);
+  assert.ok(Date.now() - began < 1_000);
+  await button(pageA, "Confirm").click();
+  await step(pageA, "yours");
+  await seatLook(pageB, 7, "sold", 1_500);
+  sound(a, b);
+  await Promise.all([a.close(), b.close()]);
+});
+
+test("any seat, now, until it is sold out; and a seat that returns", async () => {
+  const event = await shop.event({ name: "Small", seats: 3 });
+  await shop.buy(event.id, "early");
+  const [a, late] = [await as(), await as()];
+  const page = await a.open(`/events/${event.id}`);
+  const other = await late.open(`/events/${event.id}`);
+  await Promise.all([step(page, "choose"), step(other, "choose")]);
+  await button(page, "Any seat, now").click();
+  await page.getByText("Enter the name for the ticket.").waitFor();
+  await fillTicket(page);
+  await button(page, "Any seat, now").click();
+  await step(page, "yours");
+  assert.match(await page.locator(".stub .what").innerText(), /A2/);
+  const last = await shop.buy(event.id, "last");
+  assert.equal(last.status, 200);
+  await step(other, "soldOut");
+  await button(other, "Tell me when one returns").click();
+  await shop.call("DELETE", `/api/v1/reservations/${last.reservationId}`, { user: "last" });
+  await step(other, "choose");
+  await other.getByText("A seat is free again").waitFor();
+  sound(a, late);
+  await Promise.all([a.close(), late.close()]);
+});
+
+test("a hold counts down, survives a reload and a second tab, and is confirmed", async () => {
+  const event = await shop.event({ name: "Held", seats: HALL, maxPerUser: 3 });
+  const a = await as();
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "choose");
+  // By the keys alone.
+  await page.getByRole("application").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "Enter", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await button(page, "Hold 2 seats").click();
+  await step(page, "hold");
+  assert.match(await page.getByRole("timer").innerText(), /0?9:5\d|10:00/);
+  await page.reload();
+  await step(page, "hold");
+  const second = await a.open(`/events/${event.id}`);
+  await step(second, "hold");
+  await button(second, "Confirm 2 seats").click();
+  await step(second, "yours");
+  await step(page, "yours");
+  assert.equal(await page.locator(".stub").count(), 2);
+  sound(a);
+  await a.close();
+});
+
+test("an expired hold gives the seat back in the other tab", async () => {
+  const event = await shop.event({ name: "Lapses", seats: 20, maxPerUser: 2, holdTtl: 3 });
+  const [a, b] = [await as(), await as()];
+  const [pageA, pageB] = [await a.open(`/events/${event.id}`), await b.open(`/events/${event.id}`)];
+  await Promise.all([step(pageA, "choose"), step(pageB, "choose")]);
+  await clickSeat(pageA, 5);
+  await button(pageA, "Hold 1 seat").click();
+  await step(pageA, "hold");
+  await seatLook(pageB, 5, "held");
+  await seatLook(pageB, 5, "free", 8_000);
+  await step(pageA, "choose");
+  await pageA.getByText("The time to confirm is over.").waitFor();
+  sound(a, b);
+  await Promise.all([a.close(), b.close()]);
+});
+
+test("the waiting room, from joining to buying, over a reload and a restart of the server", async () => {
+  const event = await shop.event({ name: "Line", seats: 40, waitingRoom: { maxConcurrent: 1, idleTimeout: 6 } });
+  await shop.call("POST", `/api/v1/events/${event.id}/queue`, { user: "first", body: {} });
+  await shop.call("POST", `/api/v1/events/${event.id}/queue/enter`, { user: "first", body: {} });
+  const a = await as();
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "waiting");
+  await button(page, "Join the line").click();
+  await page.waitForSelector('[data-status="waiting"]');
+  const number = await page.getByText(/Your number/).innerText();
+  await page.reload();
+  await page.waitForSelector('[data-status="waiting"]');
+  assert.equal(await page.getByText(/Your number/).innerText(), number);
+  await server.down();
+  await page.getByText("The server is away").waitFor();
+  await server.up();
+  await page.getByText("The server is away").waitFor({ state: "detached" });
+  await page.waitForSelector('[data-status="waiting"]');
+  await shop.call("DELETE", `/api/v1/events/${event.id}/queue`, { user: "first", body: {} });
+  await step(page, "choose", 30_000);
+  await fillTicket(page);
+  await button(page, "Any seat, now").click();
+  await step(page, "yours");
+  sound(a);
+  await a.close();
+});
+
+test("the countdown turns at the opening without a reload", async () => {
+  const event = await shop.event({ name: "Soon", seats: 10, opensAt: new Date(Date.now() + 5_000).toISOString() });
+  const a = await as();
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "before");
+  await page.evaluate(() => (window.stays = true));
+  assert.match(await page.getByTestId("countdown").innerText(), /00:0\d/);
+  await step(page, "choose", 12_000);
+  assert.equal(await page.evaluate(() => window.stays), true);
+  sound(a);
+  await a.close();
+});
+
+test("the calendar: click, drag, hold, confirm, my stays, cancel", async () => {
+  const kind = await shop.roomType({ name: "Double", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
+  const a = await as({ storage: { "tickettock.room": String(kind.id) } });
+  const page = await a.open("/rooms");
+  await page.getByRole("radio", { name: "Double" }).first().waitFor();
+  await page.getByRole("button", { name: "Month after" }).click();
+  const days = page.locator(".day[aria-disabled='false']");
+  await page.waitForFunction(() => document.querySelectorAll(".day[aria-disabled='false']").length > 27);
+  await days.nth(3).click();
+  await days.nth(5).click();
+  await page.getByRole("heading", { name: "3 nights" }).waitFor();
+  const [from, to] = [await days.nth(10).boundingBox(), await days.nth(11).boundingBox()];
+  await page.mouse.move(from.x + 9, from.y + 9);
+  await page.mouse.down();
+  await page.mouse.move(to.x + 9, to.y + 9, { steps: 4 });
+  await page.mouse.up();
+  await page.getByRole("heading", { name: "2 nights" }).waitFor();
+  await button(page, "Hold this stay").click();
+  await page.waitForSelector(".ring");
+  await page.reload();
+  await page.waitForSelector(".ring");
+  await button(page, "Confirm the stay").click();
+  await page.getByText("The stay is yours").waitFor();
+  const own = await a.open("/me");
+  await own.waitForSelector(".stub");
+  await button(own, "Cancel").click();
+  await own.getByRole("dialog").getByRole("button", { name: "Give it back" }).click();
+  await own.getByText("You have nothing yet.").waitFor();
+  sound(a);
+  await a.close();
+});
+
+test("the server goes away in the middle of a purchase, and the answer is found", async () => {
+  const event = await shop.event({ name: "Away", seats: 10 });
+  const a = await as();
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "choose");
+  await fillTicket(page);
+  await server.down();
+  await button(page, "Any seat, now").click();
+  await page.getByText("The server is away").waitFor();
+  await server.up();
+  await step(page, "yours", 20_000);
+  const { reservations } = await shop.call("GET", "/api/v1/reservations", { user: `buyer-${count}` });
+  assert.equal(reservations.length, 1);
+  sound(a);
+  await a.close();
+});
+
+test("Korean, dark, on a phone: the one button is in reach and nothing is too wide", async () => {
+  const event = await shop.event({ name: "봄밤 콘서트", seats: HALL, maxPerUser: 2 });
+  const a = await as({ language: "ko", theme: "dark", size: PHONE, touch: true });
+  for (const path of ["/", `/events/${event.id}`, "/rooms", "/me", "/no-such-page"]) {
+    const page = await a.open(path);
+    await page.waitForSelector("main h1");
+    assert.equal(await page.evaluate(() => document.documentElement.lang), "ko");
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${path} is too wide`);
+    await page.close();
+  }
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "choose");
+  const main = button(page, "아무 좌석이나 바로 예매");
+  const box = await main.boundingBox();
+  assert.ok(box.y + box.height <= PHONE.height, "the button is below the edge");
+  await fillTicket(page, "김민지");
+  await main.tap();
+  await step(page, "yours");
+  await page.getByText("예매가 완료되었습니다").waitFor();
+  await page.getByRole("button", { name: "English" }).tap();
+  await page.getByText("The seat is yours").waitFor();
+  sound(a);
+  await a.close();
+});
+
+test("axe finds no serious problem, in both themes", async () => {
+  const open = await shop.event({ name: "Open", seats: HALL, maxPerUser: 4 });
+  const soon = await shop.event({ name: "Soon", seats: 9, opensAt: new Date(Date.now() + 900_000).toISOString() });
+  const gone = await shop.event({ name: "Gone", seats: 1 });
+  await shop.buy(gone.id, "axe-1");
+  for (const theme of ["light", "dark"]) {
+    const a = await as({ theme });
+    await shop.choose(open.id, theme === "dark" ? 3 : 4, `buyer-${count}`);
+    for (const path of ["/", `/events/${open.id}`, `/events/${soon.id}`, `/events/${gone.id}`, "/rooms", "/me", "/no-such-page"]) {
+      const page = await a.open(path);
+      await page.waitForSelector("main h1");
+      await page.waitForTimeout(700);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+      const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+      assert.deepEqual(told, [], `${path} in ${theme}`);
+      await page.close();
+    }
+    sound(a);
+    await a.close();
+  }
+});
+
+test("a stadium of 100,000 seats is drawn and moved without a stutter", async () => {
+  const event = await shop.event({ name: "Stadium", seats: 100_000, maxPerUser: 4 });
+  const a = await as();
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "choose", 30_000);
+  await page.waitForSelector(".map-canvas");
+  await page.getByRole("application").focus();
+  const box = await page.locator(".window").boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const longest = await page.evaluate(async () => {
+    const frames = [];
+    let last = performance.now();
+    const target = document.querySelector(".window");
+    const at = target.getBoundingClientRect();
+    for (let i = 0; i < 60; i += 1) {
+      target.dispatchEvent(new WheelEvent("wheel", { deltaY: i < 30 ? -60 : 60, clientX: at.x + at.width / 2, clientY: at.y + at.height / 2, bubbles: true, cancelable: true }));
+      await new Promise((done) => requestAnimationFrame(done));
+      const now = performance.now();
+      frames.push(now - last);
+      last = now;
+    }
+    return frames.sort((x, y) => x - y)[Math.floor(frames.length / 2)];
+  });
+  assert.ok(longest < 120, `a frame took ${longest} ms`);
+  sound(a);
+  await a.close();
+});

@@ -40,7 +40,7 @@ local function long(path)
         return OTHER
     end
     if find(path, "^/v1/") then return SEED_004 end
-    if find(path, "^/api/v1/events/%d+/stream$") then return STREAM end
+    if find(path, "^/api/v1/events/%d+/stream$") or find(path, "^/api/v1/room%-types/%d+/stream$") then return STREAM end
     if find(path, "^/api/v1/seats/%d+/reservation$") then return asking("chosen", "1", "1.1", true) end
     if find(path, "^/api/v1/seats/[^/]+$") then return SEATS end
     return OTHER

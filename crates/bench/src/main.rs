@@ -17,6 +17,7 @@ mod rounds;
 mod running;
 mod services;
 mod table;
+mod watchers;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all
                                          more people than can be served, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone
+bench watchers FOLDER [COUNT]            a sale while many watch it live, alone
 bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
 
 fn main() -> ExitCode {
@@ -67,6 +69,10 @@ fn main() -> ExitCode {
         ["holds", folder] => program::holds_alone(Path::new(folder)),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
         ["gateway", folder] => program::gateway_alone(Path::new(folder)),
+        ["watchers", folder] => program::watchers_alone(Path::new(folder), program::WATCHERS),
+        ["watchers", folder, count] => {
+            program::watchers_alone(Path::new(folder), count.parse().expect("a number"));
+        }
         ["line-bytes"] => println!("{}", line::bytes()),
         ["line", folder] => program::line_alone(Path::new(folder)),
         ["ledger", sales] => ledger::run(sales.parse::<u64>().expect("a number") / 256, 256),

@@ -12,6 +12,10 @@ use crate::overload::{self, OverloadPace};
 use crate::product::ServerData;
 use crate::rounds::{Series, Spread, alternate};
 use crate::table::{Goal, Report};
+use crate::watchers;
+
+/// Who watches a sale.
+pub const WATCHERS: usize = 10_000;
 
 pub struct Pace {
     pub mode: &'static str,
@@ -61,6 +65,7 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     goals.extend(starts(&bench, pace));
     goals.extend(memory(&bench));
     goals.extend(waiting(&bench, pace));
+    goals.extend(watched(&bench, pace));
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
     let series = few.into_iter().chain(embedded).chain(scaled).chain(refusals).chain(hot).chain(spread).collect();
@@ -213,6 +218,20 @@ pub fn line_alone(under: &Path) {
     for goal in waiting(&Bench::new(under, QUICK.time), &QUICK) {
         println!("{}: {}, goal {}", goal.what, goal.measured, goal.goal);
     }
+}
+
+/// Live streams, run by hand during development.
+pub fn watchers_alone(under: &Path, count: usize) {
+    let folder = tempfile::tempdir_in(under).expect("a folder");
+    for goal in watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), count, QUICK.rounds)) {
+        println!("{}: {}, goal {}", goal.what, goal.measured, goal.goal);
+    }
+}
+
+/// Live streams: what watchers cost, and how soon they see a change.
+fn watched(bench: &Bench, pace: &Pace) -> Vec<Goal> {
+    let folder = bench.empty();
+    watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), WATCHERS, pace.rounds))
 }
 
 /// The waiting room: what a long line costs.

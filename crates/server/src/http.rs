@@ -7,5 +7,5 @@ pub mod plumbing;
 pub mod resources;
 pub mod respond;
 pub mod routes;
-mod shown;
+pub mod shown;
 pub mod wire;

@@ -1,14 +1,19 @@
 //! Live streams: watchers of a subject see every change without asking. One hub per watched subject follows the
 //! history and writes each change once for all; a watcher that does not keep up is dropped, never waited for.
 
+mod channel;
 mod follower;
 mod hub;
 mod message;
+mod nights;
+mod own;
+mod owners;
 mod pace;
 pub mod planted;
 mod recent;
 mod seats;
 mod series;
+pub mod stream_tickets;
 mod view;
 mod watcher;
 
@@ -16,22 +21,39 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rules::ids::EventId;
+use rules::ids::{EventId, User};
+use rules::nights::Dates;
 use rules::outcome::Refusal;
+use rules::subject::{RoomTypeId, SubjectId};
 use tokio::sync::{OnceCell, watch};
 
+use self::channel::Subscribed;
 use self::hub::EventHub;
 pub use self::message::StreamPosition;
+use self::nights::NightHub;
+use self::own::OwnMessages;
 use self::planted::LiveBug;
 pub use self::series::LiveSeries;
 pub use self::watcher::{WatcherPlace, Watching};
 use crate::app::App;
 use crate::connections::current_client;
+use crate::refusals::Failure;
 
 /// What the kernel keeps for a watcher that does not read.
 const SEND_BUFFER: usize = 64 * 1024;
 /// A hub may end just when somebody comes.
 const TRIES: usize = 3;
+
+/// What is watched, as the follower sees it.
+pub trait Hub: Send + Sync {
+    fn subject(&self) -> SubjectId;
+
+    /// Several times a second: the ledger has reached this history number, if it could be asked.
+    fn beat(&self, reached: Option<u64>);
+
+    /// All its watchers are sent away; they reconnect to another hub.
+    fn end(&self);
+}
 
 pub struct LiveStreams {
     most: usize,
@@ -43,11 +65,22 @@ pub struct LiveStreams {
     planted: Mutex<LiveBug>,
 }
 
+type Opening<H> = Arc<OnceCell<Arc<H>>>;
+
 #[derive(Default)]
 struct Hubs {
-    events: HashMap<EventId, Arc<OnceCell<Arc<EventHub>>>>,
+    events: HashMap<EventId, Opening<EventHub>>,
+    nights: HashMap<(RoomTypeId, Dates), Opening<NightHub>>,
     /// A task asks the ledger for all of them.
     followed: bool,
+}
+
+impl Hubs {
+    fn open(&self) -> Vec<Arc<dyn Hub>> {
+        let events = self.events.values().filter_map(|cell| Some(cell.get()?.clone() as Arc<dyn Hub>));
+        let nights = self.nights.values().filter_map(|cell| Some(cell.get()?.clone() as Arc<dyn Hub>));
+        events.chain(nights).collect()
+    }
 }
 
 impl LiveStreams {
@@ -62,65 +95,104 @@ impl LiveStreams {
         }
     }
 
-    /// Begins to watch an event, from a position on if one is given and known.
+    /// Begins to watch an event, from a position on if one is given and known. With `user`, one's own messages too.
     pub async fn watch_event(
         &self,
         app: &Arc<App>,
         id: EventId,
         after: Option<StreamPosition>,
+        user: Option<User>,
     ) -> Result<Watching, Refusal> {
-        let place = WatcherPlace::take(&self.taken, self.most, &self.series).ok_or(Refusal::Overloaded)?;
+        let place = self.place()?;
         for _ in 0..TRIES {
-            let hub = self.event_hub(app, id).await?;
+            let hub =
+                self.opened(app, |hubs| hubs.events.entry(id).or_default().clone(), EventHub::open(app, id)).await?;
             if let Some(after) = after {
                 hub.reach(after.n).await;
             }
-            if let Some(subscribed) = hub.subscribe(app, after) {
-                let client = current_client();
-                if let Some(client) = &client {
-                    client.keep_little(SEND_BUFFER);
-                }
-                return Ok(Watching::new(subscribed, self.draining.subscribe(), client, place));
+            // Before the public messages begin: no row of the user is between the two.
+            let rows = user.clone().map(|user| (hub.follow_user(user.clone()), user));
+            let Some(subscribed) = hub.subscribe(app, after) else {
+                let hub: Arc<dyn Hub> = hub;
+                self.forget_hub(&hub);
+                continue;
+            };
+            let watching = self.watching(subscribed, place);
+            let Some((rows, user)) = rows else { return Ok(watching) };
+            let (out, own) = own::channel();
+            tokio::spawn(OwnMessages { app: Arc::downgrade(app), event: id, user, rows, out }.run());
+            return Ok(watching.with_own(own));
+        }
+        Err(Refusal::Overloaded)
+    }
+
+    /// Begins to watch some nights of a room type.
+    pub async fn watch_nights(&self, app: &Arc<App>, id: RoomTypeId, dates: Dates) -> Result<Watching, Refusal> {
+        let place = self.place()?;
+        for _ in 0..TRIES {
+            let find = |hubs: &mut Hubs| hubs.nights.entry((id, dates)).or_default().clone();
+            let hub = self.opened(app, find, NightHub::open(app, id, dates)).await?;
+            if let Some(subscribed) = hub.subscribe() {
+                return Ok(self.watching(subscribed, place));
             }
+            let hub: Arc<dyn Hub> = hub;
             self.forget_hub(&hub);
         }
         Err(Refusal::Overloaded)
     }
 
-    async fn event_hub(&self, app: &Arc<App>, id: EventId) -> Result<Arc<EventHub>, Refusal> {
+    fn place(&self) -> Result<WatcherPlace, Refusal> {
+        WatcherPlace::take(&self.taken, self.most, &self.series).ok_or(Refusal::Overloaded)
+    }
+
+    fn watching(&self, subscribed: Subscribed, place: WatcherPlace) -> Watching {
+        let client = current_client();
+        if let Some(client) = &client {
+            client.keep_little(SEND_BUFFER);
+        }
+        Watching::new(subscribed, self.draining.subscribe(), client, place)
+    }
+
+    /// The hub, opened by whoever comes first.
+    async fn opened<H>(
+        &self,
+        app: &Arc<App>,
+        find: impl FnOnce(&mut Hubs) -> Opening<H>,
+        open: impl Future<Output = Result<Arc<H>, Failure>>,
+    ) -> Result<Arc<H>, Refusal> {
         let cell = {
             let mut hubs = self.lock();
             if !std::mem::replace(&mut hubs.followed, true) {
                 tokio::spawn(follower::follow(Arc::downgrade(app)));
             }
-            hubs.events.entry(id).or_default().clone()
+            find(&mut hubs)
         };
-        let opened = cell.get_or_try_init(|| EventHub::open(app, id)).await.cloned();
-        opened.map_err(|failure| {
-            let mut hubs = self.lock();
-            if hubs.events.get(&id).is_some_and(|known| known.get().is_none()) {
-                hubs.events.remove(&id);
-            }
-            failure.into()
-        })
+        Ok(cell.get_or_try_init(|| open).await.cloned()?)
     }
 
     /// The hubs; none: nobody watches, and the next watcher starts the task again.
-    fn hubs_or_rest(&self) -> Option<Vec<Arc<EventHub>>> {
+    fn hubs_or_rest(&self) -> Option<Vec<Arc<dyn Hub>>> {
         let mut hubs = self.lock();
-        hubs.followed = !hubs.events.is_empty();
-        hubs.followed.then(|| hubs.events.values().filter_map(|cell| cell.get().cloned()).collect())
+        // What could not be opened, and nobody is opening now.
+        hubs.events.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
+        hubs.nights.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
+        hubs.followed = !hubs.events.is_empty() || !hubs.nights.is_empty();
+        hubs.followed.then(|| hubs.open())
     }
 
-    fn forget_hub(&self, hub: &Arc<EventHub>) {
+    fn forget_hub(&self, hub: &Arc<dyn Hub>) {
         let mut hubs = self.lock();
-        hubs.events.retain(|_, cell| cell.get().is_none_or(|known| !Arc::ptr_eq(known, hub)));
+        let ended = Arc::as_ptr(hub).cast::<()>();
+        hubs.events.retain(|_, cell| cell.get().is_none_or(|known| Arc::as_ptr(known).cast() != ended));
+        hubs.nights.retain(|_, cell| cell.get().is_none_or(|known| Arc::as_ptr(known).cast() != ended));
     }
 
     /// The ledger was restored: watchers reconnect and are told anew.
     pub fn forget_all(&self) {
-        let forgotten = std::mem::take(&mut self.lock().events);
-        forgotten.values().filter_map(|cell| cell.get()).for_each(|hub| hub.end());
+        let mut hubs = self.lock();
+        hubs.open().iter().for_each(|hub| hub.end());
+        hubs.events.clear();
+        hubs.nights.clear();
     }
 
     /// Every stream ends.

@@ -9,6 +9,7 @@ use sha2::Sha256;
 use stores::ledger::{Ledger, LedgerFault};
 use tokio::sync::OnceCell;
 
+use crate::live::stream_tickets::StreamTickets;
 use crate::public_ids::PublicIds;
 use crate::refusals::Failure;
 use crate::tickets::random;
@@ -21,6 +22,7 @@ pub struct Secrets {
 
 pub struct LedgerSecret {
     pub ids: Arc<PublicIds>,
+    pub streams: StreamTickets,
     phones: Hmac<Sha256>,
 }
 
@@ -48,6 +50,7 @@ impl LedgerSecret {
     pub fn of(secret: &[u8; 32]) -> LedgerSecret {
         LedgerSecret {
             ids: Arc::new(PublicIds::new(keyed(secret, b"tickettock reservation ids\0"))),
+            streams: StreamTickets::new(keyed(secret, b"tickettock stream tickets\0")),
             phones: keyed(secret, b"tickettock phones\0"),
         }
     }

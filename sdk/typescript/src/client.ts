@@ -3,6 +3,7 @@ import createClient, { type Client } from "openapi-fetch";
 import { type Body, type Reason, type Refusal, type Result } from "./result.js";
 import { DEFAULTS, persistent, rest, type RetrySettings } from "./retry.js";
 import type { components, operations, paths } from "./schema.js";
+import { connect, NoStream, seatStates, type StreamMessage } from "./stream.js";
 
 export interface Settings {
   /** Where the server or its gateway is, such as `https://tickets.example`. */
@@ -33,10 +34,21 @@ export interface WaitOptions {
 }
 
 export interface WatchOptions {
-  /** How often to ask, in milliseconds. */
+  /** How often to ask where no stream can be had, in milliseconds. */
   everyMs?: number;
   signal?: AbortSignal;
 }
+
+export interface StreamOptions {
+  /** One's own place in line, holds and reservations too. */
+  own?: boolean;
+  signal?: AbortSignal;
+}
+
+/** Between two connections of a stream, with jitter, in milliseconds. */
+const RECONNECT = 2_000;
+/** So long a client without a stream asks before it tries to have one again. */
+const STREAM_AGAIN = 30_000;
 
 /** A seat whose state is another than before. */
 export type Changed = components["schemas"]["Seat"];
@@ -128,22 +140,91 @@ export class Tickettock {
     }
   }
 
-  /** Calls `onSeats` with all seats first, then with those that changed, until it is cancelled. */
-  async watchSeats(eventId: number, onSeats: (seats: Changed[]) => void, options: WatchOptions = {}): Promise<void> {
-    const known = new Map<number, string>();
-    let etag: string | undefined;
-    while (!options.signal?.aborted) {
-      const { data, response } = await this.api.GET("/api/v1/events/{eventId}/seats", {
-        params: { path: { eventId } },
-        headers: etag ? { "If-None-Match": etag } : {},
-        ...cancel(options.signal),
+  /**
+   * Calls `onMessage` with a snapshot and then with every change of an event, until it is cancelled. Reconnects by
+   * itself and goes on where it was. Throws `NoStream` where no stream can be had: then poll.
+   */
+  async watch(eventId: number, onMessage: (message: StreamMessage) => void, options: StreamOptions = {}): Promise<void> {
+    const { signal } = options;
+    let last: string | undefined;
+    while (!signal?.aborted) {
+      const query = new URLSearchParams();
+      if (last) query.set("lastEventId", last);
+      if (options.own) query.set("ticket", await this.#streamTicket(eventId, signal));
+      const url = `${this.settings.url.replace(/\/$/, "")}/api/v1/events/${eventId}/stream?${query}`;
+      let ended = false;
+      await connect({
+        url,
+        signal,
+        fetch: this.settings.fetch,
+        onMessage: ({ id, ...message }) => {
+          last = id ?? last;
+          ended = message.event === "state" && message.data.state === "deleted";
+          onMessage(message as StreamMessage);
+        },
       });
-      etag = response.headers.get("etag") ?? etag;
-      const changed = (data?.seats ?? []).filter((seat) => known.get(seat.id) !== seat.state);
-      for (const seat of changed) known.set(seat.id, seat.state);
-      if (changed.length > 0) onSeats(changed);
-      await rest(options.everyMs ?? 1_000, options.signal).catch(() => undefined);
+      if (ended) return;
+      await rest(RECONNECT * (0.5 + Math.random() / 2), signal).catch(() => undefined);
     }
+  }
+
+  async #streamTicket(eventId: number, signal: AbortSignal | undefined): Promise<string> {
+    const params = { path: { eventId } };
+    const { data, response } = await this.api.POST("/api/v1/events/{eventId}/stream-ticket", { params, ...cancel(signal) });
+    if (!data) throw new NoStream(response.status);
+    return data.ticket;
+  }
+
+  /**
+   * Calls `onSeats` with all seats first, then with those that changed, until it is cancelled: over the live stream,
+   * or by asking where none can be had.
+   */
+  async watchSeats(eventId: number, onSeats: (seats: Changed[]) => void, options: WatchOptions = {}): Promise<void> {
+    const known = new Map<number, Changed>();
+    const show = (seats: Changed[]) => {
+      const changed = seats.filter((seat) => known.get(seat.id)?.state !== seat.state);
+      for (const seat of changed) known.set(seat.id, seat);
+      if (changed.length > 0) onSeats(changed);
+    };
+    const turned = function* (states: Iterable<[number, Changed["state"]]>) {
+      for (const [id, state] of states) {
+        const seat = known.get(id);
+        if (seat) yield { ...seat, state, status: state !== "free" };
+      }
+    };
+    // The list has the names.
+    let etag = await this.#poll(eventId, show, undefined, options.signal);
+    while (!options.signal?.aborted) {
+      try {
+        await this.watch(
+          eventId,
+          ({ event, data }) => {
+            if (event === "snapshot") show([...turned(seatStates(data.states))]);
+            if (event === "seats") show([...turned(byState(data))]);
+          },
+          cancel(options.signal),
+        );
+        return;
+      } catch (none) {
+        if (!(none instanceof NoStream)) throw none;
+      }
+      const until = Date.now() + STREAM_AGAIN;
+      while (!options.signal?.aborted && Date.now() < until) {
+        etag = await this.#poll(eventId, show, etag, options.signal);
+        await rest(options.everyMs ?? 1_000, options.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** The whole list, if it is another than the one of `etag`. */
+  async #poll(eventId: number, show: (seats: Changed[]) => void, etag: string | undefined, signal: AbortSignal | undefined) {
+    const { data, response } = await this.api.GET("/api/v1/events/{eventId}/seats", {
+      params: { path: { eventId } },
+      headers: etag ? { "If-None-Match": etag } : {},
+      ...cancel(signal),
+    });
+    show(data?.seats ?? []);
+    return response.headers.get("etag") ?? etag;
   }
 
   async #send(request: Request): Promise<Response> {
@@ -158,6 +239,10 @@ export class Tickettock {
     const attempts = key || request.method === "GET" || request.url.includes("/queue") ? this.#retry.attempts : 1;
     return persistent(() => send(request.clone()), { ...this.#retry, attempts }, key, request.signal);
   }
+}
+
+function* byState(seats: components["schemas"]["LiveSeats"]): Generator<[number, Changed["state"]]> {
+  for (const state of ["sold", "held", "free"] as const) for (const id of seats[state] ?? []) yield [id, state];
 }
 
 function keyed(key: string | undefined): { "Idempotency-Key": string } {

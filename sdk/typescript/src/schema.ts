@@ -62,10 +62,27 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every change of an event, as Server-Sent Events: `snapshot`, then `seats` (both numbered: `id` is the history number and a mark), `remaining`, `state`. At most 10 messages a second; a reader that is too slow is dropped, and resumes with Last-Event-ID. */
+        /** Every change of an event, as Server-Sent Events: `snapshot`, then `seats` (both numbered: `id` is the history number, a dot and a mark), `remaining`, `state`, `queue`; with a ticket also `place`, `hold` and `reservation`. At most 10 messages a second; a reader that is too slow is dropped, and resumes with Last-Event-ID. */
         get: operations["streamEvent"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{eventId}/stream-ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Proves in the address of a stream who watches, because an `EventSource` sends no headers. To be used within a minute. */
+        post: operations["createStreamTicket"];
         delete?: never;
         options?: never;
         head?: never;
@@ -200,7 +217,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every change of an event, as Server-Sent Events: `snapshot`, then `seats` (both numbered: `id` is the history number and a mark), `remaining`, `state`. At most 10 messages a second; a reader that is too slow is dropped, and resumes with Last-Event-ID. */
+        /** Every change of an event, as Server-Sent Events: `snapshot`, then `seats` (both numbered: `id` is the history number, a dot and a mark), `remaining`, `state`, `queue`; with a ticket also `place`, `hold` and `reservation`. At most 10 messages a second; a reader that is too slow is dropped, and resumes with Last-Event-ID. */
         get: operations["streamFirstEvent"];
         put?: never;
         post?: never;
@@ -339,6 +356,23 @@ export interface paths {
         };
         /** One room type. */
         get: operations["getRoomType"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/room-types/{roomTypeId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is left on the nights of a room type, as Server-Sent Events: `snapshot`, then `nights` with those that changed. Every connection begins with a `snapshot`. */
+        get: operations["streamRoomType"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1333,6 +1367,22 @@ export interface components {
             /** @constant */
             event: "state";
             data: components["schemas"]["LiveState"];
+        } | {
+            /** @constant */
+            event: "queue";
+            data: components["schemas"]["LiveQueue"];
+        } | {
+            /** @constant */
+            event: "place";
+            data: components["schemas"]["QueueStanding"];
+        } | {
+            /** @constant */
+            event: "hold";
+            data: components["schemas"]["LiveHold"];
+        } | {
+            /** @constant */
+            event: "reservation";
+            data: components["schemas"]["LiveReservation"];
         };
         EventsAnswer: {
             /** @constant */
@@ -1484,10 +1534,46 @@ export interface components {
             seatCount: number;
             rows: components["schemas"]["LayoutRow"][];
         };
+        /** @description One's own hold: when it begins, is extended, ends, expires, is confirmed; and live ones at the beginning. */
+        LiveHold: {
+            holdId: string;
+            seatIds: number[];
+            /** @enum {string} */
+            state: "held" | "confirmed" | "cancelled" | "expired";
+            /** Format: date-time */
+            expiresAt: string;
+            secondsRemaining: number;
+        };
+        /** @description The nights that changed. */
+        LiveNights: {
+            nights: components["schemas"]["Night"][];
+        };
+        LiveNightsSnapshot: {
+            roomTypeId: number;
+            /** Format: date */
+            from: string;
+            nights: components["schemas"]["Night"][];
+        };
+        /** @description The waiting room's line. */
+        LiveQueue: {
+            /** @description The highest number that would be admitted now; it may go back. */
+            serving: number;
+            waiting: number;
+            inside: number;
+            admittedPerMinute: number;
+            soldOut: boolean;
+        };
         LiveRemaining: {
             remaining: number;
             held: number;
             sold: number;
+        };
+        /** @description One's own reservation: when it is made or cancelled; and those that stand at the beginning. */
+        LiveReservation: {
+            reservationId: string;
+            seat: components["schemas"]["SeatName"];
+            /** @enum {string} */
+            state: "confirmed" | "cancelled";
         };
         /** @description Ids of seats by the state that they have now. */
         LiveSeats: {
@@ -1751,6 +1837,16 @@ export interface components {
             success: true;
             roomType: components["schemas"]["RoomType"];
         };
+        /** @description One message of a room type's stream. */
+        RoomTypeStreamMessage: {
+            /** @constant */
+            event: "snapshot";
+            data: components["schemas"]["LiveNightsSnapshot"];
+        } | {
+            /** @constant */
+            event: "nights";
+            data: components["schemas"]["LiveNights"];
+        };
         RoomTypesAnswer: {
             /** @constant */
             success: true;
@@ -1816,6 +1912,14 @@ export interface components {
             metadata?: {
                 [key: string]: string | number | boolean;
             };
+        };
+        /** @description Proves in a stream's address who watches. */
+        StreamTicket: {
+            /** @constant */
+            success: true;
+            ticket: string;
+            /** @description Seconds within which the stream must begin. It may last longer. */
+            expiresIn: number;
         };
         /** @description It was done. */
         Success: {
@@ -2064,6 +2168,8 @@ export interface operations {
             query?: {
                 /** @description As the header, for a first connection of an `EventSource`. */
                 lastEventId?: string;
+                /** @description A stream ticket: one's own messages are sent too. */
+                ticket?: string;
             };
             header?: {
                 /** @description The `id` of the last message that was read: what follows is sent, or a new `snapshot` where that is not known. */
@@ -2097,6 +2203,18 @@ export interface operations {
                     };
                 };
             };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "forbidden";
+                    };
+                };
+            };
             /** @description `not_found` */
             404: {
                 headers: {
@@ -2106,6 +2224,141 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "not_found";
+                    };
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "internal_error";
+                    };
+                };
+            };
+            /** @description `service_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "service_unavailable";
+                    };
+                };
+            };
+        };
+    };
+    createStreamTicket: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who asks (FCFS_USER_HEADER). Not needed where a token says so. */
+                "X-User-Id"?: string;
+                /** @description The same key again gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                eventId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamTicket"];
+                };
+            };
+            /** @description `missing_user`, `validation` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "missing_user" | "validation";
+                    };
+                };
+            };
+            /** @description `unauthorized` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "unauthorized";
+                    };
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "forbidden";
+                    };
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "not_found";
+                    };
+                };
+            };
+            /** @description `validation` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `validation` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "rate_limited";
                     };
                 };
             };
@@ -3302,6 +3555,8 @@ export interface operations {
             query?: {
                 /** @description As the header, for a first connection of an `EventSource`. */
                 lastEventId?: string;
+                /** @description A stream ticket: one's own messages are sent too. */
+                ticket?: string;
             };
             header?: {
                 /** @description The `id` of the last message that was read: what follows is sent, or a new `snapshot` where that is not known. */
@@ -3330,6 +3585,18 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "validation";
+                    };
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "forbidden";
                     };
                 };
             };
@@ -4313,6 +4580,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoomTypeAnswer"];
+                };
+            };
+            /** @description `validation` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "not_found";
+                    };
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "internal_error";
+                    };
+                };
+            };
+            /** @description `service_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "service_unavailable";
+                    };
+                };
+            };
+        };
+    };
+    streamRoomType: {
+        parameters: {
+            query?: {
+                /** @description The first night; without it, and at the earliest, today. */
+                from?: string;
+                /** @description The day after the last night: at most 366 nights, without it 62. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                roomTypeId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["RoomTypeStreamMessage"];
                 };
             };
             /** @description `validation` */

@@ -133,3 +133,55 @@ test("watches seats until it is told to stop", async () => {
   await watching;
   assert.deepEqual(seen, ["A1 free, A2 free, A3 free", "A2 sold"]);
 });
+
+test("watches an event over its stream, over a lost connection, with one's own messages", async () => {
+  const id = await event({ seats: 4, maxPerUser: 4 });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const addresses: string[] = [];
+  // The first connection breaks after its first part.
+  const breaking: typeof fetch = async (input, init) => {
+    const url = String(input instanceof Request ? input.url : input);
+    const answer = await fetch(input, init);
+    if (!url.includes("/stream?")) return answer;
+    addresses.push(url);
+    if (addresses.length > 1 || !answer.body) return answer;
+    const reader = answer.body.getReader();
+    const first = await reader.read();
+    await reader.cancel();
+    return new Response(first.value, { headers: answer.headers });
+  };
+  const watching = shop("own", { fetch: breaking }).watch(
+    id,
+    (message) => {
+      seen.push(message.event);
+      if (message.event === "snapshot" && seen.length === 1) void shop("own").reserve(id, BUYER);
+      if (message.event === "reservation" && message.data.seat.id === 1) stop.abort();
+    },
+    { own: true, signal: stop.signal },
+  );
+  await watching;
+  assert.equal(seen[0], "snapshot");
+  assert.ok(seen.includes("reservation"), seen.join());
+  assert.ok(addresses.length >= 2 && addresses.every((url) => url.includes("ticket=")), addresses.join());
+});
+
+test("polls where no stream can be had", async () => {
+  const id = await event({ seats: 2 });
+  const stop = new AbortController();
+  const full: typeof fetch = async (input, init) => {
+    const url = String(input instanceof Request ? input.url : input);
+    return url.includes("/stream") ? new Response(null, { status: 503 }) : fetch(input, init);
+  };
+  const seen: string[] = [];
+  await shop("w", { fetch: full }).watchSeats(
+    id,
+    (seats) => {
+      seen.push(seats.map((seat) => `${seat.name} ${seat.state}`).join(", "));
+      if (seen.length === 1) void shop("buyer").reserve(id, BUYER);
+      else stop.abort();
+    },
+    { everyMs: 50, signal: stop.signal },
+  );
+  assert.deepEqual(seen, ["A1 free, A2 free", "A1 sold"]);
+});

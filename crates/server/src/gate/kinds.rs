@@ -87,7 +87,8 @@ fn kind(method: &Method, path: &str, rest: &str) -> RequestKind {
     match *method {
         Method::POST if rest.ends_with("/confirm") => RequestKind::Confirm,
         Method::POST if rest.starts_with("/v1/holds") || rest.starts_with("holds") => RequestKind::Hold,
-        Method::POST if rest == "queue" => RequestKind::Join,
+        // Whoever is refused a ticket sees the public messages only.
+        Method::POST if rest == "queue" || rest == "stream-ticket" => RequestKind::Join,
         Method::POST => RequestKind::Reserve,
         Method::DELETE => RequestKind::Cancel,
         // Those who wait in line keep their place by asking.

@@ -52,6 +52,7 @@ fn crowd() -> Vec<Route> {
         plain("/api/v1/events/{eventId}").on(GET, Anyone, NoBody, events::one, doc::EVENT),
         plain("/api/v1/events/{eventId}/layout").on(GET, Anyone, NoBody, seats::layout, doc::LAYOUT),
         plain("/api/v1/events/{eventId}/stream").on(GET, Anyone, NoBody, stream::event, doc::EVENT_STREAM),
+        plain("/api/v1/events/{eventId}/stream-ticket").on(POST, KnownUser, ANY, stream::ticket, doc::STREAM_TICKET),
         spoken("/api/v1/events/{eventId}/seats").on(GET, Anyone, NoBody, seats::list, doc::SEATS),
         spoken("/api/v1/events/{eventId}/seats/reservation/fcfs")
             .on(POST, SeekingUser, BUYER, reservations::create, doc::RESERVE)
@@ -93,6 +94,7 @@ fn nights() -> Vec<Route> {
     vec![
         plain("/api/v1/room-types").on(GET, Anyone, NoBody, room_types::list, doc::ROOM_TYPES),
         plain("/api/v1/room-types/{roomTypeId}").on(GET, Anyone, NoBody, room_types::one, doc::ROOM_TYPE),
+        plain("/api/v1/room-types/{roomTypeId}/stream").on(GET, Anyone, NoBody, stream::nights, doc::ROOM_TYPE_STREAM),
         plain("/api/v1/room-types/{roomTypeId}/availability").on(
             GET,
             Anyone,

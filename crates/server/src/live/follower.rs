@@ -20,7 +20,7 @@ pub async fn follow(app: Weak<App>) {
         if app.draining() {
             return;
         }
-        let subjects = hubs.iter().map(|hub| hub.subject()).collect();
+        let subjects: Vec<_> = hubs.iter().map(|hub| hub.subject()).collect();
         let found: HashMap<_, _> = match app.ledger.positions(subjects).await {
             Ok(found) => found.into_iter().collect(),
             Err(fault) => {

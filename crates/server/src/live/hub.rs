@@ -6,64 +6,43 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use rules::history::EventRecord;
-use rules::ids::EventId;
+use rules::ids::{EventId, User};
 use rules::outcome::Refusal;
 use rules::subject::SubjectId;
 use salvo::hyper::body::Bytes;
 use stores::ledger::Ledger;
 use stores::limited;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
-use super::message::{HEARTBEAT, RETRY, StreamPosition};
+use super::Hub;
+use super::channel::{HubChannel, Subscribed};
+use super::message::{RETRY, StreamPosition};
+use super::owners::Owners;
 use super::recent::RECENT_ROWS;
 use super::seats::WatchedSeats;
 use super::view::{EventView, changes_event};
 use crate::app::App;
+use crate::line::EventLine;
 use crate::refusals::Failure;
 
-/// Rounds that a watcher may be behind. Whoever is further behind is dropped: 8 s at the quickest pace.
-const ROUNDS_BEHIND: usize = 64;
 /// Rows read at a time.
 const ROWS_MOST: usize = 10_000;
-const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
-/// A hub that nobody watches follows on for this long, for those who reconnect.
-const UNWATCHED: Duration = Duration::from_secs(10);
 /// A watcher that comes from another server may know rows that this one has not read yet.
 const REACH: Duration = Duration::from_secs(2);
 /// Without a beat it looks whether the server is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a watcher reads.
-#[derive(Clone, Debug)]
-pub struct Round {
-    pub text: Bytes,
-    pub messages: usize,
-    /// Nothing comes after it.
-    pub last: bool,
-}
-
-/// A new watcher's first words, and what it reads from then on.
-pub struct Subscribed {
-    pub first: Vec<Bytes>,
-    pub messages: usize,
-    pub rounds: broadcast::Receiver<Round>,
-}
-
 pub struct EventHub {
     id: EventId,
     view: Mutex<EventView>,
-    rounds: broadcast::Sender<Round>,
+    channel: HubChannel,
+    /// Watchers who get their own messages too.
+    owners: Owners,
     /// The history number that all watchers were told.
     published: watch::Sender<u64>,
     /// The history number that the ledger has reached.
     reached: AtomicU64,
     wake: Notify,
-    times: Mutex<HubTimes>,
-}
-
-struct HubTimes {
-    heartbeat: Instant,
-    unwatched_since: Option<Instant>,
 }
 
 /// Whether the hub goes on.
@@ -82,26 +61,14 @@ impl EventHub {
         let hub = Arc::new(EventHub {
             id,
             view: Mutex::new(view),
-            rounds: broadcast::Sender::new(ROUNDS_BEHIND),
+            channel: HubChannel::default(),
+            owners: Owners::default(),
             published: watch::Sender::new(n),
             reached: AtomicU64::new(n),
             wake: Notify::new(),
-            times: Mutex::new(HubTimes { heartbeat: Instant::now(), unwatched_since: None }),
         });
         tokio::spawn(hub.clone().run(Arc::downgrade(app)));
         Ok(hub)
-    }
-
-    pub fn subject(&self) -> SubjectId {
-        SubjectId::Event(self.id)
-    }
-
-    /// The ledger has reached this number, if it could be asked.
-    pub fn beat(&self, reached: Option<u64>) {
-        if let Some(n) = reached {
-            self.reached.store(n, Ordering::Release);
-        }
-        self.wake.notify_one();
     }
 
     /// Waits until everybody was told as much as somebody who resumes from `n`.
@@ -118,19 +85,19 @@ impl EventHub {
             return None;
         }
         // Under the lock: no round comes between what is written here and the first that is read.
-        let rounds = self.rounds.subscribe();
+        let rounds = self.channel.subscribe();
         let mut first = vec![Bytes::from_static(RETRY.as_bytes())];
         match after.and_then(|after| view.resumed(after)) {
             Some(missed) => first.push(missed),
             None => first.extend(view.snapshot(app.ledger.wall())),
         }
+        first.extend(view.queue_told());
         Some(Subscribed { first, messages: 1, rounds })
     }
 
-    /// All its watchers are sent away; they reconnect to another hub.
-    pub fn end(&self) {
-        self.view().ended = true;
-        self.wake.notify_one();
+    /// From now on the rows of this user are sent here too.
+    pub fn follow_user(&self, user: User) -> mpsc::Receiver<EventRecord> {
+        self.owners.follow(user)
     }
 
     async fn run(self: Arc<Self>, app: Weak<App>) {
@@ -142,7 +109,10 @@ impl EventHub {
             }
             match self.step(&app).await {
                 Ok(Going::On) => {}
-                Ok(Going::Ended) => return app.live.forget_hub(&self),
+                Ok(Going::Ended) => {
+                    let hub: Arc<dyn Hub> = self.clone();
+                    return app.live.forget_hub(&hub);
+                }
                 Err(failure) => limited!(warn, event = %self.id, %failure, "the history could not be followed"),
             }
         }
@@ -160,14 +130,14 @@ impl EventHub {
             view.seats.learn_ends(&held.found);
             view.ends_took(began.elapsed());
         }
+        self.look_at_line(app).await;
         let now = Instant::now();
         let (told, position) = {
             let mut view = self.view();
             let told = view.round(app.ledger.now(), app.ledger.wall(), now);
             // Under the lock, so that whoever subscribes gets every round once.
-            if let Some(told) = &told {
-                let round = Round { text: told.text.clone(), messages: told.messages, last: told.last };
-                let _ = self.rounds.send(round);
+            if let Some(round) = &told {
+                self.channel.say(round.clone());
             }
             (told, view.seats.position().n)
         };
@@ -175,7 +145,18 @@ impl EventHub {
         if told.is_some_and(|told| told.last) {
             return Ok(Going::Ended);
         }
-        Ok(self.keep(now))
+        let mut view = self.view();
+        view.ended = self.channel.keep(now);
+        Ok(if view.ended { Going::Ended } else { Going::On })
+    }
+
+    /// The line of a waiting room, about once a second. It is a side matter: without it the seats go on.
+    async fn look_at_line(&self, app: &App) {
+        let Some(room) = self.view().line_due(Instant::now()) else { return };
+        match (EventLine { app, event: self.id, room }).serving().await {
+            Ok(serving) => self.view().learn_line(&serving),
+            Err(failure) => limited!(warn, event = %self.id, %failure, "watchers do not see the line"),
+        }
     }
 
     /// Reads what happened since. A history that does not continue where this hub stands is another one: the ledger
@@ -197,6 +178,7 @@ impl EventHub {
             };
             let mut view = self.view();
             rows.iter().for_each(|row| view.seats.fold(row));
+            self.owners.tell(rows);
             if let Some(event) = event {
                 view.event = event;
             }
@@ -210,29 +192,26 @@ impl EventHub {
         }
     }
 
-    /// Heartbeats, and the end of a hub that nobody watches.
-    fn keep(&self, now: Instant) -> Going {
-        let mut times = self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if now.duration_since(times.heartbeat) >= HEARTBEAT_EVERY {
-            times.heartbeat = now;
-            let text = Bytes::from_static(HEARTBEAT.as_bytes());
-            let _ = self.rounds.send(Round { text, messages: 0, last: false });
-        }
-        let mut view = self.view();
-        if self.rounds.receiver_count() > 0 {
-            times.unwatched_since = None;
-            return Going::On;
-        }
-        let since = *times.unwatched_since.get_or_insert(now);
-        if now.duration_since(since) < UNWATCHED {
-            return Going::On;
-        }
-        view.ended = true;
-        Going::Ended
-    }
-
     fn view(&self) -> MutexGuard<'_, EventView> {
         self.view.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Hub for EventHub {
+    fn subject(&self) -> SubjectId {
+        SubjectId::Event(self.id)
+    }
+
+    fn beat(&self, reached: Option<u64>) {
+        if let Some(n) = reached {
+            self.reached.store(n, Ordering::Release);
+        }
+        self.wake.notify_one();
+    }
+
+    fn end(&self) {
+        self.view().ended = true;
+        self.wake.notify_one();
     }
 }
 

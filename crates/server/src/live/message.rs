@@ -59,6 +59,11 @@ impl Messages {
         self.text.extend_from_slice(b"\n\n");
     }
 
+    pub fn extend(&mut self, more: Messages) {
+        self.count += more.count;
+        self.text.extend(more.text);
+    }
+
     pub fn written(self) -> Bytes {
         self.text.into()
     }

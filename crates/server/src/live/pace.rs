@@ -6,13 +6,24 @@ use std::time::{Duration, Instant};
 const WINDOW: Duration = Duration::from_secs(1);
 const MESSAGES_MOST: usize = 8;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MessagePace {
+    most: usize,
     sent: VecDeque<(Instant, usize)>,
     count: usize,
 }
 
+impl Default for MessagePace {
+    fn default() -> Self {
+        MessagePace::of(MESSAGES_MOST)
+    }
+}
+
 impl MessagePace {
+    pub fn of(most: usize) -> MessagePace {
+        MessagePace { most, sent: VecDeque::new(), count: 0 }
+    }
+
     /// Counts so many messages if they may be sent now.
     pub fn allows(&mut self, count: usize, now: Instant) -> bool {
         while let Some((at, earlier)) = self.sent.front().copied()
@@ -21,7 +32,7 @@ impl MessagePace {
             self.count -= earlier;
             self.sent.pop_front();
         }
-        let allowed = self.count + count <= MESSAGES_MOST;
+        let allowed = self.count + count <= self.most;
         if allowed {
             self.count += count;
             self.sent.push_back((now, count));

@@ -11,9 +11,6 @@ pub enum LiveBug {
     /// A snapshot shows changes that are newer than the position it names.
     #[cfg(feature = "planted")]
     SnapshotAhead,
-    /// A lapsed hold is shown when a batch has ended it, not at its end.
-    #[cfg(feature = "planted")]
-    LapseUnseen,
     /// A position in the history of another ledger is taken for one in this.
     #[cfg(feature = "planted")]
     AnyMark,
@@ -24,10 +21,6 @@ use super::seats::WatchedSeats;
 
 #[cfg(not(feature = "planted"))]
 impl LiveBug {
-    pub fn never_lapses(self) -> bool {
-        false
-    }
-
     pub fn states(self, seats: &WatchedSeats) -> String {
         seats.states()
     }
@@ -39,10 +32,6 @@ impl LiveBug {
 
 #[cfg(feature = "planted")]
 impl LiveBug {
-    pub fn never_lapses(self) -> bool {
-        self == LiveBug::LapseUnseen
-    }
-
     pub fn states(self, seats: &WatchedSeats) -> String {
         if self == LiveBug::SnapshotAhead { seats.states_ahead() } else { seats.states() }
     }

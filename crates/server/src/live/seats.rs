@@ -268,3 +268,6 @@ fn place(seat: Seat) -> usize {
 fn seat_at(place: usize) -> Seat {
     Seat(place as u32 + 1)
 }
+
+#[cfg(test)]
+mod tests;

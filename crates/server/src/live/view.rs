@@ -3,16 +3,19 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use rules::entries::WaitingRoom;
 use rules::event::Event;
 use rules::history::Happened;
+use rules::queue::Serving;
 use rules::time::Moment;
 use salvo::hyper::body::Bytes;
 
+use super::channel::Round;
 use super::message::{Messages, StreamPosition};
 use super::pace::MessagePace;
 use super::planted::LiveBug;
 use super::seats::{WatchedSeats, by_state};
-use crate::http::wire::live::{DELETED, LiveRemainingBody, LiveSnapshotBody, LiveStateBody};
+use crate::http::wire::live::{DELETED, LiveQueueBody, LiveRemainingBody, LiveSnapshotBody, LiveStateBody};
 use crate::http::wire::moment;
 
 /// Answers to those who resume are kept until the next round, for the others who were told as much.
@@ -20,12 +23,19 @@ const RESUMES_MOST: usize = 256;
 /// All ends are read again at most this often, or after three times as long as it takes.
 const ENDS_PAUSE: Duration = Duration::from_millis(200);
 
+/// The line is read this often.
+const LINE_PAUSE: Duration = Duration::from_secs(1);
+
 pub struct EventView {
     pub seats: WatchedSeats,
     pub event: Event,
     /// As told last.
     state: LiveStateBody,
     counts: LiveRemainingBody,
+    queue: Option<LiveQueueBody>,
+    /// As read last.
+    line: Option<LiveQueueBody>,
+    line_from: Instant,
     pace: MessagePace,
     /// Up to its time, which is written for each watcher.
     snapshot: Option<Bytes>,
@@ -36,14 +46,6 @@ pub struct EventView {
     pub planted: LiveBug,
 }
 
-/// What all watchers are told at once.
-pub struct Told {
-    pub text: Bytes,
-    pub messages: usize,
-    /// Nothing comes after it.
-    pub last: bool,
-}
-
 impl EventView {
     pub fn new(event: Event, seats: WatchedSeats, wall: Moment, planted: LiveBug) -> EventView {
         EventView {
@@ -51,6 +53,9 @@ impl EventView {
             counts: seats.counts(),
             seats,
             event,
+            queue: None,
+            line: None,
+            line_from: Instant::now(),
             pace: MessagePace::default(),
             snapshot: None,
             resumes: HashMap::new(),
@@ -70,15 +75,13 @@ impl EventView {
     }
 
     /// The next round; none if nothing changed or it is too soon.
-    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant) -> Option<Told> {
-        if !self.planted.never_lapses() {
-            self.seats.lapse(now);
-        }
+    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant) -> Option<Round> {
+        self.seats.lapse(now);
         let changes = self.seats.changes();
         let counts = self.seats.counts_after(&changes);
         let state = state_of(&self.event, wall);
-        let (turned, moved) = (state != self.state, counts != self.counts);
-        let count = usize::from(!changes.is_empty()) + usize::from(moved) + usize::from(turned);
+        let (turned, moved, queue) = (state != self.state, counts != self.counts, self.line != self.queue);
+        let count = [!changes.is_empty(), moved, turned, queue].map(usize::from).iter().sum();
         if count == 0 || !self.pace.allows(count, at) {
             return None;
         }
@@ -93,10 +96,44 @@ impl EventView {
         if turned {
             messages.add("state", None, &state);
         }
+        if queue {
+            self.queue = self.line;
+            messages.extend(self.queue_messages());
+        }
         (self.state, self.counts) = (state, counts);
         (self.snapshot, self.ended) = (None, self.event.deleted);
         self.resumes.clear();
-        Some(Told { messages: messages.count, last: self.ended, text: messages.written() })
+        Some(Round { messages: messages.count, last: self.ended, text: messages.written() })
+    }
+
+    /// The waiting room whose line should be read now.
+    pub fn line_due(&mut self, now: Instant) -> Option<WaitingRoom> {
+        let room = self.event.waiting_room.filter(|_| now >= self.line_from)?;
+        self.line_from = now + LINE_PAUSE;
+        Some(room)
+    }
+
+    pub fn learn_line(&mut self, serving: &Serving) {
+        self.line = Some(LiveQueueBody {
+            serving: serving.serving,
+            waiting: serving.waiting,
+            inside: serving.inside,
+            admitted_per_minute: serving.admitted_per_minute,
+            sold_out: serving.sold_out,
+        });
+    }
+
+    /// The line, as told to all others.
+    pub fn queue_told(&self) -> Option<Bytes> {
+        self.queue.map(|_| self.queue_messages().written())
+    }
+
+    fn queue_messages(&self) -> Messages {
+        let mut messages = Messages::default();
+        if let Some(queue) = &self.queue {
+            messages.add("queue", None, queue);
+        }
+        messages
     }
 
     /// Everything, as told to all others. It is written once for all who come before the next round.

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::stream::{Stream, unfold};
 use salvo::hyper::body::Bytes;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 
-use super::hub::{Round, Subscribed};
+use super::channel::{Round, Subscribed};
 use super::series::LiveSeries;
 use crate::connections::ClientSocket;
 
@@ -42,6 +42,8 @@ pub struct Watching {
     rounds: broadcast::Receiver<Round>,
     draining: watch::Receiver<bool>,
     client: Option<ClientSocket>,
+    /// One's own messages.
+    own: Option<mpsc::Receiver<Bytes>>,
     place: WatcherPlace,
     last_told: bool,
 }
@@ -55,7 +57,12 @@ impl Watching {
     ) -> Watching {
         place.series.messages.inc_by(subscribed.messages as u64);
         let (first, rounds) = (subscribed.first.into(), subscribed.rounds);
-        Watching { first, rounds, draining, client, place, last_told: false }
+        Watching { first, rounds, draining, client, own: None, place, last_told: false }
+    }
+
+    /// Adds one's own messages.
+    pub fn with_own(self, own: mpsc::Receiver<Bytes>) -> Watching {
+        Watching { own: Some(own), ..self }
     }
 
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
@@ -87,6 +94,11 @@ impl Watching {
                 }
                 Err(RecvError::Closed) => None,
             },
+            own = own_message(self.own.as_mut()) => {
+                // None: too many of them waited, or the hub ended.
+                self.place.series.messages.inc_by(u64::from(own.is_some()));
+                own
+            }
             () = left(self.client.as_ref()) => None,
         }
     }
@@ -97,5 +109,37 @@ async fn left(client: Option<&ClientSocket>) {
     match client {
         Some(client) => client.left().await,
         None => std::future::pending().await,
+    }
+}
+
+async fn own_message(own: Option<&mut mpsc::Receiver<Bytes>>) -> Option<Bytes> {
+    match own {
+        Some(own) => own.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::channel::HubChannel;
+    use super::*;
+
+    #[tokio::test]
+    async fn watcher_that_falls_behind_is_dropped() {
+        let (channel, series, taken) = (HubChannel::default(), LiveSeries::default(), Arc::default());
+        let place = WatcherPlace::take(&taken, 1, &series).unwrap();
+        assert!(WatcherPlace::take(&taken, 1, &series).is_none(), "there is one place");
+        let subscribed = Subscribed { first: Vec::new(), messages: 0, rounds: channel.subscribe() };
+        let draining = watch::Sender::new(false);
+        let mut watching = Watching::new(subscribed, draining.subscribe(), None, place);
+        let round = |n: u8| Round { text: vec![n].into(), messages: 1, last: false };
+        channel.say(round(1));
+        assert_eq!(watching.next().await.as_deref(), Some(&[1][..]));
+        (0..=64).for_each(|n| channel.say(round(n)));
+        assert_eq!(watching.next().await, None);
+        assert_eq!((series.dropped.get(), series.messages.get()), (1, 1));
+        drop(watching);
+        assert_eq!(series.watchers.get(), 0);
+        assert!(WatcherPlace::take(&taken, 1, &series).is_some(), "the place is free again");
     }
 }

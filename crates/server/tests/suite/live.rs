@@ -1,5 +1,9 @@
 //! Live streams: every change once, in order, over reconnects, restarts and several servers.
 
+mod bounds;
+mod continuity;
+mod own;
+mod rooms;
 mod watcher;
 
 use serde_json::json;

@@ -80,6 +80,7 @@ fn canonical(schema: &str) -> Option<Value> {
         }),
         "Entered" => json!({ "status": "entered", "token": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f6071", "expiresIn": 300 }),
         "Serving" => json!({ "serving": 733, "waiting": 501, "admittedPerMinute": 60, "soldOut": false }),
+        "StreamTicket" => json!({ "ticket": "1794816060000.616c696365.4f1c2a9e", "expiresIn": 60 }),
         "TicketKey" => json!({ "key": 2 }),
         "AdminTokensAnswer" => json!({ "tokens": [admin_token()] }),
         "NewAdminTokenAnswer" => {

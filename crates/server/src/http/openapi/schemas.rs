@@ -17,7 +17,7 @@ use crate::http::wire::asked::{
     RoomTypeAmendmentBody,
 };
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
-use crate::http::wire::live::EventStreamMessage;
+use crate::http::wire::live::{EventStreamMessage, RoomTypeStreamMessage, StreamTicketBody};
 use crate::http::wire::orders::CancellationBody;
 use crate::http::wire::records::{AuditAnswer, HistoryAnswer};
 use crate::http::wire::refusals::RefusalBody;
@@ -134,6 +134,8 @@ fn answered() -> Map<String, Value> {
     name::<SeedHoldsAnswer>(&mut generator);
     name::<ConfirmedAnswer>(&mut generator);
     name::<EventStreamMessage>(&mut generator);
+    name::<RoomTypeStreamMessage>(&mut generator);
+    name::<StreamTicketBody>(&mut generator);
     name::<StandingBody>(&mut generator);
     name::<EnteredBody>(&mut generator);
     name::<ServingBody>(&mut generator);

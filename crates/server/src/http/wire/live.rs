@@ -4,6 +4,10 @@ use rules::event::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::line::StandingBody;
+use super::stays::NightBody;
+use super::{SeatName, Succeeded};
+
 /// One message of an event's stream. `event:` is its name, `data:` one line of JSON.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "event", content = "data", rename_all = "camelCase")]
@@ -14,6 +18,14 @@ pub enum EventStreamMessage {
     Seats(LiveSeatsBody),
     Remaining(LiveRemainingBody),
     State(LiveStateBody),
+    /// Where the event has a waiting room.
+    Queue(LiveQueueBody),
+    /// With a ticket: one's own place in line, as `GET queue` answers. The stream also keeps the place.
+    Place(StandingBody),
+    /// With a ticket.
+    Hold(LiveHoldBody),
+    /// With a ticket.
+    Reservation(LiveReservationBody),
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -70,6 +82,82 @@ pub struct LiveStateBody {
     #[schemars(extend("enum" = live_states()))]
     pub state: &'static str,
     pub opens_at: Option<String>,
+}
+
+/// The waiting room's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LiveQueue")]
+#[serde(rename_all = "camelCase")]
+pub struct LiveQueueBody {
+    /// The highest number that would be admitted now; it may go back.
+    pub serving: u64,
+    pub waiting: u64,
+    pub inside: u64,
+    pub admitted_per_minute: u64,
+    pub sold_out: bool,
+}
+
+/// One's own hold: when it begins, is extended, ends, expires, is confirmed; and live ones at the beginning.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveHold")]
+#[serde(rename_all = "camelCase")]
+pub struct LiveHoldBody {
+    pub hold_id: String,
+    #[schemars(inner(range(min = 1)))]
+    pub seat_ids: Vec<u32>,
+    #[schemars(extend("enum" = ["held", "confirmed", "cancelled", "expired"]))]
+    pub state: &'static str,
+    #[schemars(extend("format" = "date-time"))]
+    pub expires_at: String,
+    pub seconds_remaining: u64,
+}
+
+/// One's own reservation: when it is made or cancelled; and those that stand at the beginning.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveReservation")]
+#[serde(rename_all = "camelCase")]
+pub struct LiveReservationBody {
+    pub reservation_id: String,
+    pub seat: SeatName,
+    #[schemars(extend("enum" = ["confirmed", "cancelled"]))]
+    pub state: &'static str,
+}
+
+/// One message of a room type's stream.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "event", content = "data", rename_all = "camelCase")]
+pub enum RoomTypeStreamMessage {
+    Snapshot(LiveNightsSnapshotBody),
+    Nights(LiveNightsBody),
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveNightsSnapshot")]
+#[serde(rename_all = "camelCase")]
+pub struct LiveNightsSnapshotBody {
+    #[schemars(range(min = 1))]
+    pub room_type_id: i64,
+    #[schemars(extend("format" = "date"))]
+    pub from: String,
+    pub nights: Vec<NightBody>,
+}
+
+/// The nights that changed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveNights")]
+pub struct LiveNightsBody {
+    pub nights: Vec<NightBody>,
+}
+
+/// Proves in a stream's address who watches.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StreamTicket")]
+#[serde(rename_all = "camelCase")]
+pub struct StreamTicketBody {
+    pub success: Succeeded,
+    pub ticket: String,
+    /// Seconds within which the stream must begin. It may last longer.
+    pub expires_in: u64,
 }
 
 /// The stream ends after this one.

@@ -82,7 +82,7 @@ pub struct NightBody {
 }
 
 impl NightBody {
-    fn of(night: Night, row: NightRow) -> NightBody {
+    pub fn of(night: Night, row: NightRow) -> NightBody {
         let NightRow { total, reserved, held, .. } = row;
         NightBody { date: night.to_string(), total, reserved, held, available: row.free() }
     }

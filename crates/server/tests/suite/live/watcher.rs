@@ -19,6 +19,8 @@ pub struct Model {
     pub snapshots: usize,
     /// The history number of every numbered message, with the states after it.
     pub told: Vec<(u64, Vec<char>)>,
+    /// A message that contradicts those before it.
+    pub wrong: Option<String>,
 }
 
 impl Model {
@@ -30,15 +32,22 @@ impl Model {
         self.states.iter().filter(|known| **known == state).count()
     }
 
+    /// What a message counts is what the seats say.
+    fn compare(&mut self, data: &Value) {
+        for (name, state) in [("remaining", 'f'), ("held", 'h'), ("sold", 's')] {
+            if data[name] != self.count(state) {
+                self.wrong = Some(format!("{name}: {} seats, but {data}", self.count(state)));
+            }
+        }
+    }
+
     pub fn fold(&mut self, message: &StreamEvent) {
         let data: Value = serde_json::from_str(&message.data).unwrap_or(Value::Null);
         match message.event.as_str() {
             "snapshot" => {
                 self.states = spelled_out(data["states"].as_str().unwrap());
                 assert_eq!(data["seatCount"], self.states.len(), "{data}");
-                for (name, state) in [("remaining", 'f'), ("held", 'h'), ("sold", 's')] {
-                    assert_eq!(data[name], self.count(state), "{name} {data}");
-                }
+                self.compare(&data);
                 self.state = data["state"].clone();
                 self.snapshots += 1;
             }
@@ -50,9 +59,7 @@ impl Model {
                 }
             }
             "remaining" => {
-                for (name, state) in [("remaining", 'f'), ("held", 'h'), ("sold", 's')] {
-                    assert_eq!(data[name], self.count(state), "{name} {data}");
-                }
+                self.compare(&data);
                 self.remaining = data["remaining"].clone();
             }
             "state" => self.state = data["state"].clone(),
@@ -124,6 +131,7 @@ impl TestWatcher {
             assert!(began.elapsed() < PATIENCE, "{what}: {:?}", self.model);
             assert!(self.next().await.is_some(), "the stream ended before {what}");
         }
+        assert_eq!(self.model.wrong, None);
     }
 }
 

@@ -1,0 +1,263 @@
+//! One's own messages beside the public ones: place in line, holds, reservations. A task per watcher with a ticket
+//! follows what the hub sees of this user.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rules::history::{EventRecord, Happened};
+use rules::holds::{Hold, HoldState, On};
+use rules::ids::{EventId, ReservationId, Seat, User};
+use rules::seats::Hall;
+use rules::subject::{HoldId, SubjectId};
+use rules::time::Moment;
+use salvo::hyper::body::Bytes;
+use stores::limited;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::message::Messages;
+use super::pace::MessagePace;
+use crate::app::App;
+use crate::http::shown::ShownTimes;
+use crate::http::wire::line::StandingBody;
+use crate::http::wire::live::{LiveHoldBody, LiveReservationBody};
+use crate::http::wire::moment;
+use crate::http::wire::reservations::SeatName;
+use crate::line::{self, EventLine};
+use crate::refusals::Failure;
+
+/// Of the 10 messages a second that a watcher gets, the public ones leave so many.
+const OWN_MOST: usize = 2;
+/// Messages that wait to be read, and rows that wait to be told.
+const BEHIND: usize = 64;
+/// Whoever is not in line may join at any time.
+const LOOK_FOR_PLACE: Duration = Duration::from_secs(2);
+/// Holds and reservations that are told at the beginning.
+const TOLD_MOST: usize = 100;
+/// So long after an end a hold has certainly lapsed.
+const BEHIND_END: Duration = Duration::from_millis(50);
+
+/// What a watcher's own task gets and gives.
+pub struct OwnMessages {
+    pub app: Weak<App>,
+    pub event: EventId,
+    pub user: User,
+    /// The user's rows, from the hub. It ends when the watcher is too slow, or the hub ends.
+    pub rows: mpsc::Receiver<EventRecord>,
+    pub out: mpsc::Sender<Bytes>,
+}
+
+pub fn channel<T>() -> (mpsc::Sender<T>, mpsc::Receiver<T>) {
+    mpsc::channel(BEHIND)
+}
+
+/// What is known of one user.
+struct Own {
+    app: Arc<App>,
+    event: EventId,
+    user: User,
+    hall: Arc<Hall>,
+    /// Live holds by their end.
+    ends: BTreeMap<u64, Moment>,
+    /// Every hold as it was told.
+    holds: HashMap<u64, (HoldState, Moment)>,
+    /// The numbers of reservations, by seat: a cancellation names the seat only.
+    reserved: HashMap<Seat, u64>,
+    place: Option<String>,
+    outbox: VecDeque<Bytes>,
+}
+
+impl OwnMessages {
+    /// Runs until the watcher leaves.
+    pub async fn run(mut self) {
+        let Some(app) = self.app.upgrade() else { return };
+        let Ok(lane) = app.lanes.find(self.event).await else { return };
+        let mut own = Own {
+            app,
+            event: self.event,
+            user: self.user.clone(),
+            hall: lane.hall(),
+            ends: BTreeMap::new(),
+            holds: HashMap::new(),
+            reserved: HashMap::new(),
+            place: None,
+            outbox: VecDeque::new(),
+        };
+        drop(lane);
+        if let Err(failure) = own.begin().await {
+            limited!(warn, event = %self.event, %failure, "a watcher's own state could not be read");
+            return;
+        }
+        let mut pace = MessagePace::of(OWN_MOST);
+        let mut place_at = Instant::now();
+        loop {
+            while !own.outbox.is_empty() && pace.allows(1, std::time::Instant::now()) {
+                let Some(text) = own.outbox.pop_front() else { break };
+                if self.out.send(text).await.is_err() {
+                    return;
+                }
+            }
+            let wait = own.wait(place_at);
+            tokio::select! {
+                row = self.rows.recv() => {
+                    let Some(row) = row else { return };
+                    let mut rows = vec![row];
+                    while let Ok(row) = self.rows.try_recv() {
+                        rows.push(row);
+                    }
+                    own.saw(&rows).await;
+                }
+                () = tokio::time::sleep_until(wait) => {}
+                () = self.out.closed() => return,
+            }
+            own.ended().await;
+            if Instant::now() >= place_at {
+                place_at = Instant::now() + own.place().await;
+            }
+            if own.outbox.len() > BEHIND || own.app.draining() {
+                return;
+            }
+        }
+    }
+}
+
+impl Own {
+    /// What the user has when they begin to watch.
+    async fn begin(&mut self) -> Result<(), Failure> {
+        let subject = SubjectId::Event(self.event);
+        let held = self.app.ledger.holds_of(self.user.clone(), None, TOLD_MOST).await?;
+        for hold in held.found.into_iter().filter(|hold| hold.id.subject == subject) {
+            self.tell_hold(hold, held.now).await?;
+        }
+        let before = EventId(self.event.0 - 1);
+        let after = Some((before, Seat(u32::MAX)));
+        let found = self.app.ledger.reservations_of(self.user.clone(), after, TOLD_MOST).await?;
+        for reservation in found {
+            if reservation.event != self.event {
+                break;
+            }
+            self.tell_reservation(reservation.sale.seat, reservation.sale.n, "confirmed").await?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self, place_at: Instant) -> Instant {
+        let now = self.app.ledger.now();
+        let until = |end: &Moment| {
+            let left = Duration::from_millis(u64::try_from(now.ms_until(*end)).unwrap_or(0));
+            Instant::now() + left + BEHIND_END
+        };
+        let ends = self.ends.values().min().map(until);
+        let speaks = (!self.outbox.is_empty()).then(|| Instant::now() + Duration::from_millis(100));
+        // A clock that jumps is noticed.
+        let most = Instant::now() + Duration::from_secs(1);
+        ends.into_iter().chain(speaks).chain([place_at, most]).min().unwrap_or(most)
+    }
+
+    /// The hub saw rows of this user.
+    async fn saw(&mut self, rows: &[EventRecord]) {
+        let holds: BTreeSet<u64> = rows.iter().filter_map(|row| row.hold).collect();
+        for n in holds {
+            self.look_at(n).await;
+        }
+        for row in rows {
+            let told = match (row.what, row.seat) {
+                (Happened::Reserved, Some(seat)) => self.tell_reservation(seat, row.n, "confirmed").await,
+                (Happened::Cancelled, Some(seat)) => match self.reserved.remove(&seat) {
+                    Some(n) => self.tell_reservation(seat, n, "cancelled").await,
+                    None => Ok(()),
+                },
+                _ => Ok(()),
+            };
+            self.log(told);
+        }
+    }
+
+    /// Holds whose end has passed: no row says so yet.
+    async fn ended(&mut self) {
+        let now = self.app.ledger.now();
+        let over: Vec<u64> = self.ends.iter().filter(|(_, end)| **end <= now).map(|(n, _)| *n).collect();
+        for n in over {
+            self.look_at(n).await;
+        }
+    }
+
+    async fn look_at(&mut self, n: u64) {
+        let id = HoldId { subject: SubjectId::Event(self.event), n };
+        let told = match self.app.ledger.hold(id).await {
+            Ok(found) => match found.found {
+                Some(hold) => self.tell_hold(hold, found.now).await,
+                None => Ok(()),
+            },
+            Err(fault) => Err(fault.into()),
+        };
+        self.log(told);
+    }
+
+    async fn tell_hold(&mut self, hold: Hold, now: Moment) -> Result<(), Failure> {
+        let (n, live, state) = (hold.id.n, hold.live(now), hold.state_at(now));
+        if live {
+            self.ends.insert(n, hold.ends_at);
+        } else {
+            self.ends.remove(&n);
+        }
+        // The rows of its seats come together: it is told once.
+        let told = Some((state, hold.ends_at));
+        if self.holds.insert(n, (state, hold.ends_at)) == told || state == HoldState::Replaced {
+            return Ok(());
+        }
+        let seconds_remaining = if live { now.seconds_until(hold.ends_at) } else { 0 };
+        let state = state.as_str();
+        let hold_id = self.app.secrets.get().await?.ids.of_hold(hold.id);
+        let expires_at = moment(hold.ends_at.shown(&self.app));
+        let On::Seats(seats) = hold.on else { return Ok(()) };
+        let seat_ids = seats.iter().map(|seat| seat.0).collect();
+        self.add("hold", &LiveHoldBody { hold_id, seat_ids, state, expires_at, seconds_remaining });
+        Ok(())
+    }
+
+    async fn tell_reservation(&mut self, seat: Seat, n: u64, state: &'static str) -> Result<(), Failure> {
+        if state == "confirmed" && self.reserved.insert(seat, n) == Some(n) {
+            return Ok(());
+        }
+        let reservation_id = self.app.secrets.get().await?.ids.of_seat(ReservationId { event: self.event, n });
+        let seat = SeatName { id: seat.0, name: self.hall.seat_name(seat) };
+        self.add("reservation", &LiveReservationBody { reservation_id, seat, state });
+        Ok(())
+    }
+
+    /// Asks for the place in line, which also keeps it. Gives the time until the next look.
+    async fn place(&mut self) -> Duration {
+        let Ok((event, room)) = line::open_event(&self.app, self.event).await else { return LOOK_FOR_PLACE };
+        let app = self.app.clone();
+        match EventLine::of(&app, &event, room).visitor(&self.user, None).poll().await {
+            Ok(stands) => {
+                let body = StandingBody::of(room, &stands);
+                let wait = Duration::from_secs(body.poll_after.max(1));
+                let text = serde_json::to_string(&body).unwrap_or_default();
+                if self.place.as_ref() != Some(&text) {
+                    self.add("place", &body);
+                    self.place = Some(text);
+                }
+                wait
+            }
+            Err(_) => {
+                self.place = None;
+                LOOK_FOR_PLACE
+            }
+        }
+    }
+
+    fn add(&mut self, event: &str, body: &impl serde::Serialize) {
+        let mut messages = Messages::default();
+        messages.add(event, None, body);
+        self.outbox.push_back(messages.written());
+    }
+
+    fn log(&self, told: Result<(), Failure>) {
+        if let Err(failure) = told {
+            limited!(warn, event = %self.event, %failure, "a watcher's own change could not be read");
+        }
+    }
+}

@@ -136,14 +136,22 @@ export class Sale {
     try {
       const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
       const hold = holds.find((one): one is SeatHold => "eventId" in one && one.eventId === this.id);
+      const before = this.hold;
       if (this.busy !== "hold" && this.busy !== "release") this.hold = hold ?? null;
       this.bought = reservations.filter((one): one is SeatReservation => "eventId" in one && one.eventId === this.id);
+      if (before && !this.hold && this.busy === null) this.#ended(before);
       this.ownKnown = true;
     } catch {
       // A token that is refused is asked for; until then the viewer is nobody.
       if (identity.mode === "jwt" && !connection.away) this.ownKnown = true;
       else setTimeout(() => void this.refreshOwn(), 1_500);
     }
+  }
+
+  /** A hold is gone: was it its time? The stream may tell before our own clock does. */
+  #ended(hold: SeatHold): void {
+    const got = this.bought.some((one) => hold.seatIds.includes(one.seat.id));
+    if (!got && Date.parse(hold.expiresAt) <= serverClock.exact() + 1_500) this.refusal = { reason: "hold_expired" };
   }
 
   pick(seat: number): "ok" | "full" | "taken" {

@@ -53,6 +53,7 @@ static ASSETS: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
     let written = [
         ("page.css", include_str!("page.css")),
         ("page.js", include_str!("page.js")),
+        ("docs.css", include_str!("docs.css")),
         ("docs.js", include_str!("docs.js")),
     ];
     let own = written.map(|(name, text)| (name.to_owned(), Bytes::from(text)));

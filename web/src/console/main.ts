@@ -1,4 +1,5 @@
 import { start } from "../kit/start";
+import "./console.css";
 import Console from "./Console.svelte";
 
 void start(Console);

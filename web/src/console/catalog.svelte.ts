@@ -1,0 +1,40 @@
+/** What there is: events and room types, read again every few seconds. */
+
+import { operator, type Schema } from "./session.svelte";
+
+const AGAIN_MS = 3_000;
+const PAGE = 200;
+
+class Catalog {
+  events = $state.raw<Schema["AdminEvent"][] | null>(null);
+  rooms = $state.raw<Schema["RoomType"][] | null>(null);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  start(): () => void {
+    const again = async () => {
+      await this.refresh().catch(() => undefined);
+      this.#timer = setTimeout(() => void again(), AGAIN_MS);
+    };
+    void again();
+    return () => clearTimeout(this.#timer);
+  }
+
+  async refresh(): Promise<void> {
+    const events: Schema["AdminEvent"][] = [];
+    let after = "";
+    do {
+      const page = await operator.get<Schema["AdminEventsAnswer"]>(`/api/v1/admin/events?limit=${PAGE}${after}`);
+      events.push(...page.events);
+      after = page.next ? `&after=${page.next}` : "";
+    } while (after && events.length < 2_000);
+    // The newest first: it is the one that is being worked on.
+    this.events = events.reverse();
+    this.rooms = (await operator.get<Schema["RoomTypesAnswer"]>(`/api/v1/admin/room-types?limit=${PAGE}`)).roomTypes;
+  }
+
+  event(id: number): Schema["AdminEvent"] | undefined {
+    return this.events?.find((event) => event.id === id);
+  }
+}
+
+export const catalog = new Catalog();

@@ -1,1 +1,0 @@
-import{H as e,M as t,it as n,ot as r}from"./kit-mvOErb5Y.js";var i=r(`<h1>Console</h1>`);function a(e){t(e,{title:`Console`,children:(e,t)=>{var r=i();n(e,r)},$$slots:{default:!0}})}e(a);

@@ -6,7 +6,9 @@ import { defineConfig, type Connect, type Plugin } from "vite";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** One HTML file per page, so that a buyer does not load the console. */
-const PAGES = ["index", "event", "rooms", "me", "admin", "missing"];
+const PAGES = ["index", "event", "rooms", "me", "missing"];
+/** Built by itself (`--mode console`), so that what it needs of the framework makes no buyer's page larger. */
+const CONSOLE = ["admin"];
 
 /** The addresses under which the server serves them (`http/resources/page.rs`). */
 function pageOf(path: string): string | undefined {
@@ -34,7 +36,7 @@ function paintOnce(): Plugin {
   };
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   plugins: [svelte(), addresses(), paintOnce()],
   resolve: {
     alias: {
@@ -47,9 +49,10 @@ export default defineConfig({
     target: "es2022",
     // The policy of the pages allows no `data:`.
     assetsInlineLimit: 0,
+    emptyOutDir: mode !== "console",
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: Object.fromEntries(PAGES.map((page) => [page, here(`./${page}.html`)])),
+      input: Object.fromEntries((mode === "console" ? CONSOLE : PAGES).map((page) => [page, here(`./${page}.html`)])),
       // One chunk of what all pages share: it is cached once, and compresses better than many small ones.
       output: {
         codeSplitting: {
@@ -67,4 +70,4 @@ export default defineConfig({
     ),
     fs: { allow: [here("."), here("../sdk")] },
   },
-});
+}));

@@ -76,6 +76,7 @@ test("any seat, now, until it is sold out; and a seat that returns", async () =>
   await Promise.all([step(page, "choose"), step(other, "choose")]);
   await button(page, "Any seat, now").click();
   await page.getByText("Enter the name for the ticket.").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("autocomplete")), "name");
   await fillTicket(page);
   await button(page, "Any seat, now").click();
   await step(page, "yours");

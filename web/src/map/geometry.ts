@@ -107,7 +107,7 @@ export function plan(layout: Layout): Plan {
   const plain = layout.sections.length === 1 && layout.sections[0]!.name === null;
 
   const stageDepth = Math.max(1.6, Math.min(2.4, inner * 0.12), inner * 0.05);
-  const stage = { x: middle, y: stageDepth * 0.75 + 0.7, width: Math.max(7, inner * 0.5), depth: stageDepth };
+  const stage = { x: middle, y: stageDepth * 0.75 + Math.max(0.7, inner * 0.015), width: Math.max(7, inner * 0.5), depth: stageDepth };
   let top = stage.y + stageDepth * 0.5 + 0.8 + depth;
   for (const shelf of rows) {
     let left = middle - across(shelf) / 2;

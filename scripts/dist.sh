@@ -62,8 +62,9 @@ install -m 644 "$root/completions/tickettock.bash" "$package/usr/share/bash-comp
 install -m 644 "$root/completions/_tickettock" "$package/usr/share/zsh/vendor-completions/"
 install -m 644 "$root/completions/tickettock.fish" "$package/usr/share/fish/vendor_completions.d/"
 for page in "$root"/man/*.1; do
-    gzip -n9 <"$page" >"$package/usr/share/man/man1/$(basename "$page").gz"
+    install -m 644 "$page" "$package/usr/share/man/man1/"
 done
+gzip -n9 "$package"/usr/share/man/man1/*.1
 install -m 644 LICENSE "$package/usr/share/doc/tickettock/copyright"
 install -m 755 deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm "$package/DEBIAN/"
 echo /etc/tickettock/tickettock.toml >"$package/DEBIAN/conffiles"

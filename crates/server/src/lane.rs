@@ -30,6 +30,7 @@ use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use rules::arrive::Arrival;
@@ -109,6 +110,11 @@ impl Lanes {
         self.events.sum(Lane::depth) + self.rooms.sum(Lane::depth)
     }
 
+    /// How long the oldest request waits for its batch. None: nobody waits.
+    pub fn oldest(&self) -> Option<Duration> {
+        self.events.oldest().max(self.rooms.oldest())
+    }
+
     /// Those of them that left the queue: they are with the door or the ledger.
     pub fn deciding(&self) -> usize {
         self.events.sum(Lane::deciding) + self.rooms.sum(Lane::deciding)
@@ -160,6 +166,12 @@ impl<S: Served> LanesOf<S> {
         lanes.retain(|_, lane| lane.used.swap(false, Ordering::Relaxed) || Arc::strong_count(lane) > 1);
         lanes.shrink_to_fit();
         lanes.len()
+    }
+
+    fn oldest(&self) -> Option<Duration> {
+        let lanes = self.lanes.read().unwrap_or_else(|p| p.into_inner());
+        let front = |lane: &Arc<Lane<S>>| lane.lock().pending.front().map(|queued| queued.waiter.arrived.elapsed());
+        lanes.values().filter_map(front).max()
     }
 
     fn sum(&self, count: impl Fn(&Lane<S>) -> usize) -> usize {

@@ -1,10 +1,19 @@
 //! Reopening a door that does not know the generation of its numbers, because it is new or lost its data.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rules::ids::EventId;
 use stores::door::{Door, Opened};
 use stores::ledger::Ledger;
 
 use crate::refusals::Failure;
+
+/// How often this process opened a door with a new generation.
+static RAISED: AtomicU64 = AtomicU64::new(0);
+
+pub fn raised() -> u64 {
+    RAISED.load(Ordering::Relaxed)
+}
 
 /// Other servers may raise the generation meanwhile.
 const TRIES: usize = 4;
@@ -27,6 +36,7 @@ pub async fn raise_above(
         let generation = ledger.raise_generation(event, known).await?;
         match door.open(event, generation).await? {
             Opened::Yes => {
+                RAISED.fetch_add(1, Ordering::Relaxed);
                 tracing::info!(%event, generation, "arrival numbers start a new generation");
                 return Ok(());
             }

@@ -1,7 +1,11 @@
 //! Logs and metrics. Neither carries a token, a telephone number or a user's name.
 
+pub mod audits;
 pub mod backups;
+pub mod durations;
 pub mod series;
+pub mod steps;
+mod surroundings;
 pub mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -17,8 +21,13 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use tracing_subscriber::EnvFilter;
 
+use self::audits::AuditFigures;
 use self::backups::BackupFigures;
+use self::durations::RequestTimes;
 use self::series::EventSeries;
+use self::steps::StepTimes;
+use self::surroundings::Surroundings;
+use crate::app::App;
 use crate::connections::OpenConnections;
 use crate::gate::Gate;
 use crate::live::LiveSeries;
@@ -72,6 +81,14 @@ struct ScopeLabels {
 
 pub struct Metrics {
     registry: Registry,
+    /// Names that every process has.
+    process: Registry,
+    surroundings: Surroundings,
+    pub steps: StepTimes,
+    pub durations: RequestTimes,
+    pub audits: AuditFigures,
+    oldest: Gauge<f64, AtomicU64>,
+    generations: Counter,
     outcomes: Family<OutcomeLabels, Counter>,
     requests: Counter,
     batches: Histogram,
@@ -141,8 +158,28 @@ impl Default for Metrics {
         backups.register(&mut registry);
         let live = LiveSeries::default();
         live.register(&mut registry);
+        let mut process = Registry::default();
+        let surroundings = Surroundings::default();
+        surroundings.register(&mut registry, &mut process);
+        let steps = StepTimes::default();
+        steps.register(&mut registry);
+        let durations = RequestTimes::default();
+        durations.register(&mut registry);
+        let audits = AuditFigures::default();
+        audits.register(&mut registry);
+        let oldest = Gauge::default();
+        registry.register("oldest_request_seconds", "Age of the oldest request that waits for a batch", oldest.clone());
+        let generations = Counter::default();
+        registry.register("generations_raised", "Doors opened again with a new generation", generations.clone());
         Metrics {
             registry,
+            process,
+            surroundings,
+            steps,
+            durations,
+            audits,
+            oldest,
+            generations,
             live,
             outcomes,
             requests,
@@ -208,7 +245,8 @@ impl Metrics {
         let _ = self.front.set((open, gate, rates));
     }
 
-    pub fn text(&self, waiting: usize) -> String {
+    /// What a scrape gets.
+    pub fn text(&self, app: &App) -> String {
         if let Some((open, gate, rates)) = self.front.get() {
             self.connections.set(open.count() as u64);
             self.turned_away.inner().store(open.turned_away(), Ordering::Relaxed);
@@ -222,12 +260,15 @@ impl Metrics {
                 series.inner().store(count, Ordering::Relaxed);
             }
         }
-        self.waiting.set(waiting as u64);
+        self.waiting.set(app.lanes.depth() as u64);
+        self.oldest.set(app.lanes.oldest().unwrap_or_default().as_secs_f64());
+        self.generations.inner().store(crate::reopen::raised(), Ordering::Relaxed);
+        self.surroundings.look(&app.settings.data_dir, app.ledger.pool());
         self.events.show();
         let mut text = String::new();
-        match encode(&mut text, &self.registry) {
-            Ok(()) => text,
-            Err(_) => String::new(),
-        }
+        let written = encode_registry(&mut text, &self.registry)
+            .and_then(|()| encode_registry(&mut text, &self.process))
+            .and_then(|()| encode_eof(&mut text));
+        if written.is_ok() { text } else { String::new() }
     }
 }

@@ -149,6 +149,14 @@ pub struct LineBegun {
     pub inside: Vec<Entry>,
 }
 
+/// Connections to a database: those that are idle, those in use, and how many callers wait for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolFigures {
+    pub idle: usize,
+    pub in_use: usize,
+    pub wanted: usize,
+}
+
 /// Changes one kind of subject.
 pub trait Commit<S: Subject> {
     /// Decides a batch and makes it durable. All of it happened, or none of it.
@@ -251,6 +259,11 @@ pub trait Ledger:
     /// The name of this ledger, if it can tell that it was restored while it is in use: then the name
     /// changes, and whatever was remembered of its content may be wrong.
     fn name(&self) -> Option<Arc<str>> {
+        None
+    }
+
+    /// None: it has no pool of connections.
+    fn pool(&self) -> Option<PoolFigures> {
         None
     }
 

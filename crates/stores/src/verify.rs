@@ -28,6 +28,14 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every stay was held and confirmed", sql: include_str!("verify/stays.sql") },
 ];
 
+/// Those of them that say that more was sold than there is, or than may be.
+pub const OVERSELL: &[&str] = &[
+    "every seat has one owner",
+    "sold + free = total in every event",
+    "no user is beyond the limit",
+    "every night counts what stands on it",
+];
+
 /// The order of arrival, as far as the ledger can show it: over all of an event's history where one server
 /// writes, within each batch where several do.
 pub const SQLITE_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_sqlite.sql") };

@@ -52,6 +52,8 @@ async fn serve(
     let app = wiring::start(settings).await?;
     let listening = wiring::listen(app.clone()).await?;
     tokio::spawn(Tidier::new(&app).run());
+    tokio::spawn(telemetry::audits::audit(Arc::downgrade(&app), app.settings.audit_every));
+    tokio::spawn(telemetry::audits::census(Arc::downgrade(&app)));
     tokio::spawn(backups::run(Arc::downgrade(&app), schedules));
     drop(app);
     say!("Tickettock listens on http://{}", listening.address);

@@ -104,7 +104,10 @@ impl<S: Served> Lane<S> {
                 let most = queue.arriving.len().min(ARRIVALS_MOST);
                 queue.arriving.drain(..most).unzip()
             };
-            match self.survive("arrive", self.shared.arrived(event, arrivals)).await {
+            let began = Instant::now();
+            let arrived = self.survive("arrive", self.shared.arrived(event, arrivals)).await;
+            self.shared.metrics.steps.arrived(began.elapsed());
+            match arrived {
                 Some(Ok(arrived)) => {
                     let _ = self.survive("arrive", self.keep_generation(event, &arrived)).await;
                     self.enqueue(group, arrived);

@@ -42,6 +42,9 @@ impl<S: Served> Lane<S> {
         let Shared { ledger, metrics, terms, .. } = &*self.shared;
         metrics.batch(commands.len());
         let began = Instant::now();
+        if let Some(oldest) = waiters.iter().map(|waiter| waiter.arrived).min() {
+            metrics.steps.waited(began.saturating_duration_since(oldest));
+        }
         let batch = Batch::new(self.id, commands.clone(), *terms);
         let open = batch.open.clone();
         let committing = catch_unwind(AssertUnwindSafe(|| S::commit(&**ledger, batch)))
@@ -55,6 +58,7 @@ impl<S: Served> Lane<S> {
         loop {
             let result = self.watch(&mut under_way).await;
             metrics.commit_took(under_way.began.elapsed());
+            metrics.steps.committed(under_way.began.elapsed());
             if result.is_ok() {
                 self.lock().pace.ended(under_way.commands.len(), under_way.began, Instant::now());
             }
@@ -72,6 +76,7 @@ impl<S: Served> Lane<S> {
                     if tries < *max_retries && self.overlap == 1 =>
                 {
                     tries += 1;
+                    metrics.steps.retried();
                     tokio::time::sleep(backoff(tries)).await;
                     let (commands, waiters, late) = in_time(Instant::now(), &commands, waiters);
                     self.give_up(late, refusal(&fault)).await;

@@ -2,7 +2,7 @@
 //! truth, so a slow or broken door delays an answer by at most 50 ms and costs none.
 
 use std::panic::resume_unwind;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use rules::holds::Hold;
@@ -25,7 +25,9 @@ impl<S: Served> Lane<S> {
         let ended: Vec<Release> = decided.waiters.iter().filter_map(|waiter| waiter.mark.clone()).collect();
         let news = decided.news.take();
         if news.is_some() || !ended.is_empty() {
+            let began = Instant::now();
             self.survive("publish", S::publish(self, ended, news)).await;
+            self.shared.metrics.steps.published(began.elapsed());
         }
         decided
     }

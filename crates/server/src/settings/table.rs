@@ -304,6 +304,12 @@ pub const SETTINGS: &[Setting] = &[
          when asked for.",
     ),
     setting(
+        "AUDIT_EVERY",
+        "300",
+        "Seconds between two audits of the whole ledger in the background (tickettock_oversell_total). Each rests twenty times as \
+         long as it took, at least; 0: none.",
+    ),
+    setting(
         "BACKUP_DIR",
         "",
         "Folder for scheduled backups of the embedded ledger, best on another disk. If unset: there are none. With \

@@ -52,6 +52,8 @@ pub struct Settings {
     pub cors_origins: Vec<String>,
     pub queue_depth: usize,
     pub keep: Keep,
+    /// Zero: never.
+    pub audit_every: Duration,
     /// None: there are no scheduled backups.
     pub backups: Option<BackupSchedule>,
     /// None: as many as the limit of open files has room for.
@@ -111,6 +113,7 @@ impl Settings {
             cors_origins: cors_origins(&read)?,
             queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
             keep: read.keep()?,
+            audit_every: Duration::from_secs(read.within("AUDIT_EVERY", 0, KEEP_MOST_S)? as u64),
             backups: read.backups()?,
             max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
             address_connections: read.unless_empty("ADDRESS_CONNECTIONS", |name| read.within(name, 0, 1_000_000))?,

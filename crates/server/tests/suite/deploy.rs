@@ -111,3 +111,25 @@ fn heavy_package_has_what_it_should() {
     assert!(bom["bomFormat"] == "CycloneDX" && components.iter().any(|one| one["name"] == "rusqlite"), "{bom}");
     assert!(!components.iter().any(|one| one["name"] == "proptest"), "what only tests need is not in the binary");
 }
+
+#[test]
+fn tls_example_for_nginx_is_valid() {
+    let folder = TestFolder::new("tls");
+    let (key, cert) = (folder.path().join("key.pem"), folder.path().join("cert.pem"));
+    let mut made = Command::new("openssl");
+    made.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"]);
+    let (good, text) = run(made.args(["-subj", "/CN=tickets.example", "-keyout"]).arg(&key).arg("-out").arg(&cert));
+    assert!(good, "{text}");
+    let path = |file: &Path| file.display().to_string();
+    let live = "/etc/letsencrypt/live/tickets.example";
+    let config = read("deploy/tls/nginx.conf")
+        .replace(&format!("{live}/fullchain.pem"), &path(&cert))
+        .replace(&format!("{live}/privkey.pem"), &path(&key))
+        .replace("/run/nginx-tickettock.pid", &path(&folder.path().join("pid")))
+        .replace("443", &testing::free_port().to_string());
+    let file = folder.path().join("nginx.conf");
+    std::fs::write(&file, config).unwrap();
+    let nginx = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "openresty" };
+    let (good, text) = run(Command::new(nginx).arg("-t").arg("-p").arg(folder.path()).arg("-c").arg(&file));
+    assert!(good, "{text}");
+}

@@ -50,3 +50,4 @@ mod strangers;
 mod terminal;
 mod verify;
 mod waiting;
+mod watching;

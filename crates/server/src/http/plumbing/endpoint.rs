@@ -3,6 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use prometheus_client::metrics::counter::Counter;
@@ -19,6 +20,7 @@ use super::operation::{Completion, Operation, Route, TimeLimit};
 use crate::app::App;
 use crate::http::resources::page;
 use crate::http::respond::{self, Dialect, Language, Reply, Speech};
+use crate::telemetry::durations::OperationTimes;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -37,6 +39,7 @@ struct Served {
     operation: Operation,
     /// Found once: success is counted on the path of every reservation.
     succeeded: Counter,
+    times: OperationTimes,
 }
 
 impl Endpoint {
@@ -46,12 +49,14 @@ impl Endpoint {
         let allow = names.join(", ").leak();
         let operations = route.operations.into_iter().map(|operation| Served {
             succeeded: app.metrics.outcomes(operation.doc.id, operation.doc.done),
+            times: app.metrics.durations.of(operation.doc.id),
             operation,
         });
         Endpoint { app: app.clone(), speech: route.speech, operations: operations.collect(), allow }
     }
 
     async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
+        let began = Instant::now();
         let aside = Aside::of(&self.app, request.headers());
         let language = Language::asked(request.headers());
         let wants_page = page::wants_page(request.method(), request.uri().path(), request.headers());
@@ -80,6 +85,9 @@ impl Endpoint {
                 })
             }
         };
+        if let Some(served) = served {
+            served.times.took(reply.class(), began.elapsed());
+        }
         let reply = match aside {
             Some(aside) => aside.write(&self.app, reply),
             None => reply,

@@ -32,6 +32,6 @@ fn told(missing: &[String]) -> Completion {
 }
 
 pub async fn metrics(app: Arc<App>, _: Call) -> Handled {
-    let text = app.metrics.text(app.lanes.depth());
+    let text = app.metrics.text(&app);
     Ok(Reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text))
 }

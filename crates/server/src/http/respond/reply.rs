@@ -61,6 +61,11 @@ impl Reply {
         self.status
     }
 
+    /// The first digit of the status, for metrics.
+    pub fn class(&self) -> u16 {
+        self.status.as_u16() / 100
+    }
+
     pub fn ok(body: &impl Serialize) -> Reply {
         Reply::json(StatusCode::OK, body)
     }

@@ -280,7 +280,7 @@ impl Stage {
 
     /// Outcomes so far, by operation and code.
     fn counted(&self) -> BTreeMap<(String, String), u64> {
-        let text = self.stand.app.metrics.text(0);
+        let text = self.stand.app.metrics.text(&self.stand.app);
         let lines = text.lines().filter_map(|line| line.strip_prefix("tickettock_outcomes_total{"));
         let outcome = |line: &str| -> Option<((String, String), u64)> {
             let (labels, times) = line.split_once("} ")?;

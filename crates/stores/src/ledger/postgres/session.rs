@@ -19,6 +19,7 @@ use tokio_postgres::{Error, Row, Statement};
 use super::address::PostgresAddress;
 use super::identity::Identity;
 use super::trouble::Trouble;
+use crate::ledger::PoolFigures;
 
 /// The first statements of every session. A batch is decided under one row lock, so READ COMMITTED is what
 /// it needs: each later statement sees what was committed during the wait for the lock.
@@ -53,6 +54,12 @@ pub struct Sessions {
 }
 
 impl Sessions {
+    pub fn figures(&self) -> PoolFigures {
+        let status = self.pool.status();
+        let idle = status.available;
+        PoolFigures { idle, in_use: status.size.saturating_sub(idle), wanted: status.waiting }
+    }
+
     pub fn new(address: &PostgresAddress, most: usize, identity: Arc<Identity>) -> Result<Sessions, String> {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);

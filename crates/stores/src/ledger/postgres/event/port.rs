@@ -15,7 +15,7 @@ use super::super::trouble::Trouble;
 use super::super::{Inner, PostgresLedger, Values, all, first, prepare, queries, values};
 use super::{entries, rows};
 use crate::ledger::tidy::{Aged, Tidied};
-use crate::ledger::{Answered, Ledger, LedgerFault, LineBegun, Reservation, Snapshot, TicketKey};
+use crate::ledger::{Answered, Ledger, LedgerFault, LineBegun, PoolFigures, Reservation, Snapshot, TicketKey};
 
 impl Inner {
     pub(super) async fn hall(&self, id: EventId) -> Result<Option<Arc<Hall>>, Trouble> {
@@ -233,6 +233,10 @@ impl Ledger for PostgresLedger {
             first(&rows, |row| Ok(TicketKey { id: row.try_get::<_, i32>(0)? as u32, secret }))
         });
         Box::pin(async move { made.await?.ok_or_else(|| LedgerFault::Broken("no key was made".into())) })
+    }
+
+    fn pool(&self) -> Option<PoolFigures> {
+        Some(self.0.sessions.figures())
     }
 
     fn name(&self) -> Option<Arc<str>> {

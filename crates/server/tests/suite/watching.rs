@@ -1,0 +1,157 @@
+//! A real Prometheus scrapes a rush: every query of every dashboard returns data, and no alert fires.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testing::database::Database;
+use testing::folder::TestFolder;
+use testing::http::TestClient;
+use testing::process::{ServerProcess, binary};
+use testing::redis::OwnRedis;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap().join(path)
+}
+
+struct Prometheus {
+    child: Child,
+    port: u16,
+}
+
+impl Prometheus {
+    fn scraping(folder: &Path, servers: &[&ServerProcess]) -> Prometheus {
+        let targets: Vec<String> = servers.iter().map(|server| format!("'{}'", server.address)).collect();
+        let config = format!(
+            "global: {{scrape_interval: 500ms, evaluation_interval: 1s}}\nrule_files: ['{}']\nscrape_configs:\n\
+             - job_name: tickettock\n  static_configs: [{{targets: [{}]}}]\n",
+            repository("deploy/prometheus/rules.yml").display(),
+            targets.join(", ")
+        );
+        let file = folder.join("prometheus.yml");
+        std::fs::write(&file, config).unwrap();
+        let port = testing::free_port();
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "--", "prometheus"])
+            .arg(format!("--config.file={}", file.display()))
+            .arg(format!("--storage.tsdb.path={}", folder.join("tsdb").display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(folder.join("prometheus.log")).unwrap())
+            .spawn()
+            .unwrap_or_else(|e| panic!("prometheus: {e}"));
+        Prometheus { child, port }
+    }
+
+    async fn ask(&self, path: &str) -> Option<Value> {
+        let mut client = TestClient::new(([127, 0, 0, 1], self.port).into());
+        client.try_send("GET", path, &[], "").await.ok()?.json().get("data").cloned()
+    }
+
+    /// How many series answer, or none if there is no answer.
+    async fn series(&self, query: &str) -> Option<usize> {
+        let query = query.replace("$__rate_interval", "20s");
+        let query: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
+        let data = self.ask(&format!("/api/v1/query?query={query}")).await?;
+        Some(data["result"].as_array()?.len())
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Title of the panel and query.
+fn queries() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(repository("deploy/grafana/dashboards")).unwrap() {
+        let board: Value = serde_json::from_slice(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        for panel in board["panels"].as_array().unwrap() {
+            for target in panel["targets"].as_array().unwrap() {
+                let text = |value: &Value| value.as_str().unwrap().to_owned();
+                all.push((format!("{}: {}", text(&board["title"]), text(&panel["title"])), text(&target["expr"])));
+            }
+        }
+    }
+    assert!(all.len() > 30, "{} queries", all.len());
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_every_panel_shows_a_rush() {
+    let folder = TestFolder::new("prometheus");
+    let (database, redis) = (Database::fresh().await, OwnRedis::start());
+    let kept = folder.path().join("backups");
+    let embedded = [("AUDIT_EVERY", "1"), ("BACKUP_DIR", kept.to_str().unwrap())];
+    let embedded = ServerProcess::start(&folder.path().join("data"), &embedded).await;
+    let url = redis.url();
+    let scaled = [("DATABASE_URL", database.url.as_str()), ("REDIS_URL", url.as_str()), ("ADMIN_TOKEN", TOKEN)];
+    let scaled = ServerProcess::start(&folder.path().join("scaled"), &scaled).await;
+    let prometheus = Prometheus::scraping(folder.path(), &[&embedded, &scaled]);
+    let rush = |server: &ServerProcess, token: String, more: &[&str]| {
+        let mut command = binary();
+        command.args(["rush", &format!("http://{}", server.address), "--buyers", "1500", "--seats", "100"]).args(more);
+        command.env("ADMIN_TOKEN", token).stdout(Stdio::null()).spawn().unwrap()
+    };
+    let mut waiting: Vec<(String, String)> = queries();
+    let began = Instant::now();
+    while !waiting.is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(150), "no data: {waiting:#?}");
+        let (mut one, mut two) =
+            (rush(&embedded, embedded.admin_token(), &["--waiting-room", "20"]), rush(&scaled, TOKEN.into(), &[]));
+        loop {
+            let mut left = Vec::new();
+            for (panel, query) in waiting {
+                if prometheus.series(&query).await.unwrap_or_default() == 0 {
+                    left.push((panel, query));
+                }
+            }
+            waiting = left;
+            let ended = one.try_wait().unwrap().is_some() && two.try_wait().unwrap().is_some();
+            if ended || waiting.is_empty() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        one.wait().unwrap();
+        two.wait().unwrap();
+    }
+    let alerts = prometheus.ask("/api/v1/alerts").await.unwrap();
+    let firing: Vec<&Value> = alerts["alerts"].as_array().unwrap().iter().filter(|a| a["state"] == "firing").collect();
+    assert!(firing.iter().all(|alert| alert["labels"]["alertname"] == "DoorReopened"), "{firing:#?}");
+    assert_eq!(prometheus.series("tickettock_oversell_total == 0").await, Some(2));
+}
+
+/// What must never rise does rise when the ledger is broken.
+#[tokio::test(flavor = "multi_thread")]
+async fn background_audit_counts_what_is_oversold() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::start(folder.path(), &[("AUDIT_EVERY", "1")]).await;
+    for user in ["alice", "bob"] {
+        process.client().reserve(1, user).await;
+    }
+    let metric = |text: &str, name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")).map(str::to_owned));
+        line.unwrap_or_else(|| panic!("no {name} in {text}"))
+    };
+    let text = process.client().get("/metrics").await.text();
+    assert_eq!(metric(&text, "tickettock_oversell_total"), "0");
+    let conn = rusqlite::Connection::open(folder.path().join("tickettock.db")).unwrap();
+    conn.execute_batch("PRAGMA busy_timeout = 5000; PRAGMA ignore_check_constraints = 1; UPDATE event SET sold = 1")
+        .unwrap();
+    let began = Instant::now();
+    loop {
+        let text = process.client().get("/metrics").await.text();
+        if metric(&text, "tickettock_oversell_total") == "1" && metric(&text, "tickettock_audit_broken") != "0" {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{text}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

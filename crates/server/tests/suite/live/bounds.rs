@@ -21,7 +21,7 @@ async fn one_watcher_too_many_gets_503_until_another_leaves() {
     let refused = server.client().get(&format!("/api/v1/events/{event}/stream")).await;
     assert_eq!((refused.status, refused.reason().as_str()), (503, "service_unavailable"));
     assert!(refused.header("retry-after").is_some());
-    assert!(server.app.metrics.text(0).contains("tickettock_watchers 2\n"));
+    assert!(server.app.metrics.text(&server.app).contains("tickettock_watchers 2\n"));
     // A stream that has nothing to say notices at once that its client is gone.
     drop(first);
     let began = Instant::now();
@@ -98,7 +98,7 @@ async fn streams_keep_their_connection_when_the_server_is_full() {
 }
 
 fn watchers(server: &TestServer) -> String {
-    let text = server.app.metrics.text(0);
+    let text = server.app.metrics.text(&server.app);
     text.lines().find_map(|line| line.strip_prefix("tickettock_watchers ")).unwrap().to_owned()
 }
 

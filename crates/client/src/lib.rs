@@ -6,8 +6,10 @@
 //!
 //! [`fetch`] gets one document from elsewhere, with TLS.
 //!
-//! There is no pool, no redirect and no retry: a load generator and a test decide about those.
+//! There is no pool, no redirect and no retry down here: a load generator and a test decide about those. [`api`] knows
+//! the routes, and comes again where the server asks for it.
 
+pub mod api;
 pub mod blocking;
 mod connection;
 mod error;

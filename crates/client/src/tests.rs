@@ -7,6 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use crate::api::forms::BuyerForm;
+use crate::api::{ApiClient, calls};
 use crate::{Client, ClientError, Connection, HttpRequest, Target, ask_once};
 
 /// Accepts one connection per list, answers each request head with the next text in it, then closes.
@@ -133,4 +135,36 @@ async fn headers_that_break_the_line_are_not_sent() {
         assert!(matches!(connection.ask(request).await, Err(ClientError::Request(_))));
     }
     assert!(server.await.unwrap().is_empty());
+}
+
+const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 61\r\n\r\n{\"reason\":\"overloaded\",\"message\":\"Busy.\",\"traceId\":\"trace\"}\r\n";
+const SOLD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 103\r\n\r\n{\"success\":true,\"seat\":{\"id\":5,\"name\":\"5\"},\"remainingSeats\":3,\"userTtlRemaining\":9,\"reservationId\":\"x\"}";
+
+fn key_of(head: &str) -> &str {
+    let line = head.lines().find(|line| line.to_ascii_lowercase().starts_with("idempotency-key: ")).expect("a key");
+    &line[17..]
+}
+
+#[tokio::test]
+async fn calls_come_again_with_the_same_key_when_the_server_says_so() {
+    // Busy, then a connection that breaks, then an answer.
+    let (address, server) = scripted(vec![vec![BUSY, ""], vec![SOLD]]).await;
+    let mut client = ApiClient::new(address).with_user("alice");
+    let began = std::time::Instant::now();
+    let sold = client.ask(calls::reserve(7, &BuyerForm::default())).await.unwrap();
+    assert_eq!((sold.seat.id, sold.reservation_id.as_str()), (5, "x"));
+    assert!(began.elapsed() >= Duration::from_secs(1), "Retry-After is honoured");
+    let heard = server.await.unwrap();
+    assert_eq!(heard.len(), 3);
+    assert!(heard.iter().all(|head| head.starts_with("POST /api/v1/events/7/seats/reservation/fcfs HTTP/1.1")));
+    assert!(heard.iter().all(|head| key_of(head) == key_of(&heard[0]) && key_of(head).len() == 32), "{heard:?}");
+}
+
+#[tokio::test]
+async fn calls_without_a_key_are_sent_once() {
+    let (address, server) = scripted(vec![vec![BUSY]]).await;
+    let refused = ApiClient::new(address).ask(calls::delete_event(7, true)).await.unwrap_err();
+    assert_eq!(refused.reason(), Some("overloaded"));
+    let heard = server.await.unwrap();
+    assert!(heard[0].starts_with("DELETE /api/v1/admin/events/7?sold=true HTTP/1.1"), "{heard:?}");
 }

@@ -219,6 +219,10 @@ pub enum Turn {
     Pause,
     Resume,
     Close,
+    /// Closes it and takes it out of the list.
+    Archive,
+    /// It is listed again, closed.
+    Unarchive,
 }
 
 /// What may change while an event lives. Seats may not: people have bought them.

@@ -15,6 +15,8 @@ pub enum Happened {
     Paused,
     Resumed,
     Closed,
+    Archived,
+    Unarchived,
     Amended,
     Deleted,
     Entered,
@@ -30,7 +32,7 @@ pub enum Happened {
 }
 
 impl Happened {
-    pub const ALL: [Happened; 16] = [
+    pub const ALL: [Happened; 18] = [
         Happened::Created,
         Happened::Reserved,
         Happened::Cancelled,
@@ -38,6 +40,8 @@ impl Happened {
         Happened::Paused,
         Happened::Resumed,
         Happened::Closed,
+        Happened::Archived,
+        Happened::Unarchived,
         Happened::Amended,
         Happened::Deleted,
         Happened::Entered,
@@ -58,6 +62,8 @@ impl Happened {
             Happened::Paused => "paused",
             Happened::Resumed => "resumed",
             Happened::Closed => "closed",
+            Happened::Archived => "archived",
+            Happened::Unarchived => "unarchived",
             Happened::Amended => "amended",
             Happened::Deleted => "deleted",
             Happened::Entered => "entered",

@@ -215,6 +215,11 @@ pub enum Refusal {
     },
     /// Admin: reservations stand that this would remove.
     InUse,
+    /// Admin: seats are on hold, or people are inside.
+    StillBuying {
+        held: u32,
+        inside: u32,
+    },
     /// Admin: `least` rooms are confirmed or held on some night.
     RoomsInUse {
         least: u32,
@@ -329,6 +334,11 @@ pub enum Expected {
     NoSeats,
     OpenEvent,
     PausedEvent,
+    /// Not an archived one.
+    ListedEvent,
+    ArchivedEvent,
+    /// An event that was made as one.
+    Rehearsal,
     /// `roomTypeId` or `eventId`, not both.
     RoomTypeOrEvent,
     /// A UUID or a ULID.
@@ -353,7 +363,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 27] = [
+    pub const ALL: [Expected; 30] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -369,6 +379,9 @@ impl Expected {
         Expected::NoSeats,
         Expected::OpenEvent,
         Expected::PausedEvent,
+        Expected::ListedEvent,
+        Expected::ArchivedEvent,
+        Expected::Rehearsal,
         Expected::RoomTypeOrEvent,
         Expected::HoldKey,
         Expected::PlainValue,

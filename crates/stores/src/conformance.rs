@@ -4,6 +4,7 @@
 //! A chapter returns what it saw instead of panicking, so that it can run on stores that are broken on
 //! purpose, and must find the bug.
 
+mod archive;
 pub mod arrive;
 pub mod bent;
 pub mod broken;
@@ -74,6 +75,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("calendar", |s| Box::pin(calendar::chapter(s))),
     ("ends", |s| Box::pin(ends::chapter(s))),
     ("orders", |s| Box::pin(orders::chapter(s))),
+    ("archive", |s| Box::pin(archive::chapter(s))),
 ];
 
 /// `Err` with this message unless the condition holds.

@@ -187,8 +187,8 @@ pub trait Ledger:
     /// The newest generation that was raised; none: not one.
     fn generation(&self, event: EventId) -> Answered<Option<u64>>;
 
-    /// Events in order of id, from behind `after`; deleted ones are left out.
-    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>>;
+    /// Events in order of id, from behind `after`: the archived ones, or the others. Deleted ones are left out.
+    fn events(&self, archived: bool, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>>;
 
     /// One event, also a deleted one.
     fn event(&self, id: EventId) -> Answered<Option<Event>>;

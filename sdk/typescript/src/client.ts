@@ -18,9 +18,13 @@ export interface Settings {
   fetch?: typeof fetch;
 }
 
-export type HoldRequest =
+export type HoldRequest = (
   | { roomTypeId: number; checkIn: string; checkOut: string }
-  | { eventId: number; seatIds: number[] };
+  | { eventId: number; seatIds: number[] }
+) & {
+  /** Kept with the hold, and with the reservation that it becomes. */
+  metadata?: Record<string, string | number | boolean>;
+};
 
 /** How somebody stands in a waiting room. */
 export type Stand = components["schemas"]["QueueStanding"];
@@ -80,9 +84,11 @@ export class Tickettock {
   }
 
   /** Gives a reservation back. */
-  cancel(reservationId: string, key?: string) {
+  cancel(reservationId: string, key?: string, reason?: string) {
     const params = { path: { reservationId }, header: keyed(key) };
-    return told<"cancelReservation">(this.api.DELETE("/api/v1/reservations/{reservationId}", { params }));
+    return told<"cancelReservation">(
+      this.api.DELETE("/api/v1/reservations/{reservationId}", { params, ...because(reason) }),
+    );
   }
 
   /** Holds nights or seats. The same `key` again is the same hold. */
@@ -106,9 +112,9 @@ export class Tickettock {
   }
 
   /** Gives what is held back. */
-  release(holdId: string, key?: string) {
+  release(holdId: string, key?: string, reason?: string) {
     const params = { path: { holdId }, header: keyed(key) };
-    return told<"cancelHold">(this.api.DELETE("/api/v1/holds/{holdId}", { params }));
+    return told<"cancelHold">(this.api.DELETE("/api/v1/holds/{holdId}", { params, ...because(reason) }));
   }
 
   /** Joins the line of an event and waits for its turn. Polls as often as the server asks for. */
@@ -247,6 +253,10 @@ function* byState(seats: components["schemas"]["LiveSeats"]): Generator<[number,
 
 function keyed(key: string | undefined): { "Idempotency-Key": string } {
   return { "Idempotency-Key": key ?? crypto.randomUUID() };
+}
+
+function because(reason: string | undefined): { body?: { reason: string } } {
+  return reason === undefined ? {} : { body: { reason } };
 }
 
 function cancel(signal: AbortSignal | undefined): { signal?: AbortSignal } {

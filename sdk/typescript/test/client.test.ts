@@ -100,6 +100,26 @@ test("holds, extends, confirms and releases nights and seats", async () => {
   assert.ok((await alice.release(seats.data.hold.holdId)).ok);
 });
 
+test("orders have metadata, and cancellations a reason", async () => {
+  const id = await event({ seats: 4, maxPerUser: 4, buyerFields: { phone: "absent", email: "required" } });
+  const alice = shop("alice");
+  const refused = await alice.reserve(id, { userName: "Alice" });
+  assert.ok(!refused.ok && refused.reason === "validation" && refused.refusal.field === "email");
+  const metadata = { order: "A-1", gift: true };
+  const sold = await alice.reserve(id, { userName: "Alice", email: "alice@example.com", metadata });
+  assert.ok(sold.ok);
+  const path = { reservationId: sold.data.reservationId };
+  const mine = await alice.api.GET("/api/v1/reservations/{reservationId}", { params: { path } });
+  assert.deepEqual(mine.data?.reservation.metadata, metadata);
+  assert.ok((await alice.cancel(sold.data.reservationId, undefined, "ill")).ok);
+  const held = await alice.hold({ eventId: id, seatIds: [2], metadata });
+  assert.ok(held.ok);
+  assert.deepEqual(held.data.hold.metadata, metadata);
+  assert.ok((await alice.release(held.data.hold.holdId, undefined, "too dear")).ok);
+  const ended = await alice.api.GET("/api/v1/holds/{holdId}", { params: { path: { holdId: held.data.hold.holdId } } });
+  assert.equal(ended.data?.hold.reason, "too dear");
+});
+
 test("waits in line, enters and reserves with the entry", async () => {
   const id = await event({ seats: 5, waitingRoom: { maxConcurrent: 1, idleTimeout: 5 } });
   const refused = await shop("a").reserve(id, BUYER);

@@ -34,9 +34,14 @@ export async function typed(url: string): Promise<void> {
   await client.GET("/api/v1/evnets");
 
   const shop = new Tickettock({ url, user: "alice" });
-  const held = await shop.hold({ eventId: 2, seatIds: [1] });
+  const held = await shop.hold({ eventId: 2, seatIds: [1], metadata: { order: "A-1", gift: true } });
+  await shop.reserve(2, { email: "alice@example.com", metadata: { order: "A-1" } });
+  // @ts-expect-error metadata is plain
+  await shop.reserve(2, { metadata: { order: { id: 1 } } });
   if (held.ok) {
     const end: string = held.data.hold.expiresAt;
+    const order: string | number | boolean | undefined = held.data.hold.metadata?.order;
+    await shop.release(held.data.hold.holdId, undefined, `not ${order}`);
     // @ts-expect-error that is the word of another dialect
     const seed = held.data.hold.expiredAt;
     console.log(end, seed);

@@ -46,6 +46,8 @@ pub enum EventAction {
     Turn(Turn),
     Amend(EventAmendment),
     Delete,
+    /// Deletes a rehearsal with what it sold.
+    DeleteSold,
 }
 
 impl EventAction {

@@ -122,6 +122,7 @@ impl Subject for Event {
             EventAction::Turn(turn) => deciding.turn(*turn, &command.actor),
             EventAction::Amend(amendment) => deciding.amend(amendment, &command.actor),
             EventAction::Delete => deciding.delete(&command.actor),
+            EventAction::DeleteSold => deciding.delete_sold(&command.actor),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::Turn;
 use super::action::EventAction;
 use crate::command::{Command, Terms};
 use crate::holds::{Ask, LAPSED_MOST, On};
@@ -97,11 +98,14 @@ pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
                 needs.numbers.extend(number);
                 needs.lapsed_entries = ENTRIES_MOST;
             }
+            // Entries that have lapsed are nobody inside.
+            EventAction::Turn(Turn::Archive) => needs.lapsed_entries = ENTRIES_MOST,
             EventAction::Leave
             | EventAction::Renew
             | EventAction::Turn(_)
             | EventAction::Amend(_)
-            | EventAction::Delete => {}
+            | EventAction::Delete
+            | EventAction::DeleteSold => {}
         }
     }
     // Chosen seats may be the lowest ones, so read that many more.

@@ -13,15 +13,40 @@ impl Deciding<Event> {
             Turn::Pause => (State::Paused, Happened::Paused),
             Turn::Resume => (State::Open, Happened::Resumed),
             Turn::Close => (State::Closed, Happened::Closed),
+            Turn::Archive => (State::Closed, Happened::Archived),
+            Turn::Unarchive => (State::Closed, Happened::Unarchived),
         };
+        let archived = self.subject.archived_at.is_some();
+        if archived != (turn == Turn::Unarchive) {
+            let wanted = if archived { Expected::ListedEvent } else { Expected::ArchivedEvent };
+            return Err(FieldError::refused("state", Problem::Expected(wanted)));
+        }
         if turn == Turn::Resume && self.subject.state != State::Paused {
             return Err(FieldError::refused("state", Problem::Expected(Expected::PausedEvent)));
         }
         if turn == Turn::Pause && self.subject.state_at(self.wall) != State::Open {
             return Err(FieldError::refused("state", Problem::Expected(Expected::OpenEvent)));
         }
+        if turn == Turn::Archive {
+            self.nobody_is_buying()?;
+        }
         self.subject.state = state;
+        // By the wall clock, as it is shown.
+        self.subject.archived_at = (turn == Turn::Archive).then_some(self.wall);
         Ok(self.changed(what, by))
+    }
+
+    /// Those who pay, or were let in, finish first. A closed sale lets nobody else in.
+    fn nobody_is_buying(&self) -> Result<(), Refusal> {
+        if self.subject.state == State::Closed {
+            return Ok(());
+        }
+        let holding = self.draft.first_end.is_some() && self.subject.counts.live() > 0;
+        let (held, inside) = (if holding { self.subject.counts.live() } else { 0 }, self.subject.counts.inside);
+        if held == 0 && inside == 0 {
+            return Ok(());
+        }
+        Err(self.lacking(Refusal::StillBuying { held, inside }))
     }
 
     pub(super) fn amend(&mut self, amendment: &EventAmendment, by: &Actor) -> Result<Done, Refusal> {
@@ -66,6 +91,15 @@ impl Deciding<Event> {
         // Without a first end no hold is live, counted or not.
         if self.draft.first_end.is_some() && self.subject.counts.live() > 0 {
             return Err(self.lacking(Refusal::InUse));
+        }
+        self.subject.deleted = true;
+        Ok(self.changed(Happened::Deleted, by))
+    }
+
+    /// Its rows go as those of every deleted event do; the ledger removes sold ones of a rehearsal only.
+    pub(super) fn delete_sold(&mut self, by: &Actor) -> Result<Done, Refusal> {
+        if !self.subject.rehearsal {
+            return Err(FieldError::refused("sold", Problem::Expected(Expected::Rehearsal)));
         }
         self.subject.deleted = true;
         Ok(self.changed(Happened::Deleted, by))

@@ -61,6 +61,7 @@ impl Refusal {
             Refusal::NotAvailable { nights: vec![Night(20_811)], seats: vec![] },
             Refusal::NotAvailable { nights: vec![], seats: vec![Seat(4)] },
             Refusal::InUse,
+            Refusal::StillBuying { held: 2, inside: 3 },
             Refusal::RoomsInUse { least: 3 },
             Refusal::Contention,
             Refusal::LockTimeout,

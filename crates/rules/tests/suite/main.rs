@@ -50,7 +50,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         2 => Just(Ask::Anonymous),
         6 => (0..6u8, any::<prop::sample::Index>()).prop_map(|(user, i)| Ask::Cancel { user, which: i.index(64) }),
         2 => any::<prop::sample::Index>().prop_map(|i| Ask::AdminCancel { which: i.index(64) }),
-        1 => prop_oneof![Just(Turn::Open), Just(Turn::Pause), Just(Turn::Resume), Just(Turn::Close)].prop_map(Ask::Turn),
+        1 => prop_oneof![Just(Turn::Open), Just(Turn::Pause), Just(Turn::Resume), Just(Turn::Close), Just(Turn::Archive), Just(Turn::Unarchive)].prop_map(Ask::Turn),
         1 => (1..4u32).prop_map(Ask::Limit),
     ]
 }

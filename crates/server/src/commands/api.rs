@@ -2,85 +2,69 @@
 
 use std::time::Duration;
 
-use client::{HttpRequest, HttpResponse, Target};
+use client::api::answers::ListPage;
+use client::api::{ApiClient, ApiError, Call, Persistence};
+use client::{HttpResponse, Target};
 use serde_json::{Value, json};
 
-const TIME: Duration = Duration::from_secs(15);
+/// A busy server is asked again, one that is not there is not waited for.
+const PERSISTENCE: Persistence =
+    Persistence { attempts: 4, within: Duration::from_secs(20), patience: Duration::from_secs(15), reconnect: false };
 
 pub struct Api {
     target: Target,
-    /// `Bearer` and the token.
-    authorization: Option<String>,
+    token: Option<String>,
 }
 
 impl Api {
     pub fn at(url: &str, token: Option<String>) -> Result<Api, String> {
         let target = Target::resolve(url).map_err(|why| format!("--url {why}"))?;
-        Ok(Api { target, authorization: token.map(|token| format!("Bearer {token}")) })
+        Ok(Api { target, token })
     }
 
-    pub fn get(&self, path: &str) -> Result<Value, String> {
-        self.ask(HttpRequest::get(path))
-    }
-
-    pub fn post(&self, path: &str, body: &Value) -> Result<Value, String> {
-        self.ask(HttpRequest::post(path).json(body.to_string()))
-    }
-
-    pub fn patch(&self, path: &str, body: &Value) -> Result<Value, String> {
-        self.ask(HttpRequest::new("PATCH", path).json(body.to_string()))
-    }
-
-    pub fn delete(&self, path: &str) -> Result<Value, String> {
-        self.ask(HttpRequest::new("DELETE", path))
+    /// The JSON of a success, or the message of a refusal.
+    pub fn ask<T>(&self, call: Call<T>) -> Result<Value, String> {
+        self.read(&self.answer(call)?)
     }
 
     /// All pages of a list, as one.
-    pub fn every(&self, path: &str, list: &str) -> Result<Value, String> {
-        let (mut all, mut after) = (Vec::new(), String::new());
+    pub fn every<T>(&self, list: &str, page: impl Fn(Option<&str>) -> Call<ListPage<T>>) -> Result<Value, String> {
+        let (mut all, mut after) = (Vec::new(), None::<String>);
         loop {
-            let mut page = self.get(&format!("{path}?limit=1000{after}"))?;
-            if let Value::Array(some) = page[list].take() {
+            let mut found = self.ask(page(after.as_deref()))?;
+            if let Value::Array(some) = found[list].take() {
                 all.extend(some);
             }
-            match page["next"].as_str() {
-                Some(next) => after = format!("&after={next}"),
+            match found["next"].as_str() {
+                Some(next) => after = Some(next.to_owned()),
                 None => return Ok(json!({ "success": true, list: all })),
             }
         }
     }
 
     /// What must be there, by its kind and number.
-    pub fn existing(&self, kind: &str, id: u64, path: &str) -> Result<Value, String> {
-        self.find(path)?.ok_or_else(|| format!("{kind} {id} does not exist"))
-    }
-
-    /// None: there is nothing at that path. The caller knows what it looked for.
-    pub fn find(&self, path: &str) -> Result<Option<Value>, String> {
-        let answer = self.answer(HttpRequest::get(path))?;
+    pub fn existing<T>(&self, kind: &str, id: i64, call: Call<T>) -> Result<Value, String> {
+        let answer = self.answer(call)?;
         match self.read(&answer) {
-            Err(_) if answer.status == 404 && read(&answer).is_some() => Ok(None),
-            told => told.map(Some),
+            Err(_) if answer.status == 404 && read(&answer).is_some() => Err(format!("{kind} {id} does not exist")),
+            told => told,
         }
     }
 
-    fn ask(&self, request: HttpRequest) -> Result<Value, String> {
-        self.read(&self.answer(request)?)
-    }
-
-    pub fn answer(&self, request: HttpRequest) -> Result<HttpResponse, String> {
+    pub fn answer<T>(&self, call: Call<T>) -> Result<HttpResponse, String> {
         let target = &self.target;
-        let request = match &self.authorization {
-            Some(shown) => request.header("Authorization", shown),
-            None => request,
+        let call = match &self.token {
+            Some(token) => call.bearer(token),
+            None => call,
         };
-        client::blocking::ask_once(target, request, TIME).map_err(|why| match why.is_not_http() {
-            true => self.stranger(),
-            false => format!("no server answers at {target}: {why}"),
+        let mut client = ApiClient::new(target.clone()).with_persistence(PERSISTENCE);
+        let answer = client::blocking::answer(&mut client, &call);
+        answer.map_err(|error| match error {
+            ApiError::Unreachable { why, .. } if !why.is_not_http() => format!("no server answers at {target}: {why}"),
+            _ => self.stranger(),
         })
     }
 
-    /// The JSON of a success, or the message of a refusal.
     pub fn read(&self, answer: &HttpResponse) -> Result<Value, String> {
         read(answer).ok_or_else(|| self.stranger())?
     }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgGroup, ArgMatches, Command, value_parser};
-use serde_json::{Map, Value, json};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use client::api::calls::{self, EventTurn};
+use client::api::forms::EventForm;
+use serde_json::{Value, json};
 
 use super::api::Api;
 use super::export::{ExportFormat, export};
@@ -46,14 +48,22 @@ pub fn command() -> Command {
                 .help(r#"JSON file with a waiting room: {"maxConcurrent":800,"tokenTtl":300,"idleTimeout":60}"#),
         )
         .arg(
+            Arg::new("rehearsal")
+                .long("rehearsal")
+                .action(ArgAction::SetTrue)
+                .help("For a rehearsal: the event may be deleted with what it sold"),
+        )
+        .arg(
             Arg::new("hold-ttl")
                 .long("hold-ttl")
                 .value_name("SECONDS")
                 .value_parser(value_parser!(u32))
                 .help("How long a hold of its seats lasts [default: HOLD_TTL]"),
         );
-    let list = Command::new("list").about("Print every event");
-    let id = || Arg::new("id").required(true).value_parser(value_parser!(u64)).help("Number of the event");
+    let list = Command::new("list").about("Print every event").arg(
+        Arg::new("archived").long("archived").action(ArgAction::SetTrue).help("Those that are archived, and no others"),
+    );
+    let id = || Arg::new("id").required(true).value_parser(value_parser!(i64)).help("Number of the event");
     let show = Command::new("show").about("Print one event and its sections").arg(id());
     let turn = |name: &'static str, about: &'static str| Command::new(name).about(about).arg(id());
     let output = Arg::new("output").long("output").value_name("FILE").value_parser(value_parser!(PathBuf));
@@ -61,6 +71,17 @@ pub fn command() -> Command {
         .about("Print everything that was sold, as CSV or, with --json, one JSON object per line")
         .arg(id())
         .arg(output.help("Write it to this file"));
+    let delete = Command::new("delete")
+        .about("Delete an event in which nobody has a seat, or rehearsals with what they sold")
+        .arg(id().required(false).required_unless_present("rehearsals"))
+        .arg(Arg::new("sold").long("sold").action(ArgAction::SetTrue).help("With what it sold: of a rehearsal only"))
+        .arg(
+            Arg::new("rehearsals")
+                .long("rehearsals")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["id", "sold"])
+                .help("Every rehearsal, such as those of rush, with what they sold"),
+        );
     Command::new("event")
         .about("Make, look at and turn events of the running server")
         .subcommand_required(true)
@@ -74,7 +95,9 @@ pub fn command() -> Command {
                 turn("pause", "Pause an open sale"),
                 turn("resume", "Resume a paused sale"),
                 turn("close", "Close the sale"),
-                turn("delete", "Delete an event in which nobody has a seat"),
+                turn("archive", "Close the sale and take the event out of the list"),
+                turn("unarchive", "List an archived event again"),
+                delete,
                 export,
             ]
             .map(reaching),
@@ -84,48 +107,59 @@ pub fn command() -> Command {
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let Some((verb, given)) = given.subcommand() else { unreachable!("clap asks for a subcommand") };
     let api = reach(given)?;
-    let id = given.try_get_one::<u64>("id").ok().flatten().copied().unwrap_or_default();
+    let id = given.try_get_one::<i64>("id").ok().flatten().copied().unwrap_or_default();
     let answer = match verb {
-        "create" => api.post("/api/v1/admin/events", &wanted(given)?)?,
-        "list" => api.every("/api/v1/events", "events")?,
+        "create" => api.ask(calls::create_event(&wanted(given)?))?,
+        "list" if given.get_flag("archived") => api.every("events", |after| calls::admin_events(true, after))?,
+        "list" => api.every("events", calls::events)?,
         "export" => {
             let format = if given.get_flag("json") { ExportFormat::JsonLines } else { ExportFormat::Csv };
             return export(&api, id, format, given.get_one::<PathBuf>("output").map(PathBuf::as_path));
         }
+        "delete" if given.get_flag("rehearsals") => return delete_rehearsals(&api),
         "delete" => {
-            api.delete(&format!("/api/v1/admin/events/{id}"))?;
+            api.ask(calls::delete_event(id, given.get_flag("sold")))?;
             say!("event {id} is deleted");
             return Ok(());
         }
         "show" => one(&api, id)?,
-        turn => api.post(&format!("/api/v1/admin/events/{id}/{turn}"), &Value::Null)?,
+        turn => {
+            let turn = EventTurn::named(turn).ok_or_else(|| format!("{turn} is not something to do to an event"))?;
+            api.ask(calls::turn_event(id, turn))?
+        }
     };
     show(given, &answer, text);
     Ok(())
 }
 
-fn wanted(given: &ArgMatches) -> Result<Value, String> {
-    let mut body = Map::new();
-    body.insert("name".into(), json!(given.get_one::<String>("name")));
-    let seats = match json_file(given, "hall")? {
-        None => json!(given.get_one::<u32>("seats")),
-        Some(hall) => hall,
-    };
-    body.insert("seats".into(), seats);
+/// Archived or not.
+fn delete_rehearsals(api: &Api) -> Result<(), String> {
+    let mut deleted = 0;
+    for archived in [false, true] {
+        let listed = api.every("events", |after| calls::admin_events(archived, after))?;
+        let rehearsals = listed["events"].as_array().into_iter().flatten().filter(|event| event["rehearsal"] == true);
+        for id in rehearsals.filter_map(|event| event["id"].as_i64()) {
+            api.ask(calls::delete_event(id, true))?;
+            deleted += 1;
+        }
+    }
+    say!("{deleted} rehearsals are deleted");
+    Ok(())
+}
+
+fn wanted(given: &ArgMatches) -> Result<EventForm, String> {
+    let seats = json_file(given, "hall")?.unwrap_or_else(|| json!(given.get_one::<u32>("seats")));
     let places = given.get_one::<u32>("waiting-room").map(|places| json!({ "maxConcurrent": places }));
-    if let Some(room) = json_file(given, "waiting-room-file")?.or(places) {
-        body.insert("waitingRoom".into(), room);
-    }
-    if let Some(seconds) = given.get_one::<u32>("hold-ttl") {
-        body.insert("holdTtl".into(), (*seconds).into());
-    }
-    if let Some(most) = given.get_one::<u32>("max-per-user") {
-        body.insert("maxPerUser".into(), (*most).into());
-    }
-    if let Some(opens) = given.get_one::<String>("opens-at") {
-        body.insert("opensAt".into(), opens.as_str().into());
-    }
-    Ok(Value::Object(body))
+    Ok(EventForm {
+        name: given.get_one("name").cloned(),
+        seats: Some(seats),
+        waiting_room: json_file(given, "waiting-room-file")?.or(places),
+        hold_ttl: given.get_one("hold-ttl").copied(),
+        max_per_user: given.get_one("max-per-user").copied(),
+        opens_at: given.get_one("opens-at").cloned(),
+        rehearsal: given.get_flag("rehearsal").then_some(true),
+        ..EventForm::default()
+    })
 }
 
 /// The JSON in the file that this flag names.
@@ -136,9 +170,9 @@ fn json_file(given: &ArgMatches, flag: &str) -> Result<Option<Value>, String> {
     serde_json::from_str(&text).map(Some).map_err(|e| bad(e.to_string()))
 }
 
-fn one(api: &Api, id: u64) -> Result<Value, String> {
-    let mut answer = api.existing("event", id, &format!("/api/v1/events/{id}"))?;
-    let mut layout = api.get(&format!("/api/v1/events/{id}/layout"))?;
+fn one(api: &Api, id: i64) -> Result<Value, String> {
+    let mut answer = api.existing("event", id, calls::event(id))?;
+    let mut layout = api.ask(calls::layout(id))?;
     answer["layout"] = layout["layout"].take();
     Ok(answer)
 }
@@ -152,6 +186,12 @@ fn text(answer: &Value) -> String {
         let name = event["name"].as_str().unwrap_or_default();
         let (id, seats, left) = (number("id"), number("seatCount"), number("remainingSeats"));
         text += &format!("{id:>6}  {state:<10}{seats:>10}{left:>10}  {name}\n");
+        if let Some(since) = event["archivedAt"].as_str() {
+            text += &format!("{:>6}  archived at {since}\n", "");
+        }
+        if event["rehearsal"] == true {
+            text += &format!("{:>6}  a rehearsal: it may be deleted with what it sold\n", "");
+        }
         if let Some(opens) = event["opensAt"].as_str() {
             text += &format!("{:>6}  opens at {opens}\n", "");
         }

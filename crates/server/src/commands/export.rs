@@ -5,12 +5,9 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use client::HttpRequest;
+use client::api::calls;
 
 use super::api::Api;
-
-/// Rows per page.
-const PAGE: usize = 1_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
@@ -19,7 +16,7 @@ pub enum ExportFormat {
 }
 
 /// To a file, or to standard output. A file appears under its name only when it is whole.
-pub fn export(api: &Api, event: u64, format: ExportFormat, file: Option<&Path>) -> Result<(), String> {
+pub fn export(api: &Api, event: i64, format: ExportFormat, file: Option<&Path>) -> Result<(), String> {
     let Some(file) = file else {
         return write(api, event, format, &mut std::io::stdout().lock());
     };
@@ -38,36 +35,35 @@ pub fn export(api: &Api, event: u64, format: ExportFormat, file: Option<&Path>) 
     }
 }
 
-fn write(api: &Api, event: u64, format: ExportFormat, out: &mut impl Write) -> Result<(), String> {
-    let mut after = String::new();
+fn write(api: &Api, event: i64, format: ExportFormat, out: &mut impl Write) -> Result<(), String> {
+    let mut after = None::<String>;
     loop {
-        let path = format!("/api/v1/admin/events/{event}/reservations?limit={PAGE}{after}");
-        let (rows, next) = page(api, &path, format, after.is_empty())?;
+        let (rows, next) = page(api, event, after.as_deref(), format)?;
         match out.write_all(rows.as_bytes()) {
             // Nobody reads any more.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
             written => written.map_err(|e| e.to_string())?,
         }
         match next {
-            Some(next) => after = format!("&after={next}"),
+            Some(next) => after = Some(next),
             None => return Ok(()),
         }
     }
 }
 
 /// One page and where the next begins. Only the first keeps the line of the columns' names.
-fn page(api: &Api, path: &str, format: ExportFormat, first: bool) -> Result<(String, Option<String>), String> {
+fn page(api: &Api, event: i64, after: Option<&str>, format: ExportFormat) -> Result<(String, Option<String>), String> {
     let kind = match format {
         ExportFormat::Csv => "text/csv",
         ExportFormat::JsonLines => "application/x-ndjson",
     };
-    let answer = api.answer(HttpRequest::get(path).header("Accept", kind))?;
+    let answer = api.answer(calls::admin_reservations(event, after).accept(kind))?;
     if !answer.is_success() {
         api.read(&answer)?;
     }
     let next = answer.header("x-next").map(str::to_owned);
     let text = answer.text();
-    let headed = format == ExportFormat::Csv && !first;
+    let headed = format == ExportFormat::Csv && after.is_some();
     let rows = if headed { text.split_once('\n').map_or(String::new(), |(_, rows)| rows.to_owned()) } else { text };
     Ok((rows, next))
 }

@@ -1,12 +1,14 @@
 //! `tickettock room-type create|list|show|change|calendar`: through the API of the running server.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use serde_json::{Map, Value, json};
+use client::api::calls;
+use client::api::forms::RoomTypeForm;
+use serde_json::{Number, Value};
 
 use super::reach::{reach, reaching, show};
 
 pub fn command() -> Command {
-    let id = || Arg::new("id").required(true).value_parser(value_parser!(u64)).help("Number of the room type");
+    let id = || Arg::new("id").required(true).value_parser(value_parser!(i64)).help("Number of the room type");
     let fields = |command: Command, required: bool| {
         command
             .arg(Arg::new("name").long("name").required(required).help("Name of the room type"))
@@ -20,6 +22,7 @@ pub fn command() -> Command {
             .arg(Arg::new("time-zone").long("time-zone").help("Where it is, such as Asia/Seoul [default: UTC]"))
             .arg(Arg::new("description").long("description").help("A sentence for buyers"))
             .arg(Arg::new("price").long("price").value_parser(value_parser!(f64)).help("Price that is shown"))
+            .arg(Arg::new("currency").long("currency").help("Its currency, such as KRW"))
     };
     let create = fields(Command::new("create").about("Make a room type"), true);
     let list = Command::new("list").about("Print every room type");
@@ -39,30 +42,31 @@ pub fn command() -> Command {
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let Some((verb, given)) = given.subcommand() else { unreachable!("clap asks for a subcommand") };
     let api = reach(given)?;
-    let id = given.try_get_one::<u64>("id").ok().flatten().copied().unwrap_or_default();
+    let id = given.try_get_one::<i64>("id").ok().flatten().copied().unwrap_or_default();
     let answer = match verb {
-        "create" => api.post("/api/v1/admin/room-types", &wanted(given))?,
-        "list" => api.every("/api/v1/room-types", "roomTypes")?,
-        "change" => api.patch(&format!("/api/v1/admin/room-types/{id}"), &wanted(given))?,
+        "create" => api.ask(calls::create_room_type(&wanted(given)))?,
+        "list" => api.every("roomTypes", calls::room_types)?,
+        "change" => api.ask(calls::amend_room_type(id, &wanted(given)))?,
         "calendar" => {
             let month = given.get_one::<String>("month").map_or("", String::as_str);
-            api.existing("room type", id, &format!("/api/v1/room-types/{id}/calendar?month={month}"))?
+            api.existing("room type", id, calls::calendar(id, month))?
         }
-        _ => api.existing("room type", id, &format!("/api/v1/room-types/{id}"))?,
+        _ => api.existing("room type", id, calls::room_type(id))?,
     };
     show(given, &answer, text);
     Ok(())
 }
 
-fn wanted(given: &ArgMatches) -> Value {
-    let mut body = Map::new();
-    let text = |name: &str| given.get_one::<String>(name).map(|text| json!(text));
-    for (flag, field) in [("name", "name"), ("time-zone", "timeZone"), ("description", "description")] {
-        body.extend(text(flag).map(|value| (field.to_owned(), value)));
+fn wanted(given: &ArgMatches) -> RoomTypeForm {
+    let text = |name: &str| given.get_one::<String>(name).cloned();
+    RoomTypeForm {
+        name: text("name"),
+        total_quantity: given.get_one("rooms").copied(),
+        time_zone: text("time-zone"),
+        description: text("description"),
+        price: given.get_one::<f64>("price").and_then(|price| Number::from_f64(*price)),
+        currency: text("currency"),
     }
-    body.extend(given.get_one::<u32>("rooms").map(|rooms| ("totalQuantity".to_owned(), json!(rooms))));
-    body.extend(given.get_one::<f64>("price").map(|price| ("price".to_owned(), json!(price))));
-    Value::Object(body)
 }
 
 fn text(answer: &Value) -> String {
@@ -82,7 +86,9 @@ fn text(answer: &Value) -> String {
     for room_type in all {
         let word = |name: &str| room_type[name].as_str().unwrap_or_default();
         let (id, rooms) = (&room_type["id"], &room_type["totalQuantity"]);
-        let price = if room_type["price"].is_null() { String::new() } else { room_type["price"].to_string() };
+        let amount = if room_type["price"].is_null() { String::new() } else { room_type["price"].to_string() };
+        let price = format!("{amount} {}", word("currency"));
+        let price = price.trim();
         text += &format!("{id:>6}  {rooms:>8}{price:>12}  {:<20}{}\n", word("timeZone"), word("name"));
     }
     text

@@ -58,6 +58,7 @@ pub fn command() -> Command {
         .arg(share("cancel", "0", "Share that cancels what it got"))
         .arg(Arg::new("admin-token-file").long("admin-token-file").value_name("FILE").help("File with the admin token. Else ADMIN_TOKEN, else the one in the data folder"))
         .arg(Arg::new("data-dir").long("data-dir").value_name("DIR").value_parser(value_parser!(PathBuf)).help("Data folder [default: ./tickettock-data]"))
+        .arg(Arg::new("delete-after").long("delete-after").action(ArgAction::SetTrue).conflicts_with("event").help("Delete the event that was made, with what it sold, once everything is proven"))
         .arg(Arg::new("crowd").long("crowd").action(ArgAction::SetTrue).help("Print what the crowd got as well: sold per second, requests per person, who gave up"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the figures as JSON"))
         .arg(Arg::new("html").long("html").value_name("FILE").value_parser(value_parser!(PathBuf)).help("Write a page with the plots"))
@@ -67,7 +68,14 @@ pub fn command() -> Command {
 pub fn run(given: &ArgMatches) -> Ended {
     let plan = Arc::new(plan(given)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
-    let (figures, goodput, proof) = runtime.block_on(rush(plan.clone(), given.get_flag("json")))?;
+    let (figures, goodput, proof) = runtime.block_on(async {
+        let (shop, told) = rush(plan.clone(), given.get_flag("json")).await?;
+        // What is not proven is evidence, and stays.
+        if given.get_flag("delete-after") && told.2.holds() {
+            shop.delete().await?;
+        }
+        Ok::<_, String>(told)
+    })?;
     if given.get_flag("json") {
         say!("{}", report::machine(&figures, &goodput, &proof));
     } else {
@@ -83,7 +91,9 @@ pub fn run(given: &ArgMatches) -> Ended {
     if proof.holds() { Ok(()) } else { Err(Broken::Proof("what people were told is not what happened".into())) }
 }
 
-async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput, Proof), String> {
+type Told = (RushFigures, Goodput, Proof);
+
+async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(Arc<Shop>, Told), String> {
     let shop = Arc::new(Shop::visit(&plan).await?);
     let run: Arc<str> = uuid::Uuid::new_v4().simple().to_string()[..8].into();
     if !quiet {
@@ -101,7 +111,7 @@ async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(RushFigures, Goodput,
     let mut proof = prove(&run, &memories, listed.as_deref());
     proof.invariants_broken = if shop.has_admin() { audited(&shop).await } else { None };
     let goodput = Goodput::of(&memories, plan.arrivals(), plan.due(plan.arrivals()));
-    Ok((RushFigures::of(&memories, memories.len() as u64), goodput, proof))
+    Ok((shop, (RushFigures::of(&memories, memories.len() as u64), goodput, proof)))
 }
 
 /// The first Ctrl-C ends the arrivals and waits for those who asked; the second sends them home.

@@ -171,6 +171,20 @@ fn operators() -> Vec<Route> {
         plain("/api/v1/admin/events/{eventId}/close").on(POST, AdminOnly, NoBody, events::close, doc::CLOSE_EVENT),
         plain("/api/v1/admin/events/{eventId}/pause").on(POST, AdminOnly, NoBody, events::pause, doc::PAUSE_EVENT),
         plain("/api/v1/admin/events/{eventId}/resume").on(POST, AdminOnly, NoBody, events::resume, doc::RESUME_EVENT),
+        plain("/api/v1/admin/events/{eventId}/archive").on(
+            POST,
+            AdminOnly,
+            NoBody,
+            events::archive,
+            doc::ARCHIVE_EVENT,
+        ),
+        plain("/api/v1/admin/events/{eventId}/unarchive").on(
+            POST,
+            AdminOnly,
+            NoBody,
+            events::unarchive,
+            doc::UNARCHIVE_EVENT,
+        ),
         plain("/api/v1/admin/events/{eventId}/reservations").on(
             GET,
             ViewerOrAdmin,

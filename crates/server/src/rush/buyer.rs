@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::{ClientError, HttpRequest, HttpResponse};
-use serde_json::Value;
+use client::api::answers::ReservedSeat;
+use client::api::forms::BuyerForm;
+use client::api::{ApiError, Call, calls};
+use client::{ClientError, HttpResponse};
+use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
 use super::plan::{Habit, RushPlan, uniform};
 use super::shop::Shop;
 use super::tally::{Memory, RushOutcome, Unanswered};
 
-const BODY: &str = r#"{"userName":"Rush","phone":"010-1234-5678"}"#;
 /// A buyer asks at most this many times while the answer is "come again".
 const TRIES: u32 = 8;
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -82,42 +84,42 @@ impl RushBuyer {
         self.ask_to_reserve(due, key).await.0
     }
 
-    fn request(&self, key: Option<&str>) -> HttpRequest {
-        let path = format!("/api/v1/events/{}/seats/reservation/fcfs", self.shop.event);
-        let mut request = HttpRequest::post(&path).header("X-User-Id", self.user()).json(BODY);
+    fn reservation(&self, key: Option<&str>) -> Call<ReservedSeat> {
+        let buyer =
+            BuyerForm { user_name: Some("Rush".into()), phone: Some("010-1234-5678".into()), ..BuyerForm::default() };
+        let mut call = calls::reserve(self.shop.event, &buyer).by(&self.user());
         if let Some(key) = key {
-            request = request.header("Idempotency-Key", key);
+            call = call.key(key);
         }
         match &self.entry {
-            Some(entry) => request.header("X-Entry-Token", entry),
-            None => request,
+            Some(entry) => call.entry(entry),
+            None => call,
         }
     }
 
     async fn ask_to_reserve(&self, due: Duration, key: Option<&str>) -> (Memory, Option<Duration>) {
-        self.ask(due, self.request(key), Unanswered::Seat, reserved).await
+        self.ask(due, self.reservation(key), Unanswered::Seat, reserved).await
     }
 
     async fn cancel(&self, id: &str) -> Memory {
-        let request =
-            HttpRequest::new("DELETE", &format!("/api/v1/reservations/{id}")).header("X-User-Id", self.user());
+        let call = calls::cancel(id, None).by(&self.user());
         let asked = Unanswered::Cancellation { id: id.to_owned() };
         let done = RushOutcome::Cancelled { id: id.to_owned() };
-        self.ask(self.began.elapsed(), request, asked, |_, _| Some(done)).await.0
+        self.ask(self.began.elapsed(), call, asked, |_, _| done).await.0
     }
 
-    async fn ask(
+    async fn ask<T: DeserializeOwned>(
         &self,
         due: Duration,
-        request: HttpRequest,
+        call: Call<T>,
         asked: Unanswered,
-        success: impl FnOnce(&Value, &HttpResponse) -> Option<RushOutcome>,
+        success: impl FnOnce(T, &HttpResponse) -> RushOutcome,
     ) -> (Memory, Option<Duration>) {
         let sent = self.began.elapsed();
         let asking = timeout(PATIENCE, async {
             let mut connection = self.shop.connect(self.index).await?;
-            let answer = connection.ask(request).await?;
-            let (read, server) = (read(&answer, success), server(&answer));
+            let answer = connection.ask(call.request()).await?;
+            let (read, server) = (read(&call, &answer, success), server(&answer));
             self.shop.put_back(connection);
             Ok::<_, ClientError>((read, server))
         });
@@ -134,7 +136,7 @@ impl RushBuyer {
         let sent = self.began.elapsed();
         if let Ok(mut connection) = self.shop.connect(self.index).await {
             let patience = Duration::from_micros((uniform(self.index, 3) * 5_000.0) as u64);
-            let _ = timeout(patience, connection.ask(self.request(Some(key)))).await;
+            let _ = timeout(patience, connection.ask(self.reservation(Some(key)).request())).await;
         }
         let outcome = RushOutcome::Unknown(Unanswered::Seat);
         Memory { buyer: self.index, due, sent, ended: self.began.elapsed(), outcome, server: None }
@@ -152,31 +154,33 @@ fn reservation(memory: &Memory) -> Option<String> {
     }
 }
 
-fn reserved(body: &Value, answer: &HttpResponse) -> Option<RushOutcome> {
-    Some(RushOutcome::Reserved {
-        seat: body["seat"]["id"].as_u64()?,
-        id: body["reservationId"].as_str()?.to_owned(),
-        number: body["sequence"].as_u64(),
+fn reserved(sold: ReservedSeat, answer: &HttpResponse) -> RushOutcome {
+    RushOutcome::Reserved {
+        seat: sold.seat.id.into(),
+        id: sold.reservation_id,
+        number: sold.sequence,
         replayed: answer.header("Idempotent-Replayed").is_some(),
-    })
+    }
 }
 
 fn server(answer: &HttpResponse) -> Option<u64> {
     u64::from_str_radix(answer.header("X-Request-Id")?.get(..16)?, 16).ok()
 }
 
-fn read(
+fn read<T: DeserializeOwned>(
+    call: &Call<T>,
     answer: &HttpResponse,
-    success: impl FnOnce(&Value, &HttpResponse) -> Option<RushOutcome>,
+    success: impl FnOnce(T, &HttpResponse) -> RushOutcome,
 ) -> (RushOutcome, Option<Duration>) {
-    let body = answer.json().unwrap_or_default();
-    let status = answer.status;
-    if status == 200
-        && let Some(outcome) = success(&body, answer)
-    {
-        return (outcome, None);
+    match call.read(answer) {
+        Ok(done) => (success(done, answer), None),
+        Err(ApiError::Refused(told)) => {
+            let (status, again) = (told.status, told.retry_after.map(Duration::from_secs));
+            (RushOutcome::Refused { reason: told.refusal.reason, status, number: told.refusal.sequence }, again)
+        }
+        Err(_) => {
+            let reason = "not in the contract".to_owned();
+            (RushOutcome::Refused { reason, status: answer.status, number: None }, None)
+        }
     }
-    let reason = body["reason"].as_str().unwrap_or("not in the contract").to_owned();
-    let again = answer.header("Retry-After").and_then(|s| s.parse().ok()).map(Duration::from_secs);
-    (RushOutcome::Refused { reason, status, number: body["sequence"].as_u64() }, again)
 }

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use client::{ClientError, HttpRequest};
-use serde_json::Value;
+use client::ClientError;
+use client::api::{ApiError, Call, calls};
+use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
 use super::buyer::{PATIENCE, RushBuyer};
@@ -24,24 +25,36 @@ impl RushBuyer {
         while self.began.elapsed() < STANDS_MOST {
             step += 1;
             let sent = self.began.elapsed();
-            let (status, body) = self.in_line(if joined { "GET" } else { "POST" }, "", ticket.as_deref()).await;
-            joined = status == 200 || (joined && status != 404);
-            ticket = body["ticket"].as_str().map(str::to_owned).or(ticket);
-            let wait = match body["status"].as_str() {
-                Some("ready" | "entered") => {
-                    let (status, body) = self.in_line("POST", "/enter", ticket.as_deref()).await;
-                    if let (200, Some(token)) = (status, body["token"].as_str()) {
-                        return Ok(token.to_owned());
+            let call = if joined { calls::poll(self.shop.event) } else { calls::join(self.shop.event) };
+            let wait = match self.in_line(call, ticket.as_deref()).await {
+                Some(Ok(standing)) => {
+                    joined = true;
+                    ticket = standing.ticket.or(ticket);
+                    match standing.status.as_str() {
+                        "ready" | "entered" => {
+                            let entered = self.in_line(calls::enter(self.shop.event), ticket.as_deref()).await;
+                            match entered {
+                                Some(Ok(entry)) => return Ok(entry.token),
+                                _ => AGAIN,
+                            }
+                        }
+                        "sold_out" => return Err(self.remember(sent, "sold_out", 409)),
+                        _ => Duration::from_secs(standing.poll_after.unwrap_or(1)),
                     }
+                }
+                Some(Err(ApiError::Refused(told))) if told.status == 503 => {
+                    told.retry_after.map_or(AGAIN, Duration::from_secs)
+                }
+                Some(Err(ApiError::Refused(told))) if told.status == 404 => {
+                    joined = false;
                     AGAIN
                 }
-                Some("sold_out") => return Err(self.remember(sent, "sold_out", 409)),
-                Some(_) => Duration::from_secs(body["pollAfter"].as_u64().unwrap_or(1)),
-                None if status == 503 => body["retryAfter"].as_u64().map_or(AGAIN, Duration::from_secs),
-                None if matches!(status, 404 | 0) => AGAIN,
-                None => {
-                    return Err(self.remember(sent, body["reason"].as_str().unwrap_or("not in the contract"), status));
+                Some(Err(ApiError::Refused(told))) => {
+                    return Err(self.remember(sent, &told.refusal.reason, told.status));
                 }
+                Some(Err(_)) => return Err(self.remember(sent, "not in the contract", 0)),
+                // The connection broke.
+                None => AGAIN,
             };
             // With jitter, so that they do not all come at once.
             sleep(wait.mul_f64(0.8 + 0.4 * uniform(self.index, 100 + step))).await;
@@ -49,20 +62,20 @@ impl RushBuyer {
         Err(self.remember(self.began.elapsed(), "not in the contract", 0))
     }
 
-    /// One call of the line: its status and body; 0 if the connection broke.
-    async fn in_line(&self, method: &str, path: &str, ticket: Option<&str>) -> (u16, Value) {
-        let path = format!("/api/v1/events/{}/queue{path}", self.shop.event);
-        let mut request = HttpRequest::new(method, &path).header("X-User-Id", self.user());
-        if let Some(ticket) = ticket {
-            request = request.header("X-Queue-Ticket", ticket);
-        }
+    /// One call of the line; none: it got no answer.
+    async fn in_line<T: DeserializeOwned>(&self, call: Call<T>, ticket: Option<&str>) -> Option<Result<T, ApiError>> {
+        let call = call.by(&self.user());
+        let call = match ticket {
+            Some(ticket) => call.ticket(ticket),
+            None => call,
+        };
         let asking = timeout(PATIENCE, async {
             let mut connection = self.shop.connect(self.index).await?;
-            let answer = connection.ask(request).await?;
+            let answer = connection.ask(call.request()).await?;
             self.shop.put_back(connection);
-            Ok::<_, ClientError>((answer.status, answer.json().unwrap_or_default()))
+            Ok::<_, ClientError>(call.read(&answer))
         });
-        asking.await.unwrap_or(Err(ClientError::Timeout(PATIENCE))).unwrap_or_default()
+        asking.await.ok()?.ok()
     }
 
     fn remember(&self, sent: Duration, reason: &str, status: u16) -> Memory {

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use client::HttpRequest;
+use client::api::answers::ReservedStock;
+use client::api::calls;
 
 use super::buyer::user;
 use super::shop::Shop;
@@ -47,20 +48,20 @@ pub struct Listed {
 
 /// All reservations of the event, page by page.
 pub async fn listed(shop: &Shop) -> Result<Vec<Listed>, String> {
-    let (mut all, mut after) = (Vec::new(), String::new());
+    let (mut all, mut after) = (Vec::new(), None::<String>);
     loop {
-        let path = format!("/api/v1/admin/events/{}/reservations?limit=1000{after}", shop.event);
-        let page = shop.admin(HttpRequest::get(&path)).await?;
-        for one in page["reservations"].as_array().ok_or("the server listed no reservations")? {
-            all.push(Listed {
-                // The id that buyers are given.
-                id: one["publicId"].as_str().unwrap_or_default().to_owned(),
-                user: one["userId"].as_str().unwrap_or_default().to_owned(),
-                seat: one["seat"]["id"].as_u64().unwrap_or_default(),
-            });
-        }
-        match page["next"].as_str() {
-            Some(next) => after = format!("&after={next}"),
+        let page = shop.admin(calls::admin_reservations(shop.event, after.as_deref())).await?;
+        all.extend(page.items.into_iter().map(|one| Listed {
+            // The id that buyers are given.
+            id: one.public_id,
+            user: one.user_id.unwrap_or_default(),
+            seat: match one.reservation.of {
+                ReservedStock::Seat { seat, .. } => seat.id.into(),
+                ReservedStock::Stay { .. } => 0,
+            },
+        }));
+        match page.next {
+            Some(next) => after = Some(next),
             None => return Ok(all),
         }
     }
@@ -133,9 +134,8 @@ pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof
 
 /// How many invariants the server's audit finds broken. A large ledger may take longer than an audit may.
 pub async fn audited(shop: &Shop) -> Option<u64> {
-    let audit = shop.admin(HttpRequest::get("/api/v1/admin/audit")).await.ok()?;
-    let invariants = audit["invariants"].as_array()?;
-    Some(invariants.iter().filter(|invariant| invariant["holds"] == false).count() as u64)
+    let audit = shop.admin(calls::audit()).await.ok()?;
+    Some(audit.invariants.iter().filter(|invariant| !invariant.holds).count() as u64)
 }
 
 fn numbers_twice(memories: &[Memory]) -> u64 {

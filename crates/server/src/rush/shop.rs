@@ -3,8 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Mutex;
 
-use client::{ClientError, Connection, HttpRequest, Target};
-use serde_json::{Value, json};
+use client::api::forms::EventForm;
+use client::api::{ApiError, Call, calls};
+use client::{ClientError, Connection, Target};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::plan::{EventChoice, RushPlan};
 
@@ -32,21 +35,30 @@ impl Shop {
         };
         let event = match plan.sale {
             EventChoice::Event(id) => {
-                let found = shop.find(HttpRequest::get(&format!("/api/v1/events/{id}"))).await?;
+                let found = shop.find(calls::event(id)).await?;
                 found.ok_or_else(|| format!("event {id} does not exist"))?
             }
             EventChoice::Make { seats, places } => {
-                let room = places.map(|places| json!({ "maxConcurrent": places }));
-                let body = json!({ "name": "Rush", "seats": seats, "waitingRoom": room });
-                shop.admin(HttpRequest::post("/api/v1/admin/events").json(body.to_string())).await?
+                let form = EventForm {
+                    name: Some("Rush".into()),
+                    seats: Some(seats.into()),
+                    waiting_room: places.map(|places| json!({ "maxConcurrent": places })),
+                    rehearsal: Some(true),
+                    ..EventForm::default()
+                };
+                shop.admin(calls::create_event(&form)).await?
             }
         };
-        let event = &event["event"];
-        shop.event = event["id"].as_i64().ok_or("the server showed no event")?;
-        shop.seats = event["remainingSeats"].as_u64().ok_or("the server showed no seats")?;
-        // Its operator sees the settings, everybody else whether there is one.
-        shop.waiting_room = event["waitingRoom"] == true || event["waitingRoom"].is_object();
+        let event = event.item;
+        shop.event = event.id;
+        shop.seats = event.remaining_seats.into();
+        shop.waiting_room = event.has_waiting_room();
         Ok(shop)
+    }
+
+    /// Removes the event that the rush created, with what it sold.
+    pub async fn delete(&self) -> Result<(), String> {
+        self.admin(calls::delete_event(self.event, true)).await.map(drop)
     }
 
     pub fn has_admin(&self) -> bool {
@@ -69,30 +81,26 @@ impl Shop {
         self.idle.lock().unwrap_or_else(|p| p.into_inner()).push(connection);
     }
 
-    pub async fn admin(&self, request: HttpRequest) -> Result<Value, String> {
+    pub async fn admin<T: DeserializeOwned>(&self, call: Call<T>) -> Result<T, String> {
         let token = self.admin_token.as_ref().ok_or("this needs ADMIN_TOKEN, or the token in the data folder")?;
-        self.ask(request.header("Authorization", format!("Bearer {token}"))).await
-    }
-
-    async fn ask(&self, request: HttpRequest) -> Result<Value, String> {
-        self.find(request).await?.ok_or_else(|| format!("{} says that it does not exist", self.target))
+        let found = self.find(call.bearer(token)).await?;
+        found.ok_or_else(|| format!("{} says that it does not exist", self.target))
     }
 
     /// None: not found.
-    async fn find(&self, request: HttpRequest) -> Result<Option<Value>, String> {
+    async fn find<T: DeserializeOwned>(&self, call: Call<T>) -> Result<Option<T>, String> {
         let reach = |e: ClientError| format!("{} cannot be reached: {e}", self.target);
         let mut connection = self.connect(0).await.map_err(reach)?;
-        let answer = connection.ask(request).await.map_err(reach)?;
-        let body = answer.json().map_err(|e| format!("{}: {e}", self.target))?;
-        if answer.status == 404 && body["reason"] == "not_found" {
-            self.put_back(connection);
-            return Ok(None);
-        }
-        if answer.status >= 400 {
-            return Err(format!("{} says {}: {}", self.target, answer.status, body["message"]));
-        }
+        let answer = connection.ask(call.request()).await.map_err(reach)?;
         self.put_back(connection);
-        Ok(Some(body))
+        match call.read(&answer) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.reason() == Some("not_found") => Ok(None),
+            Err(ApiError::Refused(told)) => {
+                Err(format!("{} says {}: {}", self.target, told.status, told.refusal.message))
+            }
+            Err(other) => Err(format!("{}: {other}", self.target)),
+        }
     }
 }
 

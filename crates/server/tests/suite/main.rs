@@ -3,12 +3,14 @@
 mod admin_lists;
 mod amendments;
 mod answers;
+mod archive;
 mod auth_matrix;
 mod backups;
 mod browsers;
 mod caching;
 mod canonical;
 mod chosen;
+mod client_drift;
 mod clock;
 mod connections;
 mod crowd;

@@ -192,8 +192,8 @@ impl Ledger for Bent {
         self.good.raise_generation(event, known)
     }
 
-    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
-        self.good.events(after, limit)
+    fn events(&self, archived: bool, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
+        self.good.events(archived, after, limit)
     }
 
     fn event(&self, id: EventId) -> Answered<Option<Event>> {

@@ -49,7 +49,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     let known = SubjectId::Event(event);
     let positions = ledger.positions(vec![gone, known]).await.map_err(fault)?;
     ensure!(positions == [(known, row.counts.n)], "the position of an event: {positions:?}");
-    let events = ledger.events(Some(rules::ids::EventId(event.0 - 1)), 1).await.map_err(fault)?;
+    let events = ledger.events(false, Some(rules::ids::EventId(event.0 - 1)), 1).await.map_err(fault)?;
     ensure!(events.first() == Some(&row), "the list shows {events:?}");
     Ok(())
 }

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use clap::{Arg, ArgMatches, Command};
-use serde_json::{Value, json};
+use client::api::calls;
+use client::api::forms::{RotationForm, TokenForm};
+use serde_json::Value;
 
 use super::seconds_from;
 use crate::commands::line;
@@ -47,30 +49,30 @@ pub fn commands() -> [Command; 6] {
 pub fn run(verb: &str, given: &ArgMatches) -> Result<(), String> {
     let api = reach(given)?;
     let name = given.try_get_one::<String>("name").ok().flatten().map_or("admin", String::as_str);
-    let path = format!("/api/v1/admin/tokens/{name}");
-    let grace = given.try_get_one::<i64>("grace").ok().flatten().copied();
+    let grace_seconds = given.try_get_one::<i64>("grace").ok().flatten().copied();
+    let rotation = RotationForm { grace_seconds };
     match verb {
         "list" => {
-            reach::show(given, &api.get("/api/v1/admin/tokens")?, text);
+            reach::show(given, &api.ask(calls::tokens())?, text);
         }
         "create" => {
-            let body = json!({ "name": name, "role": given.get_one::<String>("role") });
-            show(given, &api.post("/api/v1/admin/tokens", &body)?, None)?;
+            let role = given.get_one::<String>("role").cloned().unwrap_or_default();
+            show(given, &api.ask(calls::create_token(&TokenForm { name: name.to_owned(), role }))?, None)?;
         }
-        "rotate" => show(given, &api.post(&format!("{path}/rotate"), &json!({ "graceSeconds": grace }))?, None)?,
+        "rotate" => show(given, &api.ask(calls::rotate_token(name, &rotation))?, None)?,
         "rotate-admin" => {
             let settings = line::settings(given).map_err(|e| e.to_string())?;
             // Where the old one was read, the new one is written.
             let file = settings.admin_token.is_none().then(|| admin_token_file(&settings.data_dir));
-            let answer = api.post(&format!("{path}/rotate"), &json!({ "graceSeconds": grace }))?;
+            let answer = api.ask(calls::rotate_token(name, &rotation))?;
             show(given, &answer, file.as_deref())?;
         }
         "end-old" => {
-            api.delete(&format!("{path}/replaced"))?;
+            api.ask(calls::end_replaced_token(name))?;
             say!("the replaced tokens of {name} are ended");
         }
         _ => {
-            api.delete(&path)?;
+            api.ask(calls::revoke_token(name))?;
             say!("the token {name} is revoked");
         }
     }

@@ -219,8 +219,15 @@ pub const CANCEL: Doc = Doc {
     ..read("cancelReservation", "reservations", "Gives a reservation back.", &[ok("Success")])
 };
 
-pub const ADMIN_EVENTS: Doc =
-    Doc { paged: true, ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("AdminEventsAnswer")]) };
+pub const ADMIN_EVENTS: Doc = Doc {
+    paged: true,
+    filters: &[Filter {
+        name: "archived",
+        kind: "boolean",
+        about: "True: the archived ones. They are not listed otherwise.",
+    }],
+    ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("AdminEventsAnswer")])
+};
 pub const CREATE_EVENT: Doc = Doc {
     done: "created",
     gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("AdminEventAnswer") }],
@@ -230,15 +237,22 @@ pub const ADMIN_EVENT: Doc = read("adminGetEvent", "admin", "One event, for the 
 pub const AMEND_EVENT: Doc = operate("amendEvent", "Changes an event; not its seats.", LOCKED);
 pub const DELETE_EVENT: Doc = Doc {
     done: "deleted",
+    filters: &[Filter { name: "sold", kind: "boolean", about: "True: with what it sold. Of a rehearsal only." }],
     ..operate(
         "deleteEvent",
-        "Deletes an event in which nobody has a seat.",
+        "Deletes an event in which nobody has a seat; a rehearsal also with what it sold.",
         &[|| Refusal::InUse, || Refusal::Contention],
     )
 };
 pub const OPEN_EVENT: Doc = operate("openEvent", "Opens the sale now.", LOCKED);
 pub const CLOSE_EVENT: Doc = operate("closeEvent", "Closes the sale.", LOCKED);
 pub const PAUSE_EVENT: Doc = operate("pauseEvent", "Pauses an open sale.", LOCKED);
+pub const ARCHIVE_EVENT: Doc = operate(
+    "archiveEvent",
+    "Closes the sale and takes the event out of the list. Not while seats are on hold or people are inside.",
+    &[|| Refusal::StillBuying { held: 2, inside: 3 }, || Refusal::Contention],
+);
+pub const UNARCHIVE_EVENT: Doc = operate("unarchiveEvent", "Lists an archived event again. It stays closed.", LOCKED);
 pub const RESUME_EVENT: Doc = operate("resumeEvent", "Resumes a paused sale.", LOCKED);
 pub const ADMIN_RESERVATIONS: Doc = Doc {
     paged: true,

@@ -144,6 +144,7 @@ pub fn card(refusal: &Refusal) -> Card {
         Refusal::HeldOut { retry_after } => sale::held_out(*retry_after),
         Refusal::NotAvailable { nights, seats: _ } => holds::not_available(!nights.is_empty()),
         Refusal::InUse => sale::in_use(),
+        Refusal::StillBuying { held, inside } => sale::still_buying(*held, *inside),
         Refusal::RoomsInUse { least } => sale::rooms_in_use(*least),
         Refusal::Contention => machinery::contention(),
         Refusal::LockTimeout => holds::lock_timeout(),

@@ -65,6 +65,7 @@ pub fn facts(refused: &Refused, retry: Retry, dialect: Dialect) -> Facts {
         | Refusal::HeldLately { .. }
         | Refusal::SeatTaken
         | Refusal::InUse
+        | Refusal::StillBuying { .. }
         | Refusal::Contention
         | Refusal::LockTimeout
         | Refusal::Overloaded

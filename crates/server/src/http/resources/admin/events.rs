@@ -123,7 +123,8 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
 }
 
 pub async fn list(app: Arc<App>, call: Call<Viewer>) -> Handled {
-    let (events, next) = public::page(&app, &call.request).await?;
+    let archived = yes(&call.request, "archived")?;
+    let (events, next) = public::page(&app, &call.request, archived).await?;
     let now = app.ledger.wall();
     let events = events.iter().map(|event| AdminEventBody::of(event, now)).collect();
     Ok(Reply::ok(&AdminEventsAnswer { success: Succeeded, events, next }))
@@ -155,7 +156,8 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
 }
 
 pub async fn delete(app: Arc<App>, Call { request, caller: admin, .. }: Call<Admin>) -> Handled {
-    let reply = operate(&app, &request, &admin, EventAction::Delete).await?;
+    let action = if yes(&request, "sold")? { EventAction::DeleteSold } else { EventAction::Delete };
+    let reply = operate(&app, &request, &admin, action).await?;
     let event = request.event()?;
     close_door(&app, event).await;
     app.forget(event);
@@ -186,6 +188,23 @@ pub async fn pause(app: Arc<App>, call: Call<Admin>) -> Handled {
 
 pub async fn resume(app: Arc<App>, call: Call<Admin>) -> Handled {
     turn(&app, &call, Turn::Resume).await
+}
+
+pub async fn archive(app: Arc<App>, call: Call<Admin>) -> Handled {
+    turn(&app, &call, Turn::Archive).await
+}
+
+pub async fn unarchive(app: Arc<App>, call: Call<Admin>) -> Handled {
+    turn(&app, &call, Turn::Unarchive).await
+}
+
+/// A parameter that is true or false; absent it is false.
+fn yes(request: &Incoming, name: &'static str) -> Result<bool, Refusal> {
+    match request.query(name)?.as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(FieldError::refused(name, Problem::Expected(Expected::YesOrNo))),
+    }
 }
 
 async fn turn(app: &App, call: &Call<Admin>, turn: Turn) -> Handled {

@@ -99,6 +99,12 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
         }
         Expected::OpenEvent => ("an open event", "판매 중인 행사여야 합니다."),
         Expected::PausedEvent => ("a paused event", "일시 중지된 행사여야 합니다."),
+        Expected::ListedEvent => ("an event that is not archived", "보관되지 않은 행사여야 합니다."),
+        Expected::ArchivedEvent => ("an archived event", "보관된 행사여야 합니다."),
+        Expected::Rehearsal => (
+            "an event that was made as a rehearsal; what a real one sold is never deleted",
+            "예행연습으로 만든 행사여야 합니다. 실제 행사의 판매 내역은 삭제할 수 없습니다.",
+        ),
         Expected::RoomTypeOrEvent => {
             ("either roomTypeId or eventId, not both", "roomTypeId와 eventId 중 하나만 보낼 수 있습니다.")
         }

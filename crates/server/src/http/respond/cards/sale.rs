@@ -156,6 +156,23 @@ pub fn in_use() -> Card {
     }
 }
 
+pub fn still_buying(held: u32, inside: u32) -> Card {
+    Card {
+        status: StatusCode::CONFLICT,
+        code: "still_buying",
+        message: message(
+            format!("The sale is open: {held} seats are on hold and {inside} people are inside."),
+            format!("판매 중입니다. 선점된 좌석이 {held}개, 입장한 사람이 {inside}명 있습니다."),
+        ),
+        retry: Retry::No,
+        seeds: Seeds::Code,
+        when: "seats of an open sale are on hold, or people are inside its waiting room",
+        buyer: NOTHING,
+        author: NOTHING,
+        operator: "Close the event first, or wait until they are done.",
+    }
+}
+
 pub fn rooms_in_use(least: u32) -> Card {
     Card {
         status: StatusCode::CONFLICT,

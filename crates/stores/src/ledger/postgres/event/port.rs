@@ -144,9 +144,9 @@ impl Ledger for PostgresLedger {
         })
     }
 
-    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
+    fn events(&self, archived: bool, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
         self.run(move |inner| async move {
-            let row = values![after.map_or(i64::MIN, |id| id.0), limit as i64];
+            let row = values![after.map_or(i64::MIN, |id| id.0), limit as i64, archived];
             inner.events_found(queries::EVENTS, row).await.map_err(Trouble::fault)
         })
     }

@@ -61,10 +61,10 @@ impl Ledger for SqliteLedger {
         })
     }
 
-    fn events(&self, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
+    fn events(&self, archived: bool, after: Option<EventId>, limit: usize) -> Answered<Vec<Event>> {
         let (halls, clock) = (self.halls.clone(), self.clock.clone());
         self.readers.read(move |conn| {
-            let mut events = rows::events(conn, &halls, after, limit)?;
+            let mut events = rows::events(conn, &halls, archived, after, limit)?;
             events.iter_mut().try_for_each(|event| seat_holds::count_lapsed(conn, event, clock.now()))?;
             Ok(events)
         })

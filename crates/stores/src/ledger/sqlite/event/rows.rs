@@ -45,10 +45,17 @@ pub fn event(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option
     }
 }
 
-pub fn events(conn: &Connection, halls: &HallCache, after: Option<EventId>, limit: usize) -> Result<Vec<Event>> {
+pub fn events(
+    conn: &Connection,
+    halls: &HallCache,
+    archived: bool,
+    after: Option<EventId>,
+    limit: usize,
+) -> Result<Vec<Event>> {
     let mut statement = conn.prepare_cached(queries::EVENTS)?;
-    let bare: Vec<BareEvent> =
-        statement.query_map((after.map_or(i64::MIN, |id| id.0), limit as i64), bare_event)?.collect::<Result<_>>()?;
+    let bare: Vec<BareEvent> = statement
+        .query_map((after.map_or(i64::MIN, |id| id.0), limit as i64, archived), bare_event)?
+        .collect::<Result<_>>()?;
     bare.into_iter()
         .map(|bare| {
             let id = bare.0.id;

@@ -243,6 +243,9 @@ impl Stage {
             if target.ends_with("/resume") {
                 self.stand.admin("POST", &format!("events/{event}/pause"), &json!(null)).await;
             }
+            if target.ends_with("/unarchive") {
+                self.stand.admin("POST", &format!("events/{event}/archive"), &json!(null)).await;
+            }
         }
         if target.contains("{tokenName}") {
             let name = format!("t-{n}");

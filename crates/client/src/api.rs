@@ -1,4 +1,4 @@
-//! The API by its routes: a [`Call`] is a request that knows what its answer looks like. [`calls`] makes them,
+//! The API by its routes: a [`ApiCall`] is a request that knows what its answer looks like. [`calls`] makes them,
 //! [`ApiClient`] sends them until they are answered by anything else than "come again".
 //!
 //! The suite holds the routes and the bodies to the OpenAPI document: [`drift::CALLS`] lists them for it.
@@ -23,7 +23,7 @@ use crate::{ClientError, HttpRequest, HttpResponse};
 
 /// A request and what answers it. It can be sent more than once.
 #[derive(Clone, Debug)]
-pub struct Call<T> {
+pub struct ApiCall<T> {
     route: &'static ApiRoute,
     path: String,
     headers: Vec<(&'static str, String)>,
@@ -34,28 +34,28 @@ pub struct Call<T> {
 const USER: &str = "X-User-Id";
 const KEY: &str = "Idempotency-Key";
 
-impl<T> Call<T> {
-    pub(crate) fn new(route: &'static ApiRoute, ids: &[&dyn fmt::Display]) -> Call<T> {
-        Call { route, path: route.at(ids), headers: Vec::new(), body: None, answer: PhantomData }
+impl<T> ApiCall<T> {
+    pub(crate) fn new(route: &'static ApiRoute, ids: &[&dyn fmt::Display]) -> ApiCall<T> {
+        ApiCall { route, path: route.at(ids), headers: Vec::new(), body: None, answer: PhantomData }
     }
 
     /// A body that is JSON already.
     #[must_use]
-    pub fn body(mut self, body: String) -> Call<T> {
+    pub fn body(mut self, body: String) -> ApiCall<T> {
         self.body = Some(body);
         self
     }
 
     /// One more parameter of the query string.
     #[must_use]
-    pub fn query(mut self, name: &str, value: &str) -> Call<T> {
+    pub fn query(mut self, name: &str, value: &str) -> ApiCall<T> {
         let joined = if self.path.contains('?') { '&' } else { '?' };
         let value: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
         self.path += &format!("{joined}{name}={value}");
         self
     }
 
-    fn header(mut self, name: &'static str, value: &str) -> Call<T> {
+    fn header(mut self, name: &'static str, value: &str) -> ApiCall<T> {
         self.headers.retain(|(known, _)| *known != name);
         self.headers.push((name, value.to_owned()));
         self
@@ -63,37 +63,37 @@ impl<T> Call<T> {
 
     /// Who asks, where the server believes a header.
     #[must_use]
-    pub fn by(self, user: &str) -> Call<T> {
+    pub fn by(self, user: &str) -> ApiCall<T> {
         self.header(USER, user)
     }
 
     /// The token of an operator or a user.
     #[must_use]
-    pub fn bearer(self, token: &str) -> Call<T> {
+    pub fn bearer(self, token: &str) -> ApiCall<T> {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
     /// The same key again gets the same answer.
     #[must_use]
-    pub fn key(self, key: &str) -> Call<T> {
+    pub fn key(self, key: &str) -> ApiCall<T> {
         self.header(KEY, key)
     }
 
     /// The form of a list, such as `text/csv`.
     #[must_use]
-    pub fn accept(self, kind: &str) -> Call<T> {
+    pub fn accept(self, kind: &str) -> ApiCall<T> {
         self.header("Accept", kind)
     }
 
     /// The token of an entry, where the event has a waiting room.
     #[must_use]
-    pub fn entry(self, token: &str) -> Call<T> {
+    pub fn entry(self, token: &str) -> ApiCall<T> {
         self.header("X-Entry-Token", token)
     }
 
     /// The ticket of an earlier answer of the line.
     #[must_use]
-    pub fn ticket(self, ticket: &str) -> Call<T> {
+    pub fn ticket(self, ticket: &str) -> ApiCall<T> {
         self.header("X-Queue-Ticket", ticket)
     }
 
@@ -102,9 +102,9 @@ impl<T> Call<T> {
     }
 
     /// The answer as the server wrote it.
-    pub fn untyped(self) -> Call<Value> {
-        let Call { route, path, headers, body, .. } = self;
-        Call { route, path, headers, body, answer: PhantomData }
+    pub fn untyped(self) -> ApiCall<Value> {
+        let ApiCall { route, path, headers, body, .. } = self;
+        ApiCall { route, path, headers, body, answer: PhantomData }
     }
 
     pub fn request(&self) -> HttpRequest {
@@ -117,7 +117,7 @@ impl<T> Call<T> {
     }
 }
 
-impl<T: DeserializeOwned> Call<T> {
+impl<T: DeserializeOwned> ApiCall<T> {
     /// What the response says.
     pub fn read(&self, response: &HttpResponse) -> Result<T, ApiError> {
         if response.is_success() {

@@ -35,7 +35,7 @@ pub struct DoneView {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EventView {
+pub struct SaleView {
     pub id: i64,
     pub name: String,
     /// `scheduled`, `open`, `paused` or `closed`.
@@ -57,7 +57,7 @@ pub struct EventView {
     pub archived_at: Option<String>,
 }
 
-impl EventView {
+impl SaleView {
     pub fn has_waiting_room(&self) -> bool {
         self.waiting_room == true || self.waiting_room.is_object()
     }

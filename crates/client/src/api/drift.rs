@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::answers::{
-    AdminReservationView, AuditView, ConfirmedHold, DoneView, EventView, HoldView, LineEntry, LineStanding, ListPage,
-    NewTokenView, NightsView, RefusalView, ReservationView, ReservedSeat, RoomTypeView, Single, TokenView,
+    AdminReservationView, AuditView, ConfirmedHold, DoneView, HoldView, LineEntry, LineStanding, ListPage,
+    NewTokenView, NightsView, RefusalView, ReservationView, ReservedSeat, RoomTypeView, SaleView, Single, TokenView,
 };
 use super::forms::{BuyerForm, CancellationForm, EventForm, HoldForm, RoomTypeForm, RotationForm, TokenForm};
 use super::routes::{self, ApiRoute};
@@ -45,8 +45,8 @@ const fn sent<T: DeserializeOwned, F: DeserializeOwned + Serialize>(route: &'sta
 }
 
 pub static CALLS: &[DriftCheck] = &[
-    read::<ListPage<EventView>>(&routes::EVENTS),
-    read::<Single<EventView>>(&routes::EVENT),
+    read::<ListPage<SaleView>>(&routes::EVENTS),
+    read::<Single<SaleView>>(&routes::EVENT),
     read::<Single<Value>>(&routes::LAYOUT),
     sent::<ReservedSeat, BuyerForm>(&routes::RESERVE),
     sent::<ReservedSeat, BuyerForm>(&routes::RESERVE_SEAT),
@@ -67,16 +67,16 @@ pub static CALLS: &[DriftCheck] = &[
     read::<ConfirmedHold>(&routes::CONFIRM),
     read::<Single<HoldView>>(&routes::EXTEND),
     sent::<DoneView, CancellationForm>(&routes::GIVE_BACK),
-    read::<ListPage<EventView>>(&routes::ADMIN_EVENTS),
-    sent::<Single<EventView>, EventForm>(&routes::CREATE_EVENT),
-    sent::<Single<EventView>, EventForm>(&routes::AMEND_EVENT),
-    read::<Single<EventView>>(&routes::DELETE_EVENT),
-    read::<Single<EventView>>(&routes::OPEN_EVENT),
-    read::<Single<EventView>>(&routes::PAUSE_EVENT),
-    read::<Single<EventView>>(&routes::RESUME_EVENT),
-    read::<Single<EventView>>(&routes::CLOSE_EVENT),
-    read::<Single<EventView>>(&routes::ARCHIVE_EVENT),
-    read::<Single<EventView>>(&routes::UNARCHIVE_EVENT),
+    read::<ListPage<SaleView>>(&routes::ADMIN_EVENTS),
+    sent::<Single<SaleView>, EventForm>(&routes::CREATE_EVENT),
+    sent::<Single<SaleView>, EventForm>(&routes::AMEND_EVENT),
+    read::<Single<SaleView>>(&routes::DELETE_EVENT),
+    read::<Single<SaleView>>(&routes::OPEN_EVENT),
+    read::<Single<SaleView>>(&routes::PAUSE_EVENT),
+    read::<Single<SaleView>>(&routes::RESUME_EVENT),
+    read::<Single<SaleView>>(&routes::CLOSE_EVENT),
+    read::<Single<SaleView>>(&routes::ARCHIVE_EVENT),
+    read::<Single<SaleView>>(&routes::UNARCHIVE_EVENT),
     read::<ListPage<AdminReservationView>>(&routes::ADMIN_RESERVATIONS),
     sent::<DoneView, CancellationForm>(&routes::ADMIN_CANCEL),
     sent::<Single<RoomTypeView>, RoomTypeForm>(&routes::CREATE_ROOM_TYPE),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use super::{ApiError, Call, KEY, USER};
+use super::{ApiCall, ApiError, KEY, USER};
 use crate::{Client, ClientError, HttpResponse, Target};
 
 /// How often and how long to come again.
@@ -61,14 +61,14 @@ impl ApiClient {
         ApiClient { persistence, ..self }
     }
 
-    pub async fn ask<T: DeserializeOwned>(&mut self, call: Call<T>) -> Result<T, ApiError> {
+    pub async fn ask<T: DeserializeOwned>(&mut self, call: ApiCall<T>) -> Result<T, ApiError> {
         let call = self.named(call);
         let response = self.answer(&call).await?;
         call.read(&response)
     }
 
     /// The response, whatever it says. A call that has a key keeps it over all attempts.
-    pub async fn answer<T>(&mut self, call: &Call<T>) -> Result<HttpResponse, ApiError> {
+    pub async fn answer<T>(&mut self, call: &ApiCall<T>) -> Result<HttpResponse, ApiError> {
         let Persistence { attempts, within, patience, reconnect } = self.persistence;
         // A request without a key is sent again only if that changes nothing.
         let attempts = if call.has(KEY) || call.route.repeats() { attempts } else { 1 };
@@ -93,7 +93,7 @@ impl ApiClient {
     }
 
     /// With the caller, and with a key where the route keeps answers.
-    fn named<T>(&self, call: Call<T>) -> Call<T> {
+    fn named<T>(&self, call: ApiCall<T>) -> ApiCall<T> {
         let call = match &self.user {
             Some(user) if !call.has(USER) => call.by(user),
             _ => call,
@@ -106,7 +106,7 @@ impl ApiClient {
     }
 }
 
-fn unreachable<T>(call: &Call<T>, why: ClientError) -> ApiError {
+fn unreachable<T>(call: &ApiCall<T>, why: ClientError) -> ApiError {
     let key = call.headers.iter().find(|(name, _)| *name == KEY).map(|(_, key)| key.clone());
     ApiError::Unreachable { why, key }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use client::api::answers::ListPage;
-use client::api::{ApiClient, ApiError, Call, Persistence};
+use client::api::{ApiCall, ApiClient, ApiError, Persistence};
 use client::{HttpResponse, Target};
 use serde_json::{Value, json};
 
@@ -23,12 +23,12 @@ impl Api {
     }
 
     /// The JSON of a success, or the message of a refusal.
-    pub fn ask<T>(&self, call: Call<T>) -> Result<Value, String> {
+    pub fn ask<T>(&self, call: ApiCall<T>) -> Result<Value, String> {
         self.read(&self.answer(call)?)
     }
 
     /// All pages of a list, as one.
-    pub fn every<T>(&self, list: &str, page: impl Fn(Option<&str>) -> Call<ListPage<T>>) -> Result<Value, String> {
+    pub fn every<T>(&self, list: &str, page: impl Fn(Option<&str>) -> ApiCall<ListPage<T>>) -> Result<Value, String> {
         let (mut all, mut after) = (Vec::new(), None::<String>);
         loop {
             let mut found = self.ask(page(after.as_deref()))?;
@@ -43,7 +43,7 @@ impl Api {
     }
 
     /// What must be there, by its kind and number.
-    pub fn existing<T>(&self, kind: &str, id: i64, call: Call<T>) -> Result<Value, String> {
+    pub fn existing<T>(&self, kind: &str, id: i64, call: ApiCall<T>) -> Result<Value, String> {
         let answer = self.answer(call)?;
         match self.read(&answer) {
             Err(_) if answer.status == 404 && read(&answer).is_some() => Err(format!("{kind} {id} does not exist")),
@@ -51,7 +51,7 @@ impl Api {
         }
     }
 
-    pub fn answer<T>(&self, call: Call<T>) -> Result<HttpResponse, String> {
+    pub fn answer<T>(&self, call: ApiCall<T>) -> Result<HttpResponse, String> {
         let target = &self.target;
         let call = match &self.token {
             Some(token) => call.bearer(token),

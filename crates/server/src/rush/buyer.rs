@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use client::api::answers::ReservedSeat;
 use client::api::forms::BuyerForm;
-use client::api::{ApiError, Call, calls};
+use client::api::{ApiCall, ApiError, calls};
 use client::{ClientError, HttpResponse};
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
@@ -84,7 +84,7 @@ impl RushBuyer {
         self.ask_to_reserve(due, key).await.0
     }
 
-    fn reservation(&self, key: Option<&str>) -> Call<ReservedSeat> {
+    fn reservation(&self, key: Option<&str>) -> ApiCall<ReservedSeat> {
         let buyer =
             BuyerForm { user_name: Some("Rush".into()), phone: Some("010-1234-5678".into()), ..BuyerForm::default() };
         let mut call = calls::reserve(self.shop.event, &buyer).by(&self.user());
@@ -111,7 +111,7 @@ impl RushBuyer {
     async fn ask<T: DeserializeOwned>(
         &self,
         due: Duration,
-        call: Call<T>,
+        call: ApiCall<T>,
         asked: Unanswered,
         success: impl FnOnce(T, &HttpResponse) -> RushOutcome,
     ) -> (Memory, Option<Duration>) {
@@ -168,7 +168,7 @@ fn server(answer: &HttpResponse) -> Option<u64> {
 }
 
 fn read<T: DeserializeOwned>(
-    call: &Call<T>,
+    call: &ApiCall<T>,
     answer: &HttpResponse,
     success: impl FnOnce(T, &HttpResponse) -> RushOutcome,
 ) -> (RushOutcome, Option<Duration>) {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use client::ClientError;
-use client::api::{ApiError, Call, calls};
+use client::api::{ApiCall, ApiError, calls};
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
@@ -63,7 +63,11 @@ impl RushBuyer {
     }
 
     /// One call of the line; none: it got no answer.
-    async fn in_line<T: DeserializeOwned>(&self, call: Call<T>, ticket: Option<&str>) -> Option<Result<T, ApiError>> {
+    async fn in_line<T: DeserializeOwned>(
+        &self,
+        call: ApiCall<T>,
+        ticket: Option<&str>,
+    ) -> Option<Result<T, ApiError>> {
         let call = call.by(&self.user());
         let call = match ticket {
             Some(ticket) => call.ticket(ticket),

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Mutex;
 
 use client::api::forms::EventForm;
-use client::api::{ApiError, Call, calls};
+use client::api::{ApiCall, ApiError, calls};
 use client::{ClientError, Connection, Target};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -81,14 +81,14 @@ impl Shop {
         self.idle.lock().unwrap_or_else(|p| p.into_inner()).push(connection);
     }
 
-    pub async fn admin<T: DeserializeOwned>(&self, call: Call<T>) -> Result<T, String> {
+    pub async fn admin<T: DeserializeOwned>(&self, call: ApiCall<T>) -> Result<T, String> {
         let token = self.admin_token.as_ref().ok_or("this needs ADMIN_TOKEN, or the token in the data folder")?;
         let found = self.find(call.bearer(token)).await?;
         found.ok_or_else(|| format!("{} says that it does not exist", self.target))
     }
 
     /// None: not found.
-    async fn find<T: DeserializeOwned>(&self, call: Call<T>) -> Result<Option<T>, String> {
+    async fn find<T: DeserializeOwned>(&self, call: ApiCall<T>) -> Result<Option<T>, String> {
         let reach = |e: ClientError| format!("{} cannot be reached: {e}", self.target);
         let mut connection = self.connect(0).await.map_err(reach)?;
         let answer = connection.ask(call.request()).await.map_err(reach)?;

@@ -191,6 +191,8 @@ pub fn changes_event(what: Happened) -> bool {
             | Happened::Paused
             | Happened::Resumed
             | Happened::Closed
+            | Happened::Archived
+            | Happened::Unarchived
             | Happened::Amended
             | Happened::Deleted
     )

@@ -108,7 +108,7 @@ async fn count(app: &App) -> Result<(), LedgerFault> {
     let (mut after, mut read) = (None::<EventId>, 0);
     let (mut sold, mut held, mut free) = (0, 0, 0);
     while read < EVENTS_MOST {
-        let events = app.ledger.events(after, EVENTS).await?;
+        let events = app.ledger.events(false, after, EVENTS).await?;
         for event in &events {
             sold += i64::from(event.counts.sold);
             held += i64::from(event.counts.live());

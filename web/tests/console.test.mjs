@@ -1,0 +1,143 @@
+// The operator's console in Chromium over the built binary. Started by the Rust suite (`pages::`).
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+
+import { AxeBuilder } from "@axe-core/playwright";
+
+import { launch, person, PHONE } from "./browser.mjs";
+import { Server } from "./server.mjs";
+import { Shop } from "./shop.mjs";
+
+let server, shop, browser;
+
+before(async () => {
+  server = await Server.start();
+  shop = new Shop(server.base, server.token);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.down();
+});
+
+const button = (page, name) => page.getByRole("button", { name, exact: true });
+const soldSeats = (page, count, timeout = 10_000) =>
+  page.waitForFunction((wanted) => document.querySelectorAll('.map-svg use[href="#seat-sold"]').length === wanted, count, { timeout });
+
+async function signedIn(base, token, options = {}, place = "live") {
+  const operator = await person(browser, base, { still: true, ...options });
+  const page = await operator.open(`/admin#/${place}`);
+  await page.locator("input[name=token]").fill(token);
+  await page.locator("button[type=submit]").click();
+  await page.waitForSelector(".desk");
+  return { operator, page };
+}
+
+function sound({ strangers, problems }) {
+  assert.deepEqual(strangers, [], "a request left the server's origin");
+  assert.deepEqual(problems, [], "an error in the page");
+}
+
+test("a wrong token is said plainly, and the right one is forgotten with the tab", async () => {
+  const operator = await person(browser, server.base, { still: true });
+  const page = await operator.open("/admin");
+  await page.getByLabel("Admin token").fill("not-the-token-at-all");
+  await button(page, "Sign in").click();
+  await page.getByText("The server does not know this token.").waitFor();
+  await page.getByLabel("Admin token").fill(server.token);
+  await button(page, "Sign in").click();
+  await page.waitForSelector(".desk");
+  await page.reload();
+  await page.waitForSelector(".desk");
+  const other = await operator.open("/admin");
+  await other.getByLabel("Admin token").waitFor();
+  await button(page, "Sign out").click();
+  await page.getByLabel("Admin token").waitFor();
+  sound(operator);
+  await operator.close();
+});
+
+test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", async () => {
+  const { operator, page } = await signedIn(server.base, server.token, {}, "new-event");
+  await page.getByLabel("Name").fill("봄 · Spring");
+  await button(page, "Start over").click();
+  await page.getByLabel("Row 1").evaluate((input) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text", "section\trow\tseats\nStalls\tA\t10\n\tB\t12\nBalcony\tA\t8");
+    input.value = "";
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await page.getByText("30 seats in 3 rows").waitFor();
+  assert.equal(await page.locator(".map-svg use").count(), 30, "the preview has every seat");
+  await page.getByLabel("Seats 3").fill("none");
+  await page.getByText("Seats must be a number").waitFor();
+  await page.getByLabel("Seats 3").fill("9");
+  await button(page, "Create the event").click();
+  await page.getByRole("heading", { name: "봄 · Spring", level: 1 }).waitFor();
+  const id = Number(/event\/(\d+)/.exec(page.url())[1]);
+  const layout = await shop.call("GET", `/api/v1/events/${id}/layout`);
+  assert.deepEqual(layout.layout.sections.map((section) => [section.name, section.seatCount]), [["Stalls", 22], ["Balcony", 9]]);
+
+  await shop.buy(id, "alice");
+  await soldSeats(page, 1, 2_000);
+  await button(page, "Pause").first().click();
+  await page.getByText("Sales stop until you resume.").waitFor();
+  await page.locator("dialog").getByRole("button", { name: "Pause", exact: true }).click();
+  await button(page, "Resume").waitFor();
+  assert.equal((await shop.buy(id, "bob")).success, false);
+  await button(page, "Resume").click();
+  await button(page, "Close").first().click();
+  await page.getByText("it cannot be opened again").waitFor();
+  await button(page, "Leave it").click();
+  assert.equal((await shop.buy(id, "carol")).success, true, "nothing happened");
+  await button(page, "Close").first().click();
+  await page.locator("dialog").getByRole("button", { name: "Close", exact: true }).last().click();
+  await page.locator("header p", { hasText: "closed" }).waitFor();
+  assert.equal((await shop.buy(id, "dave")).success, false);
+  sound(operator);
+  await operator.close();
+});
+
+test("reservations are searched, exported and cancelled; the history and the audit show them", async () => {
+  const event = await shop.event({ name: "Records", seats: 20 });
+  for (const user of ["rec-1", "rec-2", "rec-3"]) await shop.buy(event.id, user);
+  const { operator, page } = await signedIn(server.base, server.token, {}, `event/${event.id}`);
+  await page.getByRole("cell", { name: "rec-3", exact: true }).first().waitFor();
+  await page.getByLabel(/^Name, user/).fill("rec-2");
+  await button(page, "Search").click();
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export all as CSV").click()]);
+  const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
+  assert.equal(rows.length, 4, "a heading and everything that was sold");
+  await page.locator("tbody").getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("becomes free at once").waitFor();
+  await page.locator("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
+  await page.getByText("Nothing here yet.").waitFor();
+  await page.goto(`${server.base}/admin#/history`);
+  await page.locator("select").selectOption(`event=${event.id}`);
+  await page.getByRole("cell", { name: "cancelled", exact: true }).waitFor();
+  await page.goto(`${server.base}/admin#/audit`);
+  await page.getByText("Every invariant holds.").waitFor();
+  assert.ok((await page.locator("li .sign").count()) > 10);
+  sound(operator);
+  await operator.close();
+});
+
+test("no serious problem for a screen reader, on a phone and in Korean; nothing is wider than the window", async () => {
+  const event = await shop.event({ name: "접근성", seats: 30, waitingRoom: { maxConcurrent: 5 } });
+  const { operator, page } = await signedIn(server.base, server.token, { size: PHONE, touch: true, language: "ko", theme: "dark" });
+  for (const place of ["live", `event/${event.id}`, "new-event", "new-room", "history", "audit"]) {
+    await page.goto(`${server.base}/admin#/${place}`);
+    await page.waitForTimeout(700);
+    const found = (await new AxeBuilder({ page }).analyze()).violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+    assert.deepEqual(found.map(({ id, nodes }) => [id, nodes[0]?.html]), [], place);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${place}: ${wide} px too wide`);
+  }
+  await page.getByRole("heading", { name: "감사", level: 1 }).waitFor();
+  sound(operator);
+  await operator.close();
+});

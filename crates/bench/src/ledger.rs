@@ -30,6 +30,7 @@ fn runtime() -> tokio::runtime::Runtime {
 async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
     let new = NewEvent {
         by: rules::history::AdminName::default(),
+        origin: rules::history::RequestOrigin::default(),
         name: "Bench".into(),
         hall: Hall::Count(seats),
         max_per_user: 1,
@@ -105,5 +106,9 @@ fn command(i: u64) -> Command {
             ..Buyer::default()
         }),
         details: None,
+        origin: rules::history::RequestOrigin {
+            address: Some([127, 0, 0, 1].into()),
+            trace: Some(format!("{i:032x}").into()),
+        },
     }
 }

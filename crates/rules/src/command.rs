@@ -5,7 +5,7 @@ pub use crate::buyer::{Buyer, Metadata};
 use crate::entries::EntryToken;
 use crate::event::Event;
 pub use crate::event::action::EventAction;
-use crate::history::{Actor, Details};
+use crate::history::{Actor, Details, RequestOrigin};
 use crate::holds::HoldTerms;
 use crate::ids::{Number, RequestName};
 use crate::subject::Subject;
@@ -19,6 +19,7 @@ pub struct Command<S: Subject = Event> {
     pub key: Option<Key>,
     /// The entry token, for bookings in an event with a waiting room.
     pub entry: Option<EntryToken>,
+    pub origin: RequestOrigin,
     pub action: S::Action,
     /// What the caller wants kept with what happens.
     pub details: Option<Box<Details>>,

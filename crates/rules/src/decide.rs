@@ -9,6 +9,7 @@ mod holds;
 use std::collections::HashMap;
 
 use crate::command::{Command, Terms};
+use crate::history::RequestOrigin;
 use crate::holds::Backlog;
 use crate::holds::book::HoldBook;
 use crate::once::Once;
@@ -98,6 +99,8 @@ pub struct Deciding<S: Subject> {
     pub(crate) now: Moment,
     /// What opening times are compared with.
     pub(crate) wall: Moment,
+    /// Of the command that is being answered.
+    pub(crate) origin: RequestOrigin,
 }
 
 impl<S: Subject> Deciding<S> {
@@ -113,6 +116,7 @@ impl<S: Subject> Deciding<S> {
             terms: *terms,
             now,
             wall,
+            origin: RequestOrigin::default(),
         }
     }
 
@@ -120,6 +124,7 @@ impl<S: Subject> Deciding<S> {
         if let Some(before) = self.once.before(command) {
             return before;
         }
+        self.origin = command.origin.clone();
         match S::perform(self, command) {
             Ok(done) => {
                 self.once.keep(command, &done);
@@ -165,6 +170,7 @@ mod tests {
             key: None,
             entry: None,
             action,
+            origin: RequestOrigin::default(),
             details: None,
         }
     }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use self::stock::{Extent, Gap, Walk};
 use crate::buyer::AskedFields;
 use crate::entries::{WaitingRoom, WaitingRoomAmendment};
-use crate::history::AdminName;
+use crate::history::{AdminName, EventRecord, Happened, RequestOrigin};
 use crate::holds::LapsedMark;
 use crate::ids::{EventId, Seat};
 use crate::outcome::Refusal;
@@ -65,8 +65,9 @@ pub const HOLD_TTL_MOST_S: u32 = 86_400;
 /// What is asked for when an event is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// Who makes it.
+    /// Who makes it, and from where.
     pub by: AdminName,
+    pub origin: RequestOrigin,
     pub name: Box<str>,
     pub hall: Hall,
     pub max_per_user: u32,
@@ -79,6 +80,24 @@ pub struct NewEvent {
     pub price: Option<Price>,
     /// Made for a rehearsal: it may be deleted with what it sold.
     pub rehearsal: bool,
+}
+
+impl NewEvent {
+    /// The first row of its history.
+    pub fn created(&self, at: Moment) -> EventRecord {
+        EventRecord {
+            n: 1,
+            what: Happened::Created,
+            seat: None,
+            owner: None,
+            admin: Some(self.by.clone()),
+            number: None,
+            at,
+            hold: None,
+            origin: self.origin.clone(),
+            details: None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

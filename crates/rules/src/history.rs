@@ -1,5 +1,6 @@
 //! History records: one row per change, numbered per subject without gaps, in commit order.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::buyer::Metadata;
@@ -29,10 +30,20 @@ pub enum Happened {
     Released,
     /// A hold ended by the clock.
     Expired,
+    /// An operator's request was refused.
+    Refused,
+    /// An operator's token was made, replaced, revoked.
+    TokenMade,
+    TokenReplaced,
+    TokenRevoked,
+    /// The key of the tickets of waiting rooms was rotated.
+    KeyRotated,
+    /// Personal data was removed.
+    Erased,
 }
 
 impl Happened {
-    pub const ALL: [Happened; 18] = [
+    pub const ALL: [Happened; 24] = [
         Happened::Created,
         Happened::Reserved,
         Happened::Cancelled,
@@ -51,6 +62,12 @@ impl Happened {
         Happened::Replaced,
         Happened::Released,
         Happened::Expired,
+        Happened::Refused,
+        Happened::TokenMade,
+        Happened::TokenReplaced,
+        Happened::TokenRevoked,
+        Happened::KeyRotated,
+        Happened::Erased,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -73,6 +90,12 @@ impl Happened {
             Happened::Replaced => "replaced",
             Happened::Released => "released",
             Happened::Expired => "expired",
+            Happened::Refused => "refused",
+            Happened::TokenMade => "token_made",
+            Happened::TokenReplaced => "token_replaced",
+            Happened::TokenRevoked => "token_revoked",
+            Happened::KeyRotated => "key_rotated",
+            Happened::Erased => "erased",
         }
     }
 
@@ -136,6 +159,14 @@ impl Actor {
     }
 }
 
+/// Where a request came from. What happens by the clock has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestOrigin {
+    pub address: Option<IpAddr>,
+    /// The id that the caller got in its answer.
+    pub trace: Option<Arc<str>>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRecord {
     pub n: u64,
@@ -149,6 +180,7 @@ pub struct EventRecord {
     pub at: Moment,
     /// The hold it is about, by the number it began with.
     pub hold: Option<u64>,
+    pub origin: RequestOrigin,
     pub details: Option<Box<Details>>,
 }
 

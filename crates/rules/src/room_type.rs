@@ -9,7 +9,7 @@ pub use self::needs::{RoomTypeNeeds, needs, short_nights};
 pub use self::writes::{NightShift, RoomTypeKnown, RoomTypeWrites, Shift};
 
 use crate::buyer::Metadata;
-use crate::history::{AdminName, Details, Happened};
+use crate::history::{AdminName, Details, Happened, RequestOrigin};
 use crate::holds::{Ask, LapsedMark};
 use crate::ids::User;
 use crate::nights::{Dates, Night};
@@ -23,8 +23,9 @@ pub const DESCRIPTION_CHARS: usize = 2_000;
 /// What is asked for when a room type is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRoomType {
-    /// Who makes it.
+    /// Who makes it, and from where.
     pub by: AdminName,
+    pub origin: RequestOrigin,
     pub name: Box<str>,
     pub description: Option<Box<str>>,
     /// A number as JSON writes it. Shown; nothing is computed from it.
@@ -35,6 +36,23 @@ pub struct NewRoomType {
     pub time_zone: Box<str>,
     /// How many rooms there are on every night.
     pub total: u32,
+}
+
+impl NewRoomType {
+    /// The first row of its history.
+    pub fn created(&self, at: Moment) -> RoomRecord {
+        RoomRecord {
+            n: 1,
+            what: Happened::Created,
+            hold: None,
+            dates: None,
+            owner: None,
+            admin: Some(self.by.clone()),
+            at,
+            origin: self.origin.clone(),
+            details: None,
+        }
+    }
 }
 
 /// The row that every batch of a room type locks.
@@ -158,5 +176,6 @@ pub struct RoomRecord {
     /// The operator who did it; none: it was not an operator.
     pub admin: Option<AdminName>,
     pub at: Moment,
+    pub origin: RequestOrigin,
     pub details: Option<Box<Details>>,
 }

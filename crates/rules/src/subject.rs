@@ -136,6 +136,8 @@ impl FromStr for RoomTypeId {
 pub enum SubjectId {
     Event(EventId),
     RoomType(RoomTypeId),
+    /// The ledger itself: what operators do that concerns no event and no room type. It has a history, no lane.
+    Ledger,
 }
 
 impl SubjectId {
@@ -145,11 +147,16 @@ impl SubjectId {
         match self {
             SubjectId::Event(event) => event.0,
             SubjectId::RoomType(room_type) => -room_type.0,
+            SubjectId::Ledger => 0,
         }
     }
 
     pub fn of_row(row: i64) -> SubjectId {
-        if row < 0 { SubjectId::RoomType(RoomTypeId(-row)) } else { SubjectId::Event(EventId(row)) }
+        match row {
+            0 => SubjectId::Ledger,
+            row if row < 0 => SubjectId::RoomType(RoomTypeId(-row)),
+            row => SubjectId::Event(EventId(row)),
+        }
     }
 }
 
@@ -159,6 +166,7 @@ impl fmt::Display for SubjectId {
         match self {
             SubjectId::Event(event) => write!(f, "e{event}"),
             SubjectId::RoomType(room_type) => write!(f, "r{room_type}"),
+            SubjectId::Ledger => f.write_str("ledger"),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::auth::key_source::UserTokens;
 use crate::auth::operators::OperatorTokens;
 use crate::board::Boards;
 use crate::gate::Gate;
+use crate::http::plumbing::refused_admin::RefusalNotes;
 use crate::http::resources::admin::audit::Audits;
 use crate::http::respond::cross_origin::CrossOrigin;
 use crate::lane::Lanes;
@@ -43,6 +44,7 @@ pub struct App {
     pub audits: Audits,
     pub operators: OperatorTokens,
     pub failed_logins: FailedLogins,
+    pub refusal_notes: RefusalNotes,
     /// In jwt mode.
     pub user_tokens: Option<Arc<UserTokens>>,
     pub gate: Arc<Gate>,
@@ -80,6 +82,7 @@ impl App {
             names: Names::default(),
             audits: Audits::default(),
             failed_logins: FailedLogins::default(),
+            refusal_notes: RefusalNotes::default(),
             begun: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         });

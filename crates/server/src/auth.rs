@@ -187,6 +187,11 @@ async fn operator(app: &App, headers: &HeaderMap) -> Result<Operator, Refusal> {
     app.operators.find(shown).await.ok_or(Refusal::Unauthorized)
 }
 
+/// Whose token a request shows, whatever it may do.
+pub async fn operator_name(app: &App, headers: &HeaderMap) -> Option<AdminName> {
+    operator(app, headers).await.ok().map(|operator| operator.name)
+}
+
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())

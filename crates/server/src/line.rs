@@ -35,7 +35,7 @@ impl<'a> EventLine<'a> {
 
     /// A user in front of it.
     pub fn visitor(self, user: &'a User, ticket: Option<&'a Ticket>) -> Visitor<'a> {
-        Visitor { line: self, user, ticket }
+        Visitor { line: self, user, ticket, origin: None }
     }
 
     /// The public state of the line.

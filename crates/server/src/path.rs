@@ -13,7 +13,7 @@ use rules::arrive::Arrival;
 use rules::command::{Command, Key};
 use rules::decide::Answer;
 use rules::entries::EntryToken;
-use rules::history::{Actor, Details};
+use rules::history::{Actor, Details, RequestOrigin};
 use rules::ids::{ClientAddress, Number, RequestName};
 use rules::outcome::{Outcome, Refusal};
 use rules::subject::Subject;
@@ -36,6 +36,8 @@ pub struct ChangeRequest<S: Subject> {
     pub key: Option<Key>,
     /// The entry that the caller shows, for events with a waiting room.
     pub entry: Option<EntryToken>,
+    /// Where it came from, for the history.
+    pub origin: RequestOrigin,
     pub action: S::Action,
     /// What the caller wants kept with what happens.
     pub details: Option<Box<Details>>,
@@ -97,7 +99,8 @@ pub(crate) async fn serve_batch<S: Served>(lane: &Arc<Lane<S>>) -> ControlFlow<(
 impl<S: Subject> ChangeRequest<S> {
     /// A request without a key or an entry that does not pass the door.
     pub fn new(subject: S::Id, actor: Actor, action: S::Action) -> ChangeRequest<S> {
-        ChangeRequest { subject, actor, key: None, entry: None, action, details: None, came: None }
+        let origin = RequestOrigin::default();
+        ChangeRequest { subject, actor, key: None, entry: None, origin, action, details: None, came: None }
     }
 
     fn limit(&self) -> Duration {
@@ -106,12 +109,12 @@ impl<S: Subject> ChangeRequest<S> {
 
     /// The command for the ledger, and what the door is asked if the request passes it.
     fn named(self, names: &Names) -> (Command<S>, Option<Arrival>) {
-        let ChangeRequest { actor, key, entry, action, details, came, .. } = self;
+        let ChangeRequest { actor, key, entry, origin, action, details, came, .. } = self;
         let let_in = came.and_then(|came| came.let_in);
         let name = let_in.map_or_else(|| names.next(), |let_in| let_in.name);
         let arrival =
             came.map(|came| Arrival { name, user: actor.user().cloned(), address: came.address, keyed: key.is_some() });
         let number = let_in.map(|let_in| let_in.number);
-        (Command { actor, number, name, key, entry, action, details }, arrival)
+        (Command { actor, number, name, key, entry, origin, action, details }, arrival)
     }
 }

@@ -59,10 +59,11 @@ impl PublicIds {
     pub fn read(&self, text: &str) -> Option<AnyReservation> {
         let Some((subject, hidden)) = text.split_once("-x") else { return text.parse().ok() };
         let (subject, n) = self.find(subject, hidden, ROUNDS)?;
-        Some(match subject {
-            SubjectId::Event(event) => AnyReservation::Seat(ReservationId { event, n }),
-            SubjectId::RoomType(room_type) => AnyReservation::Stay(StayId { room_type, n }),
-        })
+        match subject {
+            SubjectId::Event(event) => Some(AnyReservation::Seat(ReservationId { event, n })),
+            SubjectId::RoomType(room_type) => Some(AnyReservation::Stay(StayId { room_type, n })),
+            SubjectId::Ledger => None,
+        }
     }
 
     fn find(&self, subject: &str, hidden: &str, rounds: std::ops::Range<u8>) -> Option<(SubjectId, u64)> {

@@ -97,6 +97,7 @@ pub struct Metrics {
     pub events: EventSeries,
     admitted: Counter,
     failed_logins: Counter,
+    unnoted: Counter,
     tidied: Family<KindLabels, Counter>,
     remembered: Family<KindLabels, Gauge>,
     connections: Gauge<u64, AtomicU64>,
@@ -130,6 +131,12 @@ impl Default for Metrics {
         registry.register("queue_admitted", "Entries given by this server", admitted.clone());
         let failed_logins = Counter::default();
         registry.register("failed_admin_logins", "Requests with a wrong admin token", failed_logins.clone());
+        let unnoted = Counter::default();
+        registry.register(
+            "admin_refusals_not_noted",
+            "Refused admin requests that are not in the history, because there were too many",
+            unnoted.clone(),
+        );
         let tidied = Family::default();
         registry.register("tidied", "What has ended and was removed, by kind", tidied.clone());
         let remembered = Family::default();
@@ -189,6 +196,7 @@ impl Default for Metrics {
             events,
             admitted,
             failed_logins,
+            unnoted,
             tidied,
             remembered,
             connections,
@@ -238,6 +246,10 @@ impl Metrics {
 
     pub fn failed_login(&self) {
         self.failed_logins.inc();
+    }
+
+    pub fn refusal_not_noted(&self) {
+        self.unnoted.inc();
     }
 
     /// Where the figures of the listener, the gate and the token buckets come from.

@@ -40,6 +40,7 @@ async fn round(app: &App) -> Result<bool, LedgerFault> {
         let left = match subject {
             SubjectId::Event(event) => step::<Event>(app, event).await,
             SubjectId::RoomType(room_type) => step::<RoomType>(app, room_type).await,
+            SubjectId::Ledger => continue,
         };
         let left = left.unwrap_or_else(not_turned);
         backlog |= left != Backlog::None;

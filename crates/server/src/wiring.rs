@@ -95,6 +95,7 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
     let hall = Hall::Count(app.settings.seats);
     let new = NewEvent {
         by: rules::history::AdminName::default(),
+        origin: rules::history::RequestOrigin::default(),
         name: "Event 1".into(),
         hall,
         max_per_user: 1,

@@ -11,6 +11,7 @@ pub mod broken;
 pub mod broken_rooms;
 pub mod calendar;
 pub mod carts;
+pub mod chain;
 pub mod chosen;
 pub mod commit;
 pub mod contention;
@@ -35,7 +36,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rules::command::{Buyer, Command, EventAction, Key, Terms};
 use rules::decide::Answer;
 use rules::event::{Event, NewEvent};
-use rules::history::{Actor, AdminName};
+use rules::history::{Actor, AdminName, RequestOrigin};
 use rules::ids::{EventId, Number, RequestName, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal, Reserved};
 use rules::seats::Hall;
@@ -76,6 +77,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("ends", |s| Box::pin(ends::chapter(s))),
     ("orders", |s| Box::pin(orders::chapter(s))),
     ("archive", |s| Box::pin(archive::chapter(s))),
+    ("chain", |s| Box::pin(chain::chapter(s))),
 ];
 
 /// `Err` with this message unless the condition holds.
@@ -101,6 +103,7 @@ impl Stand {
     pub async fn event(&self, seats: u32, max_per_user: u32) -> Result<Event, String> {
         let new = NewEvent {
             by: AdminName::default(),
+            origin: RequestOrigin::default(),
             name: "Conformance".into(),
             hall: Hall::Count(seats),
             max_per_user,
@@ -130,7 +133,14 @@ impl Stand {
             entry: None,
             action: EventAction::Reserve(Buyer { name: Some("Tester".into()), phone, ..Buyer::default() }),
             details: None,
+            origin: self.origin(n),
         }
+    }
+
+    /// Another address and trace id for each request.
+    fn origin(&self, n: u64) -> RequestOrigin {
+        let [.., a, b] = n.to_be_bytes();
+        RequestOrigin { address: Some([10, 0, a, b].into()), trace: Some(format!("trace-{n}").into()) }
     }
 
     pub fn choose(&self, user: &str, seat: u32) -> Command {
@@ -219,7 +229,8 @@ pub async fn audit(stand: &Stand, event: EventId, told: &[(String, Reserved)], c
     }
     let phantom: Vec<&Seat> = by_seat.keys().filter(|seat| !seats_told.contains_key(seat)).collect();
     ensure!(phantom.is_empty(), "seats stand that nobody was told of: {phantom:?}");
-    history_is_whole(stand, &row, told.len(), cancelled.len()).await
+    history_is_whole(stand, &row, told.len(), cancelled.len()).await?;
+    chain::is_whole(stand).await
 }
 
 async fn history_is_whole(stand: &Stand, row: &Event, sold: usize, cancelled: usize) -> Verdict {

@@ -2,7 +2,7 @@
 //! atomicity ends: lock the subject, read, decide with the rules, write, and make durable.
 
 pub mod admin_tokens;
-mod details;
+pub(crate) mod details;
 mod halls;
 pub mod holds;
 mod name;

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows HTTP, and nothing here reads a clock: time is handed in.
 
+pub mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod door;

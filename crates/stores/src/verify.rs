@@ -1,6 +1,8 @@
 //! The invariants of a ledger, each as a question whose answer must be empty. Asked in one
 //! snapshot, so that a sale may go on; grouped in the order of keys, so that memory stays flat.
 
+use crate::chain::walk::{ChainSeen, ChainWalk};
+
 /// One thing that must be true of the rows, whatever happened.
 pub struct Invariant {
     pub name: &'static str,
@@ -13,6 +15,7 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "sold + free = total in every event", sql: include_str!("verify/stock.sql") },
     Invariant { name: "no user is beyond the limit", sql: include_str!("verify/limits.sql") },
     Invariant { name: "history has no gap", sql: include_str!("verify/gaps.sql") },
+    Invariant { name: "every head is the hash of the newest row", sql: include_str!("verify/heads.sql") },
     Invariant { name: "every reservation is in the history", sql: include_str!("verify/recorded.sql") },
     Invariant { name: "the history explains every seat", sql: include_str!("verify/explained.sql") },
     Invariant { name: "arrival numbers are unique", sql: include_str!("verify/numbers.sql") },
@@ -42,6 +45,11 @@ pub const SQLITE_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("
 pub const POSTGRES_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_postgres.sql") };
 const ORDER: &str = "lower arrival numbers were served first";
 
+/// What a walk over the history finds, row by row. SQL cannot ask it.
+pub const CHAINED: &str = "every row of history is what its hash says";
+/// Of heads that somebody kept.
+pub const HEADS_KEPT: &str = "the kept heads are in the history";
+
 /// What only a server, or `verify` with Redis, can compare. The door is corrected within a second while anybody
 /// asks the line.
 pub const DOOR_AGREES: &str = "door and ledger agree on who is inside";
@@ -62,12 +70,20 @@ impl Finding {
     }
 }
 
+/// What a walk over the history found; about kept heads only where there are any.
+pub fn chain_findings(walk: ChainWalk, with_kept: bool) -> (ChainSeen, Vec<Finding>) {
+    let (seen, broken, missing) = walk.finish();
+    let kept = with_kept.then_some(Finding { name: HEADS_KEPT, broken: missing });
+    (seen, [Finding { name: CHAINED, broken }].into_iter().chain(kept).collect())
+}
+
 /// What was looked at, for the sentence that says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Looked {
     pub events: u64,
     pub reservations: u64,
     pub history: u64,
+    pub chain: ChainSeen,
 }
 
 pub const LOOKED: &str = "SELECT (SELECT count(*) FROM event),

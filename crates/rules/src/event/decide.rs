@@ -297,7 +297,18 @@ impl Deciding<Event> {
         let n = self.subject.counts.n;
         let admin = command.actor.admin().cloned();
         let (number, at) = (command.number, self.now);
-        self.writes.history.push(EventRecord { n, what, seat, owner, admin, number, at, hold: None, details });
+        self.writes.history.push(EventRecord {
+            n,
+            what,
+            seat,
+            owner,
+            admin,
+            number,
+            at,
+            hold: None,
+            origin: self.origin.clone(),
+            details,
+        });
         n
     }
 }

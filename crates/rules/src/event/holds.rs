@@ -180,6 +180,7 @@ impl Deciding<Event> {
             number: None,
             at: self.now,
             hold: Some(hold.id.n),
+            origin: self.origin.clone(),
             details,
         });
         n

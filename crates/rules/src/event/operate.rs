@@ -117,6 +117,7 @@ impl Deciding<Event> {
             number: None,
             at: self.now,
             hold: None,
+            origin: self.origin.clone(),
             details: None,
         };
         self.writes.history.push(entry);

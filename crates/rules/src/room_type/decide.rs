@@ -258,7 +258,8 @@ impl Deciding<RoomType> {
     ) {
         self.subject.n += 1;
         let admin = actor.and_then(Actor::admin).cloned();
-        let entry = RoomRecord { n: self.subject.n, what, hold, dates, owner, admin, at: self.now, details };
+        let (n, at, origin) = (self.subject.n, self.now, self.origin.clone());
+        let entry = RoomRecord { n, what, hold, dates, owner, admin, at, origin, details };
         self.writes.history.push(entry);
     }
 

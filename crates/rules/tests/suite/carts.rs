@@ -12,7 +12,7 @@ use rules::command::{Buyer, Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
 use rules::event::stock::{Gap, SeatRow, Walk, Was};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
-use rules::history::{Actor, Happened};
+use rules::history::{Actor, Happened, RequestOrigin};
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, On};
 use rules::ids::{EventId, Number, RequestName, Seat, User};
 use rules::outcome::{Done, Outcome, Refusal};
@@ -377,6 +377,7 @@ fn command(ask: &Wish, cinema: &Cinema, next: &mut u64) -> Command {
         key: None,
         entry: None,
         action,
+        origin: RequestOrigin::default(),
         details: None,
     }
 }

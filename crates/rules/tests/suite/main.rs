@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rules::command::{Buyer, Command, EventAction, Key, Terms};
 use rules::event::{EventAmendment, Turn};
-use rules::history::{Actor, AdminName};
+use rules::history::{Actor, AdminName, RequestOrigin};
 use rules::ids::{Number, RequestName, Seat, User};
 use table::{Bug, Table};
 
@@ -105,7 +105,8 @@ fn command(ask: &Ask, table: &Table, next: &mut u64) -> Command {
         }
     };
     let number = action.wants_a_seat().then_some(Number(*next));
-    Command { actor, number, name: RequestName((*next).into()), key, entry: None, action, details: None }
+    let origin = RequestOrigin::default();
+    Command { actor, number, name: RequestName((*next).into()), key, entry: None, origin, action, details: None }
 }
 
 #[test]

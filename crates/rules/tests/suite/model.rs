@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use rules::command::{Command as Asked, Terms};
 use rules::decide::decide;
-use rules::history::Actor;
+use rules::history::{Actor, RequestOrigin};
 use rules::holds::{Ask, Hold, HoldState, HoldTerms, LapsedMark, On};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
@@ -144,6 +144,7 @@ impl Hotel {
             key: None,
             entry: None,
             action,
+            origin: RequestOrigin::default(),
             details: None,
         };
         let room_type = RoomType {

@@ -8,7 +8,7 @@ use rules::command::{Command, EventAction, Terms};
 use rules::decide::{Decision, decide};
 use rules::event::stock::{Gap, SeatRow, Walk};
 use rules::event::{Counts, Event, EventKnown, Holding, State, needs};
-use rules::history::{AdminName, EventRecord, Happened};
+use rules::history::{AdminName, EventRecord, Happened, RequestOrigin};
 use rules::ids::{EventId, Seat, User};
 use rules::once::KeptAnswer;
 use rules::outcome::{Done, Outcome, Refusal};
@@ -94,6 +94,7 @@ impl Table {
             number: None,
             at: Moment(0),
             hold: None,
+            origin: RequestOrigin::default(),
             details: None,
         };
         Table {

@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use rules::history::AdminName;
+use rules::history::{AdminName, RequestOrigin};
 use rules::outcome::{Forbidden, Refusal};
 use rules::time::Moment;
 use sha2::{Digest, Sha256};
@@ -121,7 +121,7 @@ impl OperatorTokens {
     }
 
     /// Makes a token. None: the name is in use.
-    pub async fn make(&self, name: AdminName, role: AdminRole, by: AdminName) -> Result<Option<MadeToken>, Failure> {
+    pub async fn make(&self, name: AdminName, role: AdminRole, by: Doer) -> Result<Option<MadeToken>, Failure> {
         if name == AdminName::default() {
             return Ok(None);
         }
@@ -132,7 +132,7 @@ impl OperatorTokens {
     }
 
     /// Makes a token in place of those of the name, which end after `grace_ms`. None: there is none of the name.
-    pub async fn rotate(&self, name: AdminName, by: AdminName, grace_ms: i64) -> Result<Option<MadeToken>, Failure> {
+    pub async fn rotate(&self, name: AdminName, by: Doer, grace_ms: i64) -> Result<Option<MadeToken>, Failure> {
         let now = self.ledger.now();
         let tokens = self.ledger.admin_tokens().await?;
         let newest = tokens.iter().rev().find(|token| token.name == name && token.is_live(now));
@@ -148,16 +148,18 @@ impl OperatorTokens {
     }
 
     /// Ends tokens now. False: none of them lived.
-    pub async fn end(&self, name: AdminName, by: AdminName, only_replaced: bool) -> Result<bool, Failure> {
-        let ending = EndedTokens { name, ends_at: self.ledger.now(), by, only_replaced };
+    pub async fn end(&self, name: AdminName, by: Doer, only_replaced: bool) -> Result<bool, Failure> {
+        let Doer { name: by, origin } = by;
+        let ending = EndedTokens { name, ends_at: self.ledger.now(), by, only_replaced, origin };
         let ended = self.ledger.end_admin_tokens(ending).await?;
         self.forget();
         Ok(ended > 0)
     }
 
-    fn fresh(&self, name: AdminName, role: AdminRole, by: AdminName) -> Result<(String, NewAdminToken), Refusal> {
+    fn fresh(&self, name: AdminName, role: AdminRole, by: Doer) -> Result<(String, NewAdminToken), Refusal> {
         let secret = hex::encode(random::<32>()?);
-        let new = NewAdminToken { digest: digest(secret.as_bytes()), name, role, at: self.ledger.now(), by };
+        let (digest, at, Doer { name: by, origin }) = (digest(secret.as_bytes()), self.ledger.now(), by);
+        let new = NewAdminToken { digest, name, role, at, by, origin };
         Ok((secret, new))
     }
 
@@ -166,6 +168,12 @@ impl OperatorTokens {
         let tokens = self.known().tokens.clone();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Known { tokens, asked: None });
     }
+}
+
+/// An operator who changes tokens, and from where.
+pub struct Doer {
+    pub name: AdminName,
+    pub origin: RequestOrigin,
 }
 
 /// A token as operators see it.
@@ -182,7 +190,7 @@ pub struct MadeToken {
 
 impl MadeToken {
     fn of(secret: String, new: &NewAdminToken) -> MadeToken {
-        let NewAdminToken { digest, name, role, at, by } = new.clone();
+        let NewAdminToken { digest, name, role, at, by, .. } = new.clone();
         let (made_at, made_by): (Moment, AdminName) = (at, by);
         MadeToken { secret, token: AdminToken { digest, name, role, made_at, made_by, ends_at: None, ended_by: None } }
     }

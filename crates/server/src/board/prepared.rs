@@ -303,6 +303,7 @@ mod tests {
             number: None,
             at: Moment(0),
             hold: None,
+            origin: rules::history::RequestOrigin::default(),
             details: None,
         }
     }

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use clap::ArgMatches;
+use clap::{Arg, ArgAction, ArgMatches};
 use rules::arrive::Budget;
 use rules::entries::InsideDigest;
 use rules::ids::EventId;
+use stores::chain::walk::{ChainSeen, KeptHead};
 use stores::door::redis::{RedisConfig, RedisDoor, STEP};
 use stores::door::{Door, DoorFault};
 use stores::ledger::{LedgerName, postgres, sqlite};
 use stores::verify::{DOOR_AGREES, Finding, Looked, SHOWN_MOST};
 
 use super::{Broken, Ended, line};
+use crate::http::resources::admin::history::place_read;
 use crate::line::{INTERVAL, LOOKS, difference};
 use crate::rush::report::grouped;
 use crate::settings::{Redis, Settings, Stores};
@@ -21,10 +23,19 @@ use crate::terminal::{complain, say};
 /// A little less than all the looks take.
 const COMPARED_MS: i64 = (LOOKS as i64 - 1) * INTERVAL.as_millis() as i64 - 200;
 
+pub fn head() -> Arg {
+    Arg::new("head")
+        .long("head")
+        .value_name("ROW:HASH")
+        .action(ArgAction::Append)
+        .help("A head of a history that was kept, such as e1-43:1f...; it must still be there")
+}
+
 pub fn run(given: &ArgMatches) -> Ended {
     let values = line::values(given).map_err(|e| e.to_string())?;
     let (data_dir, stores) = Settings::ledger(&values).map_err(|e| e.to_string())?;
-    let (looked, findings) = look(&data_dir, &stores)?;
+    let kept = kept_heads(given)?;
+    let (looked, findings) = look(&data_dir, &stores, &kept)?;
     for finding in &findings {
         say!("{}  {}", if finding.holds() { "ok    " } else { "BROKEN" }, finding.name);
         for sentence in &finding.broken {
@@ -37,6 +48,14 @@ pub fn run(given: &ArgMatches) -> Ended {
         grouped(looked.reservations),
         grouped(looked.history)
     );
+    let ChainSeen { chained, before, erased } = looked.chain;
+    say!("{} rows of history are in a chain of hashes", grouped(chained));
+    if before > 0 {
+        say!("{} are older than the chain: nothing shows whether they were altered", grouped(before));
+    }
+    if erased > 0 {
+        say!("personal data was erased from {} of them", grouped(erased));
+    }
     let broken = findings.iter().filter(|finding| !finding.holds()).count();
     if broken == 0 {
         Ok(())
@@ -45,14 +64,27 @@ pub fn run(given: &ArgMatches) -> Ended {
     }
 }
 
-fn look(data_dir: &Path, stores: &Stores) -> Result<(Looked, Vec<Finding>), String> {
+/// `e1-43:HASH`, as `GET .../history/head` gives it in `kept`.
+fn kept_heads(given: &ArgMatches) -> Result<Vec<KeptHead>, String> {
+    let all = given.get_many::<String>("head").into_iter().flatten();
+    all.map(|text| read_head(text).ok_or_else(|| format!("--head {text}: expected ROW:HASH, such as e1-43:1f...")))
+        .collect()
+}
+
+fn read_head(text: &str) -> Option<KeptHead> {
+    let (row, hash) = text.split_once(':')?;
+    let (subject, n) = place_read(row)?;
+    Some(KeptHead { subject, n, hash: hex::decode(hash).ok()?.try_into().ok()? })
+}
+
+fn look(data_dir: &Path, stores: &Stores, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), String> {
     match stores {
-        Stores::Embedded => sqlite::verify(data_dir).map_err(|e| e.to_string()),
+        Stores::Embedded => sqlite::verify_with(data_dir, kept).map_err(|e| e.to_string()),
         Stores::Postgres { url, redis, .. } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|e| e.to_string())?;
             let (looked, mut findings) =
-                runtime.block_on(postgres::verify(url)).map_err(|e| format!("DATABASE_URL: {e}"))?;
+                runtime.block_on(postgres::verify_with(url, kept)).map_err(|e| format!("DATABASE_URL: {e}"))?;
             if let Some(redis) = redis {
                 findings.extend(runtime.block_on(door_agrees(url, redis))?);
             }

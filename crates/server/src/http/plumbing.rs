@@ -10,3 +10,4 @@ pub mod json;
 mod nearest;
 pub mod operation;
 pub mod paging;
+pub mod refused_admin;

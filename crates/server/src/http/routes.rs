@@ -239,6 +239,27 @@ fn operators() -> Vec<Route> {
             doc::ADMIN_CANCEL,
         ),
         plain("/api/v1/admin/history").on(GET, ViewerOrAdmin, NoBody, history::list, doc::ADMIN_HISTORY),
+        plain("/api/v1/admin/history/head").on(
+            GET,
+            ViewerOrAdmin,
+            NoBody,
+            history::head_of_ledger,
+            doc::ADMIN_LEDGER_HEAD,
+        ),
+        plain("/api/v1/admin/events/{eventId}/history/head").on(
+            GET,
+            ViewerOrAdmin,
+            NoBody,
+            history::head_of_event,
+            doc::ADMIN_EVENT_HEAD,
+        ),
+        plain("/api/v1/admin/room-types/{roomTypeId}/history/head").on(
+            GET,
+            ViewerOrAdmin,
+            NoBody,
+            history::head_of_room_type,
+            doc::ADMIN_ROOM_TYPE_HEAD,
+        ),
         plain("/api/v1/admin/audit").on(GET, ViewerOrAdmin, NoBody, audit::check, doc::ADMIN_AUDIT),
         plain("/api/v1/admin/ticket-keys").on(
             POST,

@@ -3,7 +3,7 @@
 use rules::command::EventAction;
 use rules::entries::{Entry, EntryToken, Moved, renewal_due};
 use rules::event::Event;
-use rules::history::Actor;
+use rules::history::{Actor, RequestOrigin};
 use rules::ids::{Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::queue::{Asking, Place, QueueReply, What};
@@ -20,6 +20,8 @@ pub struct Visitor<'a> {
     pub user: &'a User,
     /// A verified ticket, if they showed one.
     pub ticket: Option<&'a Ticket>,
+    /// Where the request came from, for the history.
+    pub origin: Option<&'a RequestOrigin>,
 }
 
 /// A line moves in minutes, not in seconds.
@@ -32,7 +34,11 @@ pub enum Stands {
     Inside { left_ms: i64 },
 }
 
-impl Visitor<'_> {
+impl<'a> Visitor<'a> {
+    pub fn from(self, origin: &'a RequestOrigin) -> Visitor<'a> {
+        Visitor { origin: Some(origin), ..self }
+    }
+
     /// Joins, or finds the place that they have: by user, else by ticket.
     pub async fn join(self) -> Result<Stands, Failure> {
         let reply = match self.ticket {
@@ -126,7 +132,9 @@ impl Visitor<'_> {
     }
 
     async fn change(self, action: EventAction) -> Result<Outcome, Refusal> {
-        let request: ChangeRequest<Event> = ChangeRequest::new(self.line.event, Actor::User(self.user.clone()), action);
+        let (actor, origin) = (Actor::User(self.user.clone()), self.origin.cloned().unwrap_or_default());
+        let request: ChangeRequest<Event> =
+            ChangeRequest { origin, ..ChangeRequest::new(self.line.event, actor, action) };
         Ok(serve(self.line.app, request).await?.answer.outcome)
     }
 

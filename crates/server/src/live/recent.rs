@@ -59,7 +59,18 @@ mod tests {
     fn row(n: u64) -> EventRecord {
         let seat = (!n.is_multiple_of(3)).then_some(Seat(n as u32));
         let what = Happened::Reserved;
-        EventRecord { n, what, seat, owner: None, admin: None, number: None, at: Moment(5), hold: None, details: None }
+        EventRecord {
+            n,
+            what,
+            seat,
+            owner: None,
+            admin: None,
+            number: None,
+            at: Moment(5),
+            hold: None,
+            origin: Default::default(),
+            details: None,
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ async fn scrape_shows_the_busiest_events_and_sums_the_rest() {
     for i in 0..ROOMS {
         let new = NewEvent {
             by: rules::history::AdminName::default(),
+            origin: rules::history::RequestOrigin::default(),
             name: format!("Room {i}").into(),
             hall: Hall::Count(5),
             max_per_user: 1,

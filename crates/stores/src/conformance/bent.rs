@@ -15,7 +15,7 @@ use rules::time::Moment;
 
 use crate::ledger::admin_tokens::{AdminDigest, AdminToken, AdminTokens, EndedTokens, NewAdminToken};
 use crate::ledger::holds::{At, Holds};
-use crate::ledger::records::{LedgerRecord, Records};
+use crate::ledger::records::{HistoryHead, LedgerNote, LedgerRecord, Records};
 use crate::ledger::rooms::{Availability, Rooms};
 use crate::ledger::{Answered, Batch, Commit, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
 use crate::verify::{Finding, Looked};
@@ -144,6 +144,14 @@ impl Records for Bent {
 
     fn positions(&self, subjects: Vec<SubjectId>) -> Answered<Vec<(SubjectId, u64)>> {
         self.good.positions(subjects)
+    }
+
+    fn head(&self, of: SubjectId) -> Answered<Option<HistoryHead>> {
+        self.good.head(of)
+    }
+
+    fn note(&self, note: LedgerNote) -> Answered<()> {
+        self.good.note(note)
     }
 
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {

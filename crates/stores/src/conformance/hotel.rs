@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::command::{Command, Key, Terms};
 use rules::decide::Answer;
-use rules::history::{Actor, AdminName, Happened};
+use rules::history::{Actor, AdminName, Happened, RequestOrigin};
 use rules::holds::{Ask, Hold, HoldState};
 use rules::ids::{RequestName, User};
 use rules::nights::{Dates, Night};
@@ -36,6 +36,7 @@ impl Hotel {
     pub async fn open(stand: &Stand, rooms: u32) -> Result<Hotel, String> {
         let new = NewRoomType {
             by: AdminName::default(),
+            origin: RequestOrigin::default(),
             name: "Double".into(),
             description: Some("A bed".into()),
             price: Some("120000".into()),
@@ -48,15 +49,8 @@ impl Hotel {
     }
 
     fn command(&self, actor: Actor, action: RoomAction) -> RoomCommand {
-        Command {
-            actor,
-            number: None,
-            name: RequestName(self.stand.next().into()),
-            key: None,
-            entry: None,
-            action,
-            details: None,
-        }
+        let (name, origin) = (RequestName(self.stand.next().into()), RequestOrigin::default());
+        Command { actor, number: None, name, key: None, entry: None, origin, action, details: None }
     }
 
     pub fn wants(&self, user: &str, dates: Dates, key: &str) -> RoomCommand {

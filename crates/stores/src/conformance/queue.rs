@@ -4,7 +4,7 @@
 use rules::command::{Command, EventAction};
 use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
 use rules::event::{Event, NewEvent, Turn};
-use rules::history::{Actor, AdminName};
+use rules::history::{Actor, AdminName, RequestOrigin};
 use rules::ids::{EventId, Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
 use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
@@ -50,6 +50,7 @@ impl<'a> Hallway<'a> {
         let room = WaitingRoom { max_concurrent, ..ROOM };
         let new = NewEvent {
             by: AdminName::default(),
+            origin: RequestOrigin::default(),
             name: "Waiting".into(),
             hall: Hall::Count(seats),
             max_per_user: 1,
@@ -128,8 +129,8 @@ impl<'a> Hallway<'a> {
     pub async fn command(&self, user: &str, action: EventAction, entry: Option<EntryToken>) -> Result<Outcome, String> {
         let name = self.stand.reserve(user).name;
         let number = action.wants_a_seat().then_some(Number(self.stand.next()));
-        let command =
-            Command { actor: Actor::User(User::stored(user)), number, name, key: None, entry, action, details: None };
+        let (actor, origin) = (Actor::User(User::stored(user)), RequestOrigin::default());
+        let command = Command { actor, number, name, key: None, entry, origin, action, details: None };
         let batch = Batch::<Event>::new(self.event, vec![command].into(), Default::default());
         let mut committed = self.stand.ledger.commit(batch).await.map_err(|f| f.to_string())?;
         self.stand

@@ -1,9 +1,10 @@
 //! The tokens of operators. The ledger keeps digests, so that whoever reads it can use none of them.
 
-use rules::history::AdminName;
+use rules::history::{AdminName, Happened, RequestOrigin};
 use rules::time::Moment;
 
 use super::Answered;
+use super::records::LedgerNote;
 
 /// What a token allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,7 @@ pub struct NewAdminToken {
     pub role: AdminRole,
     pub at: Moment,
     pub by: AdminName,
+    pub origin: RequestOrigin,
 }
 
 /// Which tokens end, and when.
@@ -71,6 +73,24 @@ pub struct EndedTokens {
     pub by: AdminName,
     /// The newest one of the name stays.
     pub only_replaced: bool,
+    pub origin: RequestOrigin,
+}
+
+impl NewAdminToken {
+    /// What the history tells of it.
+    pub(super) fn note(&self, what: Happened) -> LedgerNote {
+        let detail = format!("{} {}", self.name.as_str(), self.role.as_str()).into();
+        LedgerNote { what, by: Some(self.by.clone()), owner: None, origin: self.origin.clone(), detail: Some(detail) }
+    }
+}
+
+impl EndedTokens {
+    pub(super) fn note(&self) -> LedgerNote {
+        let replaced = if self.only_replaced { " replaced" } else { "" };
+        let detail = format!("{}{replaced}", self.name.as_str()).into();
+        let (what, by) = (Happened::TokenRevoked, Some(self.by.clone()));
+        LedgerNote { what, by, owner: None, origin: self.origin.clone(), detail: Some(detail) }
+    }
 }
 
 pub trait AdminTokens {

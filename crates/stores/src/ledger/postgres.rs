@@ -15,6 +15,7 @@ mod facts;
 mod failed_write;
 mod holds;
 mod identity;
+mod link_columns;
 mod planted;
 mod prepare;
 mod queries;
@@ -44,7 +45,7 @@ pub use self::planted::PlantedBug;
 pub use self::prepare::{NotPrepared, format};
 use self::session::{Sessions, within};
 use self::trouble::Trouble;
-pub use self::verify::{insiders, verify};
+pub use self::verify::{insiders, verify, verify_with};
 use super::halls::HallCache;
 use super::{Answered, LedgerFault, LedgerName};
 

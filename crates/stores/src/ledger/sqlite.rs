@@ -48,7 +48,7 @@ use self::health::WriteHealth;
 use self::job::{Job, JobReply, Task, Transaction};
 use self::readers::Readers;
 pub use self::restore::{Restored, restore};
-pub use self::verify::{verify, verify_file};
+pub use self::verify::{verify, verify_file, verify_with};
 pub use self::writer::LOG_PAGES;
 use self::writer::SqliteWriter;
 use super::halls::HallCache;

@@ -1,6 +1,7 @@
 //! The conformance suite over every store we ship, and over stores that are broken on purpose.
 
 mod agreement;
+mod chain;
 mod door_memory;
 mod doors;
 mod edges;

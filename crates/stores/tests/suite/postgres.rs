@@ -68,7 +68,7 @@ async fn constraints_refuse_violations() {
     let db = database.connect().await;
     let event = "INSERT INTO event (id, name, seat_count, max_per_user, state, created_at, changed_at, n)
                  VALUES (1, 'x', 3, 2, 'open', 0, 0, 1);
-                 INSERT INTO history (event, n, what, at) VALUES (1, 1, 'created', 0)";
+                 INSERT INTO history (event, n, what, at, hash) VALUES (1, 1, 'created', 0, sha256('x'))";
     db.batch_execute(event).await.unwrap();
     let sell = |seat: u32, owner: &str, unit: u32, limit: u32| {
         format!(

@@ -221,6 +221,7 @@ async fn concurrent_opens_keep_the_higher_generation() {
         (prepared(&database.url, Default::default()).await, prepared(&database.url, Default::default()).await);
     let new = rules::event::NewEvent {
         by: rules::history::AdminName::default(),
+        origin: rules::history::RequestOrigin::default(),
         name: "x".into(),
         hall: rules::seats::Hall::Count(1),
         max_per_user: 1,

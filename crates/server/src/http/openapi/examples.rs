@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::http::respond::Dialect;
 
+const HASH: &str = "758d803d5c1c67d673e04599d2718453360d7a8b4023949b7856238f782f3c14";
+
 /// What to try first; also the way by which the fuzzer reaches a sale.
 pub fn request(schema: &str) -> Option<Value> {
     match schema {
@@ -87,8 +89,15 @@ fn canonical(schema: &str) -> Option<Value> {
             json!({ "token": admin_token(), "secret": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f60714f1c2a9e8b7d6c5f0a1b2c3d4e5f6071" })
         }
         "HistoryAnswer" => json!({ "history": [], "next": null }),
+        "HistoryHeadAnswer" => json!({ "head": {
+            "number": 43,
+            "hash": HASH,
+            "time": "2026-11-16T09:00:00.000Z",
+            "kept": format!("e1-43:{HASH}"),
+        } }),
         "AuditAnswer" => json!({
             "holds": true, "checkedAt": "2026-11-16T09:00:00.000Z", "events": 1, "reservations": 0, "history": 1,
+            "chained": 1, "beforeChain": 0, "erased": 0,
             "invariants": [{ "name": "every seat has one owner", "holds": true, "broken": [] }],
         }),
         _ => return None,

@@ -312,6 +312,24 @@ pub const ADMIN_HISTORY: Doc = Doc {
         &[ok("HistoryAnswer"), CSV, JSON_LINES],
     )
 };
+pub const ADMIN_EVENT_HEAD: Doc = read(
+    "adminEventHistoryHead",
+    "admin",
+    "The newest row of the event's history and its hash, which covers everything before it.",
+    &[ok("HistoryHeadAnswer")],
+);
+pub const ADMIN_ROOM_TYPE_HEAD: Doc = read(
+    "adminRoomTypeHistoryHead",
+    "admin",
+    "The newest row of the room type's history and its hash, which covers everything before it.",
+    &[ok("HistoryHeadAnswer")],
+);
+pub const ADMIN_LEDGER_HEAD: Doc = read(
+    "adminHistoryHead",
+    "admin",
+    "The newest row of what concerns no event and no room type, such as tokens, and its hash.",
+    &[ok("HistoryHeadAnswer")],
+);
 pub const ADMIN_AUDIT: Doc =
     read("adminAudit", "admin", "The invariants of the ledger, checked now.", &[ok("AuditAnswer")]);
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use rules::command::Key;
 use rules::entries::EntryToken;
+use rules::history::RequestOrigin;
 use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
-use salvo::http::{HeaderMap, HeaderName, Method, ReqBody};
+use salvo::http::{HeaderMap, HeaderName, HeaderValue, Method, ReqBody};
 use salvo::hyper::Uri;
 use salvo::routing::PathParams;
 use sha2::{Digest, Sha256};
@@ -34,6 +35,7 @@ pub struct Incoming {
     pub params: PathParams,
     pub peer: SocketAddr,
     pub dialect: Dialect,
+    pub(super) trace: HeaderValue,
     /// Only body rules read it.
     pub(super) body: ReqBody,
     /// Present: the gateway showed its key, and gets facts that only it may know.
@@ -55,6 +57,11 @@ impl Incoming {
     /// The user that the request names, if it names one.
     pub(super) async fn named_user(&self, app: &App) -> Result<Option<User>, Refusal> {
         auth::named_user(app, &self.headers, self.peer.ip()).await
+    }
+
+    /// Where it came from, for the history.
+    pub fn origin(&self) -> RequestOrigin {
+        RequestOrigin { address: Some(self.address()), trace: self.trace.to_str().ok().map(Arc::from) }
     }
 
     /// The event in the path; the short paths name none and mean the first one.

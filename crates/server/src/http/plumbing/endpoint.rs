@@ -17,6 +17,7 @@ use super::call::Incoming;
 use super::form::{check_framing, check_path};
 use super::gateway::Aside;
 use super::operation::{Completion, Operation, Route, TimeLimit};
+use super::refused_admin::AdminAttempt;
 use crate::app::App;
 use crate::http::resources::page;
 use crate::http::respond::{self, Dialect, Language, Reply, Speech};
@@ -67,7 +68,9 @@ impl Endpoint {
         let (dialect, completion) = match asked.and_then(|()| Dialect::asked(request.headers(), self.speech)) {
             Err(refusal) => (self.speech.own(), refusal.into()),
             Ok(dialect) => match served {
-                Some(served) => (dialect, self.perform(&served.operation, request, dialect, aside.as_ref()).await),
+                Some(served) => {
+                    (dialect, self.perform(&served.operation, request, dialect, aside.as_ref(), trace).await)
+                }
                 None => (dialect, self.nothing_here().into()),
             },
         };
@@ -112,9 +115,11 @@ impl Endpoint {
         request: &mut Request,
         dialect: Dialect,
         aside: Option<&Arc<Aside>>,
+        trace: &HeaderValue,
     ) -> Completion {
-        let incoming = take_apart(request, dialect, aside.cloned());
+        let incoming = take_apart(request, dialect, aside.cloned(), trace);
         let guesses = operation.access.takes_admin_token(&self.app.settings).then(|| incoming.guess()).flatten();
+        let attempt = operation.access.is_operators().then(|| AdminAttempt::of(&incoming));
         let running = AssertUnwindSafe((operation.run)(self.app.clone(), incoming)).catch_unwind();
         let ended = match operation.time {
             TimeLimit::OfItsOwn => running.await,
@@ -130,6 +135,9 @@ impl Endpoint {
         {
             self.app.metrics.failed_login();
             self.app.failed_logins.failed(from).await;
+        }
+        if let (Some(attempt), Completion::Refused(refused)) = (attempt, &completion) {
+            attempt.refused(&self.app, &refused.refusal).await;
         }
         if let Some(aside) = aside
             && operation.through_door
@@ -153,7 +161,7 @@ impl Endpoint {
     }
 }
 
-fn take_apart(request: &mut Request, dialect: Dialect, gateway: Option<Arc<Aside>>) -> Incoming {
+fn take_apart(request: &mut Request, dialect: Dialect, gateway: Option<Arc<Aside>>, trace: &HeaderValue) -> Incoming {
     let peer = request.remote_addr().clone().into_std().unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
     Incoming {
         method: request.method().clone(),
@@ -161,6 +169,7 @@ fn take_apart(request: &mut Request, dialect: Dialect, gateway: Option<Arc<Aside
         params: std::mem::take(request.params_mut()),
         peer,
         dialect,
+        trace: trace.clone(),
         body: std::mem::replace(request.body_mut(), ReqBody::None),
         gateway,
         headers: std::mem::take(request.headers_mut()),

@@ -6,7 +6,7 @@ use rules::buyer::Metadata;
 use rules::command::{EventAction, Key};
 use rules::decide::Answer;
 use rules::event::Event;
-use rules::history::{Actor, Details};
+use rules::history::{Actor, Details, RequestOrigin};
 use rules::holds::{Ask, Hold, HoldState, is_hold_key};
 use rules::ids::{EventId, Seat, User};
 use rules::nights::{Dates, Night};
@@ -126,20 +126,20 @@ pub async fn create(app: Arc<App>, Call { request, caller: user, sent }: Call<Us
 async fn take(app: &App, request: &Incoming, user: User, sent: &[u8]) -> Result<HoldEnded, Refusal> {
     let (wanted, hold_key, metadata) = read(sent, request.dialect)?;
     let details = Details::of(metadata.as_ref(), None);
-    let (actor, key) = (Actor::User(user), request.key(sent)?);
+    let (actor, key, origin) = (Actor::User(user), request.key(sent)?, request.origin());
     match wanted {
         Wanted::Nights(id, dates) => {
             let room_type = app.lanes.rooms.find(id).await?.room_type();
             let today = zones::today(&room_type.time_zone, app.ledger.wall());
             let dates = dates.sold_on(today, app.settings.max_days_ahead)?;
             let action = RoomAction::Hold { dates, key: hold_key };
-            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id, actor, action) };
+            let asks = ChangeRequest { key, origin, details, ..ChangeRequest::new(id, actor, action) };
             Ok(HoldEnded::of(app, serve::<RoomType>(app, asks).await?))
         }
         Wanted::Seats(event, seats) => {
             let action = EventAction::Hold { seats, key: hold_key };
             let entry = request.entry();
-            let asks = ChangeRequest { key, entry, details, ..ChangeRequest::new(event, actor, action) };
+            let asks = ChangeRequest { key, entry, origin, details, ..ChangeRequest::new(event, actor, action) };
             Ok(HoldEnded::of(app, serve::<Event>(app, asks).await?))
         }
     }
@@ -151,7 +151,9 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
         Confirmer::Service(service) => (service.actor(), None),
     };
     let told = match (hold_id(&app, &call.request).await?, &actor) {
-        (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin(_)) => confirm_for(&app, event, n, actor).await?,
+        (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin(_)) => {
+            confirm_for(&app, event, n, actor, call.request.origin()).await?
+        }
         _ => on_hold(&app, &call.request, actor, key, Asked::plain(Ask::Confirm)).await?,
     };
     match &told.answer.outcome {
@@ -188,10 +190,17 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
 }
 
 /// A hold keeps its owner for life, so the owner may be read before the lock.
-async fn confirm_for(app: &App, event: EventId, n: u64, actor: Actor) -> Result<HoldEnded, Failure> {
+async fn confirm_for(
+    app: &App,
+    event: EventId,
+    n: u64,
+    actor: Actor,
+    origin: RequestOrigin,
+) -> Result<HoldEnded, Failure> {
     let found = app.ledger.hold(HoldId { subject: SubjectId::Event(event), n }).await?.found;
     let owner = found.ok_or(Refusal::HoldNotFound)?.owner;
-    let asks = ChangeRequest::new(event, actor, EventAction::ConfirmFor { n, owner });
+    let action = EventAction::ConfirmFor { n, owner };
+    let asks = ChangeRequest { origin, ..ChangeRequest::new(event, actor, action) };
     Ok(HoldEnded::of(app, serve::<Event>(app, asks).await?))
 }
 
@@ -205,15 +214,17 @@ async fn on_hold(
     let HoldId { subject, n } = hold_id(app, request).await?;
     // A missing event or room type is, to this caller, a missing hold.
     let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
+    let origin = request.origin();
     match subject {
+        SubjectId::Ledger => Err(Refusal::HoldNotFound),
         SubjectId::RoomType(id) => {
             let action = RoomAction::OnHold { n, ask };
-            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id, actor, action) };
+            let asks = ChangeRequest { key, origin, details, ..ChangeRequest::new(id, actor, action) };
             Ok(HoldEnded::of(app, serve::<RoomType>(app, asks).await.map_err(no_hold)?))
         }
         SubjectId::Event(event) => {
             let action = EventAction::OnHold { n, ask };
-            let asks = ChangeRequest { key, details, ..ChangeRequest::new(event, actor, action) };
+            let asks = ChangeRequest { key, origin, details, ..ChangeRequest::new(event, actor, action) };
             let ended = serve::<Event>(app, asks).await.map_err(no_hold)?;
             // Only a cancellation frees seats; a confirmation must not mute the gateway's hint.
             if ask == Ask::Cancel {

@@ -49,7 +49,8 @@ pub async fn poll(app: Arc<App>, Call { request, caller: claim, .. }: Call<LineC
 
 pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
-    let entry = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).enter().await?;
+    let origin = request.origin();
+    let entry = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).from(&origin).enter().await?;
     let expires_in = app.ledger.now().seconds_until(entry.ends);
     let token = entry.token.text();
     let body = EnteredBody { success: Succeeded, status: EnteredBody::STATUS, token, expires_in };
@@ -60,7 +61,8 @@ pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) ->
 pub async fn leave(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let event = line::event(&app, request.event()?).await?;
     if let Some(room) = event.waiting_room {
-        EventLine::of(&app, &event, room).visitor(&user, None).leave().await?;
+        let origin = request.origin();
+        EventLine::of(&app, &event, room).visitor(&user, None).from(&origin).leave().await?;
     }
     Ok(Reply::done())
 }

@@ -154,17 +154,18 @@ pub async fn give_back(
     key: Option<Key>,
     details: Option<Box<Details>>,
 ) -> Handled {
+    let origin = request.origin();
     let answer = match id_in_path(app, request).await? {
         AnyReservation::Seat(id) => {
             let action = EventAction::Cancel { n: id.n };
-            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id.event, actor, action) };
+            let asks = ChangeRequest { key, origin, details, ..ChangeRequest::new(id.event, actor, action) };
             let ended = serve::<Event>(app, asks).await?;
             request.tell_gateway_freed(id.event, &ended.answer);
             ended.answer
         }
         AnyReservation::Stay(id) => {
             let action = RoomAction::Cancel { n: id.n };
-            let asks = ChangeRequest { key, details, ..ChangeRequest::new(id.room_type, actor, action) };
+            let asks = ChangeRequest { key, origin, details, ..ChangeRequest::new(id.room_type, actor, action) };
             serve::<RoomType>(app, asks).await?.answer
         }
     };

@@ -4,7 +4,7 @@ use rules::history::Happened;
 use rules::subject::{HoldId, SubjectId};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stores::ledger::records::LedgerRecord;
+use stores::ledger::records::{HistoryHead, LedgerRecord};
 use stores::verify::{Finding, Looked};
 
 use super::orders::MetadataBody;
@@ -47,6 +47,17 @@ pub struct HistoryBody {
     /// Of the order. A hold on several seats has it with its first one.
     #[schemars(with = "Option<MetadataBody>")]
     pub metadata: Option<MetadataBody>,
+    /// Where the request came from; null once it was erased.
+    pub address: Option<String>,
+    /// The id in the answer to the request.
+    pub trace_id: Option<String>,
+    /// What else there is to tell, such as why a request was refused.
+    pub detail: Option<String>,
+    /// Personal data of this row was removed.
+    pub erased: bool,
+    /// SHA-256 over this row and the hash of the row before it, in hexadecimal; null: it is from before the history
+    /// became a chain.
+    pub hash: Option<String>,
 }
 
 /// Who did it.
@@ -74,6 +85,10 @@ impl HistoryActor {
     }
 }
 
+fn owned(text: &Option<Box<str>>) -> Option<String> {
+    text.as_deref().map(str::to_owned)
+}
+
 impl HistoryBody {
     pub fn of(record: &LedgerRecord) -> HistoryBody {
         let by = match record {
@@ -85,6 +100,7 @@ impl HistoryBody {
         let (event_id, room_type_id) = match record.subject {
             SubjectId::Event(event) => (Some(event.0), None),
             SubjectId::RoomType(room_type) => (None, Some(room_type.0)),
+            SubjectId::Ledger => (None, None),
         };
         HistoryBody {
             event_id,
@@ -102,7 +118,39 @@ impl HistoryBody {
             at: moment(record.at),
             reason: record.details.as_ref().and_then(|details| details.reason.as_deref().map(str::to_owned)),
             metadata: MetadataBody::of(record.details.as_ref().and_then(|details| details.metadata.as_ref())),
+            address: owned(&record.address),
+            trace_id: owned(&record.trace),
+            detail: owned(&record.detail),
+            erased: record.erased,
+            hash: record.hash.map(hex::encode),
         }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct HistoryHeadAnswer {
+    pub success: Succeeded,
+    pub head: HistoryHeadBody,
+}
+
+/// The newest row of a history. Whoever keeps it can later show that nothing before it was changed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HistoryHead")]
+pub struct HistoryHeadBody {
+    pub number: u64,
+    /// SHA-256 in hexadecimal; null: nothing happened since the history became a chain.
+    pub hash: Option<String>,
+    pub time: String,
+    /// Row and hash in one word, as `tickettock verify --head` takes it.
+    pub kept: Option<String>,
+}
+
+impl HistoryHeadAnswer {
+    pub fn of(subject: SubjectId, head: &HistoryHead) -> HistoryHeadAnswer {
+        let hash = head.hash.map(hex::encode);
+        let kept = hash.as_ref().map(|hash| format!("{subject}-{}:{hash}", head.n));
+        let head = HistoryHeadBody { number: head.n, hash, time: moment(head.at), kept };
+        HistoryHeadAnswer { success: Succeeded, head }
     }
 }
 
@@ -117,6 +165,12 @@ pub struct AuditAnswer {
     pub events: u64,
     pub reservations: u64,
     pub history: u64,
+    /// Rows of history whose hashes are checked.
+    pub chained: u64,
+    /// Rows from before the history became a chain: nothing shows whether they were altered.
+    pub before_chain: u64,
+    /// Rows whose personal data was removed.
+    pub erased: u64,
     pub invariants: Vec<InvariantBody>,
 }
 
@@ -139,6 +193,9 @@ impl AuditAnswer {
             events: looked.events,
             reservations: looked.reservations,
             history: looked.history,
+            chained: looked.chain.chained,
+            before_chain: looked.chain.before,
+            erased: looked.chain.erased,
             invariants: findings.iter().map(invariant).collect(),
         }
     }

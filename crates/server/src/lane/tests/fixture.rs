@@ -42,6 +42,7 @@ impl Kind for Event {
     async fn make(ledger: &dyn Ledger) -> EventId {
         let new = NewEvent {
             by: rules::history::AdminName::default(),
+            origin: rules::history::RequestOrigin::default(),
             name: "Test".into(),
             hall: Hall::Count(10_000),
             max_per_user: 100,
@@ -65,6 +66,7 @@ impl Kind for RoomType {
         let (name, time_zone) = ("Double".into(), "UTC".into());
         let new = NewRoomType {
             by: rules::history::AdminName::default(),
+            origin: rules::history::RequestOrigin::default(),
             name,
             description: None,
             price: None,
@@ -132,8 +134,16 @@ impl<S: Kind> Fixture<S> {
         let arrival =
             Arrival { name, user: Some(user.clone()), address: ClientAddress::V4([127, 0, 0, 1]), keyed: false };
         let actor = Actor::User(user);
-        let command =
-            Command { actor, number: None, name, key: None, entry: None, action: S::action(n), details: None };
+        let command = Command {
+            actor,
+            number: None,
+            name,
+            key: None,
+            entry: None,
+            action: S::action(n),
+            details: None,
+            origin: Default::default(),
+        };
         self.lane.arrive(command, Some(arrival), limit)
     }
 

@@ -60,6 +60,8 @@ fn tag(subject: SubjectId) -> String {
     match subject {
         SubjectId::Event(event) => format!("{{e:{event}}}"),
         SubjectId::RoomType(room_type) => format!("{{r:{room_type}}}"),
+        // Nobody comes to it through a door.
+        SubjectId::Ledger => "{ledger}".to_owned(),
     }
 }
 

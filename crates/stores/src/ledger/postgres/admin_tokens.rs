@@ -1,6 +1,6 @@
 //! The tokens of operators, on PostgreSQL.
 
-use rules::history::AdminName;
+use rules::history::{AdminName, Happened};
 use rules::time::Moment;
 use tokio_postgres::Row;
 
@@ -20,22 +20,31 @@ impl AdminTokens for PostgresLedger {
     }
 
     fn make_admin_token(&self, new: NewAdminToken) -> Answered<bool> {
-        self.read(queries::MAKE_ADMIN_TOKEN, columns(new), |_, rows| Ok(!rows.is_empty()))
+        let note = new.note(Happened::TokenMade);
+        self.run(move |inner| async move {
+            let made = inner.noted(queries::MAKE_ADMIN_TOKEN, columns(new), note, |rows| Ok(!rows.is_empty())).await;
+            made.map_err(Trouble::fault)
+        })
     }
 
     fn replace_admin_token(&self, new: NewAdminToken, ends_at: Moment, retired: Vec<AdminDigest>) -> Answered<()> {
+        let note = new.note(Happened::TokenReplaced);
         let mut row = columns(new);
         let retired: Vec<Vec<u8>> = retired.iter().map(|digest| digest.to_vec()).collect();
         row.extend(values![ends_at.0, retired]);
-        self.read(queries::REPLACE_ADMIN_TOKEN, row, |_, _| Ok(()))
+        self.run(move |inner| async move {
+            let replaced = inner.noted(queries::REPLACE_ADMIN_TOKEN, row, note, |_| Ok(true)).await;
+            replaced.map(drop).map_err(Trouble::fault)
+        })
     }
 
     fn end_admin_tokens(&self, ending: EndedTokens) -> Answered<u64> {
-        let EndedTokens { name, ends_at, by, only_replaced } = ending;
+        let note = ending.note();
+        let EndedTokens { name, ends_at, by, only_replaced, .. } = ending;
         let row = values![name.as_str().to_owned(), ends_at.0, by.as_str().to_owned(), only_replaced];
-        self.read(queries::END_ADMIN_TOKENS, row, |_, rows| {
-            let ended = first(&rows, |row| Ok(row.try_get::<_, i64>(0)? as u64))?;
-            Ok(ended.unwrap_or_default())
+        self.run(move |inner| async move {
+            let count = |rows: &[Row]| Ok(first(rows, |row| Ok(row.try_get::<_, i64>(0)? as u64))?.unwrap_or_default());
+            inner.noted(queries::END_ADMIN_TOKENS, row, note, count).await.map_err(Trouble::fault)
         })
     }
 }

@@ -17,15 +17,17 @@ use tokio_postgres::{Error, Row};
 
 use self::gather::Gathering;
 use self::resolve::Unknown;
+pub(super) use self::together::chain_head;
 use self::together::{Lock, together};
 use super::session::Session;
 use super::trouble::Trouble;
 use super::{Inner, PostgresLedger};
+use crate::chain::{Chain, ChainedSubject};
 use crate::ledger::{Answered, Batch, Commit, Committed, LedgerFault};
 use crate::limited;
 
 /// How a kind of subject is found, read and written in PostgreSQL.
-pub(super) trait PostgresSubject: Subject {
+pub(super) trait PostgresSubject: ChainedSubject {
     /// Reads one row by its id and locks it, waiting for the lock; the id is the first column.
     const LOCK: &'static str;
 
@@ -159,6 +161,7 @@ pub struct DecidedBatch<'a, S: Subject> {
     pub after: &'a S,
     pub writes: &'a S::Writes,
     pub now: Moment,
+    pub chain: Chain,
 }
 
 /// What a transaction writes beside what was decided.

@@ -69,6 +69,7 @@ mod on_purpose {
     use rules::time::Moment;
 
     use super::*;
+    use crate::chain::Chain;
     use crate::ledger::postgres::engine::{DecidedBatch, Mark, Portion};
     use crate::ledger::postgres::queries;
     use crate::ledger::postgres::room_type::RoomTypeReads;
@@ -85,7 +86,7 @@ mod on_purpose {
                (SELECT coalesce(max(seat), 0) FROM taken WHERE event = $1),
                (SELECT count(*)::integer FROM taken WHERE event = $1 AND kind = 'sold'), held, came_back, inside,
                room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, hold_ttl,
-               lapsed, counted_to, counted_place, room_queue_most
+               lapsed, counted_to, counted_place, room_queue_most, head
         FROM event WHERE id = $1 FOR NO KEY UPDATE";
 
     /// The statement that asks for the time.
@@ -127,13 +128,17 @@ mod on_purpose {
         decided: &[DecidedBatch<'_, S>],
         mark: Mark<'_>,
     ) {
-        let owned = |one: &DecidedBatch<'_, S>| (one.before.clone(), one.after.clone(), one.writes.clone(), one.now);
-        let decided: Vec<(S, S, S::Writes, Moment)> = decided.iter().map(owned).collect();
+        let owned = |one: &DecidedBatch<'_, S>| {
+            (one.before.clone(), one.after.clone(), one.writes.clone(), one.now, one.chain.clone())
+        };
+        let decided: Vec<(S, S, S::Writes, Moment, Chain)> = decided.iter().map(owned).collect();
         let id = mark.batch.to_owned();
         tokio::spawn(async move {
-            let decided = decided.iter().map(|(before, after, writes, now)| (before, after, writes, *now));
-            let decided: Vec<DecidedBatch<'_, S>> =
-                decided.map(|(before, after, writes, now)| DecidedBatch { before, after, writes, now }).collect();
+            let decided = decided.iter().map(|(before, after, writes, now, chain)| {
+                let (now, chain) = (*now, chain.clone());
+                DecidedBatch { before, after, writes, now, chain }
+            });
+            let decided: Vec<DecidedBatch<'_, S>> = decided.collect();
             let written = S::write(&writer, &session, &decided, Mark { batch: &id }).await;
             if written.is_ok() && session.batch_execute("COMMIT").await.is_ok() {
                 session.clean();

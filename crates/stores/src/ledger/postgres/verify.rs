@@ -1,39 +1,66 @@
 //! The invariants, asked of a PostgreSQL; also of one that servers are using.
 
+use futures_util::TryStreamExt;
 use rules::entries::InsideDigest;
 use rules::ids::EventId;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Error, Row};
 
 use super::address::PostgresAddress;
 use super::identity::named;
 use super::queries;
+use super::records::chain_row;
 use super::trouble::words;
-use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ORDER, SHOWN_MOST};
+use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ORDER, SHOWN_MOST, chain_findings};
 
 /// One snapshot for all of it, and no writes even by mistake.
 const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Every invariant with what breaks it, in one snapshot.
 pub async fn verify(url: &str) -> Result<(Looked, Vec<Finding>), String> {
-    verify_at(&PostgresAddress::read(url)?).await
+    verify_with(url, &[]).await
+}
+
+/// The same, and whether the heads that somebody kept are still there.
+pub async fn verify_with(url: &str, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), String> {
+    verify_at(&PostgresAddress::read(url)?, kept).await
 }
 
 /// The same where the address is known already.
-pub async fn verify_at(address: &PostgresAddress) -> Result<(Looked, Vec<Finding>), String> {
+pub async fn verify_at(address: &PostgresAddress, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), String> {
     let (client, connection) = Config::connect(&address.config, address.tls.clone()).await.map_err(|e| words(&e))?;
     // Ends with the client.
     tokio::spawn(connection);
     client.batch_execute(ONE_MOMENT).await.map_err(|e| words(&e))?;
     let looked = client.query_one(LOOKED, &[]).await.map_err(|e| format!("this is no ledger: {}", words(&e)))?;
     let count = |i| looked.get::<_, i64>(i) as u64;
-    let looked = Looked { events: count(0), reservations: count(1), history: count(2) };
+    let mut looked = Looked { events: count(0), reservations: count(1), history: count(2), ..Looked::default() };
     let mut findings = Vec::with_capacity(INVARIANTS.len() + 1);
     for invariant in INVARIANTS.iter().chain([&POSTGRES_ORDER]) {
         // What cannot be read is broken too.
         let broken = sentences(&client, invariant.sql).await.unwrap_or_else(|error| vec![words(&error)]);
         findings.push(Finding { name: invariant.name, broken });
     }
+    let mut walk = ChainWalk::looking_for(kept);
+    if let Err(error) = walked(&client, &mut walk).await {
+        walk.unreadable(&words(&error));
+    }
+    let (chain, of_chain) = chain_findings(walk, !kept.is_empty());
+    looked.chain = chain;
+    findings.extend(of_chain);
     Ok((looked, findings))
+}
+
+/// Row by row as they come: nothing is kept of a row that was passed.
+async fn walked(client: &Client, walk: &mut ChainWalk) -> Result<(), Error> {
+    let query = format!("SELECT {COLUMNS}, h.batch {ROWS}");
+    let none: [&(dyn ToSql + Sync); 0] = [];
+    let mut rows = std::pin::pin!(client.query_raw(&query, none).await?);
+    while let Some(row) = rows.try_next().await? {
+        chain_row(&row, |row, stored| walk.step(row, stored))?;
+    }
+    Ok(())
 }
 
 /// The ledger's name, and who is inside each waiting room, without preparing anything.

@@ -1,9 +1,10 @@
 //! The tokens of operators, on SQLite.
 
-use rules::history::AdminName;
+use rules::history::{AdminName, Happened};
 use rules::time::Moment;
 use rusqlite::{Connection, Result, Row, params};
 
+use super::records::append_note;
 use super::trouble::unknown;
 use super::{SqliteLedger, queries};
 use crate::ledger::Answered;
@@ -20,6 +21,7 @@ impl AdminTokens for SqliteLedger {
             let taken: bool = taken.query_row([new.name.as_str()], |row| row.get(0))?;
             if !taken {
                 add(tx.conn, &new, new.digest, None)?;
+                append_note(tx, &new.note(Happened::TokenMade))?;
             }
             Ok(Some(!taken))
         })
@@ -28,16 +30,24 @@ impl AdminTokens for SqliteLedger {
     fn replace_admin_token(&self, new: NewAdminToken, ends_at: Moment, retired: Vec<AdminDigest>) -> Answered<()> {
         self.write(move |tx| {
             let (name, by) = (new.name.clone(), new.by.clone());
-            end(tx.conn, &EndedTokens { name, ends_at, by, only_replaced: false })?;
+            let origin = new.origin.clone();
+            end(tx.conn, &EndedTokens { name, ends_at, by, only_replaced: false, origin })?;
             for old in &retired {
                 add(tx.conn, &new, *old, Some(ends_at))?;
             }
-            add(tx.conn, &new, new.digest, None).map(Some)
+            add(tx.conn, &new, new.digest, None)?;
+            append_note(tx, &new.note(Happened::TokenReplaced)).map(Some)
         })
     }
 
     fn end_admin_tokens(&self, ending: EndedTokens) -> Answered<u64> {
-        self.write(move |tx| end(tx.conn, &ending).map(Some))
+        self.write(move |tx| {
+            let ended = end(tx.conn, &ending)?;
+            if ended > 0 {
+                append_note(tx, &ending.note())?;
+            }
+            Ok(Some(ended))
+        })
     }
 }
 

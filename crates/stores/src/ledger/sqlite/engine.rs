@@ -8,14 +8,17 @@ use rules::command::{Command, Terms};
 use rules::decide::{self, Answer, Decision};
 use rules::event::SEATS_PER_EVENT;
 use rules::event::stock::WALK_MOST;
+use rules::history::RequestOrigin;
 use rules::holds::Backlog;
 use rules::outcome::{Outcome, Refusal};
-use rules::subject::{Subject, Writes};
+use rules::subject::Writes;
 use rules::time::Moment;
 use rusqlite::{Connection, Error, Result};
 
 use super::job::{Care, Job, JobReply, LockTries, Transaction};
+use super::many::Parameters;
 use super::{SqliteLedger, trouble};
+use crate::chain::{Chain, ChainedSubject, Link};
 use crate::ledger::halls::HallCache;
 use crate::ledger::{Answered, Batch, Commit, Committed, DEEPER, LedgerFault};
 use crate::limited;
@@ -24,14 +27,19 @@ use crate::limited;
 const BATCH_WAITS: Duration = Duration::from_secs(10);
 
 /// How a subject is found, read and written in SQLite.
-pub trait SqliteSubject: Subject {
+pub trait SqliteSubject: ChainedSubject {
+    /// The newest hash of its history, by its id.
+    const HEAD: &'static str;
+
+    fn row_id(id: Self::Id) -> i64;
+
     fn find(conn: &Connection, halls: &HallCache, id: Self::Id) -> Result<Option<Self>>;
 
     /// What these commands need to be decided. A search for free stock passes at most `depth` rows.
     fn read(&self, conn: &Connection, asked: &Asked<'_, Self>, depth: usize) -> Result<Self::Known>;
 
     /// Writes what was decided, from `self` to `after`.
-    fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, now: Moment) -> Result<()>;
+    fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, chain: &Chain, now: Moment) -> Result<()>;
 }
 
 /// What a batch asks of its subject.
@@ -161,7 +169,9 @@ fn read_decide_write<S: SqliteSubject>(
         decision = decide(depth)?;
     }
     if !decision.writes.is_empty() {
-        before.write(conn, &decision.after, &decision.writes, read.now)?;
+        let head = conn.prepare_cached(S::HEAD)?.query_row([S::row_id(batch.subject)], |row| row.get(0))?;
+        let chain = before.chain(head, &decision.writes, None);
+        before.write(conn, &decision.after, &decision.writes, &chain, read.now)?;
     }
     Ok(Some(decision.into()))
 }
@@ -169,4 +179,13 @@ fn read_decide_write<S: SqliteSubject>(
 /// A guarded write that hit anything but its one row means that the rules and the rows disagree.
 pub fn exactly_one(changed: usize) -> Result<()> {
     if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
+}
+
+/// The columns that the history of every kind of subject ends with.
+pub fn give_link(row: &mut Parameters<'_, '_>, origin: &RequestOrigin, link: &Link) -> Result<()> {
+    row.give(origin.trace.as_deref())?;
+    row.give(link.details.as_deref())?;
+    row.give(link.address.as_deref())?;
+    row.give(link.salt.as_ref().map(|salt| &salt[..]))?;
+    row.give(&link.hash[..])
 }

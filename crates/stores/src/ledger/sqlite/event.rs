@@ -10,19 +10,25 @@ use std::collections::HashMap;
 use rules::buyer::Metadata;
 use rules::event::stock::{Gap, WALK_MOST, Walk};
 use rules::event::{Event, EventKnown, EventWrites, NewEvent, State, needs};
-use rules::history::{AdminName, Happened};
+use rules::history::{AdminName, EventRecord};
 use rules::ids::{EventId, Seat, User};
 use rules::seats::{Hall, Sale};
 use rules::time::Moment;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
-use super::engine::{Asked, SqliteSubject, exactly_one};
+use super::engine::{Asked, SqliteSubject, exactly_one, give_link};
 use super::many::{self, Parameters};
 use super::{answers, queries};
-use crate::ledger::details::write_details;
+use crate::chain::{Chain, ChainedSubject};
 use crate::ledger::halls::HallCache;
 
 impl SqliteSubject for Event {
+    const HEAD: &'static str = "SELECT head FROM event WHERE id = ?1";
+
+    fn row_id(id: EventId) -> i64 {
+        id.0
+    }
+
     fn find(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option<Event>> {
         rows::event(conn, halls, id)
     }
@@ -72,7 +78,7 @@ impl SqliteSubject for Event {
         Ok(known)
     }
 
-    fn write(&self, conn: &Connection, after: &Event, writes: &EventWrites, now: Moment) -> Result<()> {
+    fn write(&self, conn: &Connection, after: &Event, writes: &EventWrites, chain: &Chain, now: Moment) -> Result<()> {
         let id = self.id;
         for freed in &writes.freed {
             let mut statement = conn.prepare_cached(queries::FREE_SEAT)?;
@@ -80,29 +86,17 @@ impl SqliteSubject for Event {
         }
         let mut resell = conn.prepare_cached(queries::RESELL_SEAT)?;
         for sale in &writes.resold {
-            give_sale(&mut Parameters::of(&mut resell), id, sale)?;
+            give_sale(&mut Parameters::of(&mut resell), id, sale, chain)?;
             exactly_one(resell.raw_execute()?)?;
         }
         let hall_seats = self.seat_count();
         many::SELL_SEATS.insert(conn, &writes.sold, |row, sale| {
-            give_sale(row, id, sale)?;
+            give_sale(row, id, sale, chain)?;
             row.give(hall_seats)
         })?;
         seat_holds::write(conn, id, hall_seats, writes)?;
         entries::write(conn, id, writes)?;
-        many::APPEND_HISTORY.insert(conn, &writes.history, |row, entry| {
-            row.give(id.0)?;
-            row.give(entry.n as i64)?;
-            row.give(entry.what.as_str())?;
-            row.give(entry.seat.map(|s| s.0))?;
-            row.give(entry.owner.as_ref().map(User::as_str))?;
-            row.give(entry.admin.is_some())?;
-            row.give(entry.admin.as_ref().map(AdminName::as_str))?;
-            row.give(entry.number.map(|n| n.0 as i64))?;
-            row.give(entry.at.0)?;
-            row.give(entry.hold.map(|n| n as i64))?;
-            row.give(entry.details.as_deref().map(write_details))
-        })?;
+        append(conn, id, &writes.history, chain)?;
         answers::keep(conn, id.0, &writes.answers)?;
         if self.hold_ttl_ms != after.hold_ttl_ms {
             conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
@@ -142,8 +136,27 @@ impl SqliteSubject for Event {
             counts.lapsed,
             counts.counted.ends_at.0,
             counts.counted.place as i64,
+            chain.head(),
         ])?)
     }
+}
+
+fn append(conn: &Connection, id: EventId, history: &[EventRecord], chain: &Chain) -> Result<()> {
+    let rows: Vec<_> = history.iter().zip(&chain.links).collect();
+    many::APPEND_HISTORY.insert(conn, &rows, |row, (entry, link)| {
+        row.give(id.0)?;
+        row.give(entry.n as i64)?;
+        row.give(entry.what.as_str())?;
+        row.give(entry.seat.map(|s| s.0))?;
+        row.give(entry.owner.as_ref().map(User::as_str))?;
+        row.give(entry.admin.is_some())?;
+        row.give(entry.admin.as_ref().map(AdminName::as_str))?;
+        row.give(entry.number.map(|n| n.0 as i64))?;
+        row.give(entry.at.0)?;
+        row.give(entry.hold.map(|n| n as i64))?;
+        row.give(link.contact.as_ref().map(|digest| &digest[..]))?;
+        give_link(row, &entry.origin, link)
+    })
 }
 
 /// The lowest gaps behind the cursor, until they have as many seats as are wanted or `depth` rows were passed.
@@ -175,8 +188,8 @@ fn walk(conn: &Connection, event: &Event, wanted: usize, depth: usize) -> Result
     Ok(Walk { gaps, seen })
 }
 
-/// The first twelve parameters of both statements that sell.
-fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<()> {
+/// The first thirteen parameters of both statements that sell.
+fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale, chain: &Chain) -> Result<()> {
     let owner = sale.owner.as_ref();
     row.give(id.0)?;
     row.give(sale.seat.0)?;
@@ -189,7 +202,8 @@ fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale) -> Result<(
     row.give(sale.buyer_name.as_deref())?;
     row.give(sale.phone.as_deref())?;
     row.give(sale.email.as_deref())?;
-    row.give(sale.metadata.as_ref().map(Metadata::as_str))
+    row.give(sale.metadata.as_ref().map(Metadata::as_str))?;
+    row.give(chain.contact_salt(sale.n))
 }
 
 /// Makes an event with its history row number 1. None: the id is taken.
@@ -233,19 +247,10 @@ fn create_event(
     }
     let plan = plan(&new.hall)?;
     conn.prepare_cached("INSERT INTO hall (event, plan) VALUES (?1, ?2)")?.execute(params![id, plan])?;
-    conn.prepare_cached(queries::APPEND_HISTORY)?.execute(params![
-        id,
-        1,
-        Happened::Created.as_str(),
-        None::<u32>,
-        None::<&str>,
-        true,
-        new.by.as_str(),
-        None::<i64>,
-        now.0,
-        None::<i64>,
-        None::<&str>
-    ])?;
+    let created = EventWrites { history: vec![new.created(now)], ..EventWrites::default() };
+    let chain = Chain::extend(None, Event::chain_rows(EventId(id), &created, None));
+    append(conn, EventId(id), &created.history, &chain)?;
+    conn.prepare_cached("UPDATE event SET head = ?2 WHERE id = ?1")?.execute(params![id, chain.head()])?;
     rows::event(conn, halls, EventId(id))
 }
 

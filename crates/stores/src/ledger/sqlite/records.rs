@@ -5,12 +5,15 @@ use rules::ids::{Number, Seat, User};
 use rules::nights::{Dates, Night};
 use rules::subject::SubjectId;
 use rules::time::Moment;
-use rusqlite::{OptionalExtension, Result, Row};
+use rusqlite::{OptionalExtension, Result, Row, params};
 
+use super::job::Transaction;
 use super::trouble::unknown;
 use super::{SqliteLedger, queries, verify};
+use crate::chain::walk::StoredLink;
+use crate::chain::{Chain, ChainRow, ContactFields, ErasableFields};
 use crate::ledger::details::read_details;
-use crate::ledger::records::{LedgerRecord, Records, admin, bounds};
+use crate::ledger::records::{HistoryHead, LedgerNote, LedgerRecord, Records, admin, bounds};
 use crate::ledger::{Answered, LedgerFault};
 use crate::verify::{Finding, Looked};
 
@@ -37,12 +40,28 @@ impl Records for SqliteLedger {
                 let (statement, id) = match subject {
                     SubjectId::Event(id) => (&mut event, id.0),
                     SubjectId::RoomType(id) => (&mut room_type, id.0),
+                    // Nobody watches it.
+                    SubjectId::Ledger => continue,
                 };
                 let n: Option<i64> = statement.query_row([id], |row| row.get(0)).optional()?;
                 found.extend(n.map(|n| (subject, n as u64)));
             }
             Ok(found)
         })
+    }
+
+    fn head(&self, of: SubjectId) -> Answered<Option<HistoryHead>> {
+        self.readers.read(move |conn| {
+            conn.prepare_cached(queries::HEAD)?
+                .query_row([of.row()], |row| {
+                    Ok(HistoryHead { n: row.get::<_, i64>(0)? as u64, hash: row.get(1)?, at: Moment(row.get(2)?) })
+                })
+                .optional()
+        })
+    }
+
+    fn note(&self, note: LedgerNote) -> Answered<()> {
+        self.write(move |tx| append_note(tx, &note).map(Some))
     }
 
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
@@ -53,6 +72,33 @@ impl Records for SqliteLedger {
             checked.map_err(|why| LedgerFault::Unreachable(why.to_string()))
         })
     }
+}
+
+/// In the transaction of what it tells of.
+pub fn append_note(tx: &Transaction<'_>, note: &LedgerNote) -> Result<()> {
+    let (n, head): (i64, _) = tx
+        .conn
+        .prepare_cached("SELECT n, head FROM ledger WHERE only_row = 1")?
+        .query_row([], |row| Ok((row.get::<_, i64>(0)? + 1, row.get(1)?)))?;
+    let row = note.row(n as u64, tx.read.now);
+    let chain = Chain::extend(head, vec![row.clone()]);
+    for link in &chain.links {
+        tx.conn.prepare_cached(queries::APPEND_NOTE)?.execute(params![
+            n,
+            row.what,
+            row.owner,
+            row.by_admin,
+            row.admin,
+            row.at,
+            row.trace,
+            row.detail,
+            link.address,
+            link.salt.as_ref().map(|salt| &salt[..]),
+            &link.hash[..],
+        ])?;
+    }
+    let mut newest = tx.conn.prepare_cached("UPDATE ledger SET n = ?1, head = ?2 WHERE only_row = 1")?;
+    newest.execute(params![n, chain.head()]).map(drop)
 }
 
 fn record(row: &Row<'_>) -> Result<LedgerRecord> {
@@ -70,5 +116,49 @@ fn record(row: &Row<'_>) -> Result<LedgerRecord> {
         hold: row.get::<_, Option<i64>>(8)?.map(|n| n as u64),
         details: read_details(row.get_ref(12)?.as_str_or_null()?),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
+        trace: text(row, 13)?.map(Into::into),
+        detail: text(row, 14)?.map(Into::into),
+        address: text(row, 15)?.map(Into::into),
+        erased: row.get(16)?,
+        hash: row.get(17)?,
     })
+}
+
+fn text<'a>(row: &'a Row<'_>, i: usize) -> Result<Option<&'a str>> {
+    Ok(row.get_ref(i)?.as_str_or_null()?)
+}
+
+/// A row with the columns of a walk over the chain.
+pub fn chain_row(row: &Row<'_>, see: impl FnOnce(&ChainRow<'_>, &StoredLink<'_>)) -> Result<()> {
+    let number = |i: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(i)?.map(|n| n as u64));
+    let bytes = |i: usize| Ok::<_, rusqlite::Error>(row.get_ref(i)?.as_blob_or_null()?);
+    let shown = ChainRow {
+        subject: row.get(0)?,
+        n: row.get::<_, i64>(1)? as u64,
+        what: row.get_ref(2)?.as_str()?,
+        seat: row.get(3)?,
+        owner: text(row, 4)?,
+        by_admin: row.get(5)?,
+        number: number(6)?,
+        at: row.get(7)?,
+        hold: number(8)?,
+        check_in: row.get(9)?,
+        check_out: row.get(10)?,
+        admin: text(row, 11)?,
+        trace: text(row, 12)?,
+        detail: text(row, 13)?,
+        batch: None,
+        erasable: ErasableFields { address: text(row, 14)?.map(Into::into), details: text(row, 15)?.map(Into::into) },
+        contact: ContactFields { name: text(row, 21)?, phone: text(row, 22)?, email: text(row, 23)? },
+    };
+    let stored = StoredLink {
+        salt: bytes(16)?,
+        erased: bytes(17)?,
+        hash: bytes(18)?,
+        contact: bytes(19)?,
+        stands: row.get(20)?,
+        contact_salt: bytes(24)?,
+    };
+    see(&shown, &stored);
+    Ok(())
 }

@@ -6,7 +6,7 @@ mod rows;
 use std::collections::HashMap;
 
 use rules::buyer::Metadata;
-use rules::history::{AdminName, Happened};
+use rules::history::AdminName;
 use rules::holds::{COUNTED_MOST, CountStep, Hold, LAPSED_MOST, LapsedMark};
 use rules::ids::User;
 use rules::nights::{Dates, NIGHTS_MOST, Night};
@@ -17,15 +17,21 @@ use rules::subject::{RoomTypeId, SubjectId};
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use super::engine::{Asked, SqliteSubject, exactly_one};
+use super::engine::{Asked, SqliteSubject, exactly_one, give_link};
 use super::holds::{begin_holds, change_holds, hold, read_given_back, read_lapsed};
 use super::{answers, many, queries};
-use crate::ledger::details::write_details;
+use crate::chain::{Chain, ChainedSubject};
 use crate::ledger::halls::HallCache;
 use crate::ledger::holds::write_stock;
 use crate::ledger::rooms::Availability;
 
 impl SqliteSubject for RoomType {
+    const HEAD: &'static str = "SELECT head FROM room_type WHERE id = ?1";
+
+    fn row_id(id: RoomTypeId) -> i64 {
+        id.0
+    }
+
     fn find(conn: &Connection, _: &HallCache, id: RoomTypeId) -> Result<Option<RoomType>> {
         room_type(conn, id)
     }
@@ -73,7 +79,14 @@ impl SqliteSubject for RoomType {
         Ok(known)
     }
 
-    fn write(&self, conn: &Connection, after: &RoomType, writes: &RoomTypeWrites, now: Moment) -> Result<()> {
+    fn write(
+        &self,
+        conn: &Connection,
+        after: &RoomType,
+        writes: &RoomTypeWrites,
+        chain: &Chain,
+        now: Moment,
+    ) -> Result<()> {
         let (id, subject) = (self.id.0, SubjectId::RoomType(self.id).row());
         let mut new = conn.prepare_cached(queries::NEW_NIGHT)?;
         for (night, total) in &writes.new_nights {
@@ -107,7 +120,7 @@ impl SqliteSubject for RoomType {
         for n in &writes.ended {
             exactly_one(conn.prepare_cached(queries::END_STAY)?.execute((id, *n as i64, now.0))?)?;
         }
-        append(conn, subject, &writes.history)?;
+        append(conn, subject, &writes.history, chain)?;
         answers::keep(conn, subject, &writes.answers)?;
         exactly_one(conn.prepare_cached(queries::MOVE_ROOM_TYPE)?.execute(params![
             id,
@@ -122,6 +135,7 @@ impl SqliteSubject for RoomType {
             after.counted.ends_at.0,
             after.counted.place as i64,
             after.currency.as_deref(),
+            chain.head(),
         ])?)
     }
 }
@@ -157,8 +171,9 @@ fn lapsed_on(conn: &Connection, subject: i64, night: Night, needed: usize, now: 
     Ok(found)
 }
 
-fn append(conn: &Connection, subject: i64, history: &[RoomRecord]) -> Result<()> {
-    many::APPEND_ROOM_HISTORY.insert(conn, history, |row, entry| {
+fn append(conn: &Connection, subject: i64, history: &[RoomRecord], chain: &Chain) -> Result<()> {
+    let rows: Vec<_> = history.iter().zip(&chain.links).collect();
+    many::APPEND_ROOM_HISTORY.insert(conn, &rows, |row, (entry, link)| {
         row.give(subject)?;
         row.give(entry.n as i64)?;
         row.give(entry.what.as_str())?;
@@ -169,7 +184,7 @@ fn append(conn: &Connection, subject: i64, history: &[RoomRecord]) -> Result<()>
         row.give(entry.hold.map(|n| n as i64))?;
         row.give(entry.dates.map(|d| d.check_in.0))?;
         row.give(entry.dates.map(|d| d.check_out.0))?;
-        row.give(entry.details.as_deref().map(write_details))
+        give_link(row, &entry.origin, link)
     })
 }
 
@@ -178,9 +193,10 @@ fn create(conn: &Connection, new: &NewRoomType, now: Moment) -> Result<Option<Ro
     let (description, price, currency) = (new.description.as_deref(), new.price.as_deref(), new.currency.as_deref());
     let row = params![&*new.name, description, price, currency, &*new.time_zone, new.total, now.0];
     let id = conn.prepare_cached(queries::CREATE_ROOM_TYPE)?.query_row(row, |row| row.get(0).map(RoomTypeId))?;
-    let (what, hold, dates, owner) = (Happened::Created, None, None, None);
-    let created = RoomRecord { n: 1, what, hold, dates, owner, admin: Some(new.by.clone()), at: now, details: None };
-    append(conn, SubjectId::RoomType(id).row(), &[created])?;
+    let created = RoomTypeWrites { history: vec![new.created(now)], ..RoomTypeWrites::default() };
+    let chain = Chain::extend(None, RoomType::chain_rows(id, &created, None));
+    append(conn, SubjectId::RoomType(id).row(), &created.history, &chain)?;
+    conn.prepare_cached("UPDATE room_type SET head = ?2 WHERE id = ?1")?.execute(params![id.0, chain.head()])?;
     room_type(conn, id)
 }
 

@@ -4,31 +4,58 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::records::chain_row;
 use super::{NotOpened, database_in, readers};
-use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ORDER};
+use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ORDER, chain_findings};
 
 /// Every invariant with what breaks it, in one snapshot.
 pub fn verify(folder: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
+    verify_with(folder, &[])
+}
+
+/// The same, and whether the heads that somebody kept are still there.
+pub fn verify_with(folder: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), NotOpened> {
     let database = database_in(folder);
     if !database.exists() {
         return Err(NotOpened(format!("there is no ledger in {}", folder.display())));
     }
-    verify_file(&database)
+    look(&database, kept)
 }
 
 /// The same of the database file itself.
 pub fn verify_file(database: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
+    look(database, &[])
+}
+
+fn look(database: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), NotOpened> {
     let conn = readers::open(database)?;
     let moment = conn.unchecked_transaction()?;
     let looked = moment.query_row(LOOKED, [], |row| {
         let count = |i| row.get::<_, i64>(i).map(|n| n as u64);
-        Ok(Looked { events: count(0)?, reservations: count(1)?, history: count(2)? })
+        Ok(Looked { events: count(0)?, reservations: count(1)?, history: count(2)?, ..Looked::default() })
     });
     let mut findings = vec![Finding { name: "the file is whole", broken: integrity(&moment)? }];
     for invariant in INVARIANTS.iter().chain([&SQLITE_ORDER]) {
         findings.push(Finding { name: invariant.name, broken: sentences(&moment, invariant.sql) });
     }
-    Ok((looked.unwrap_or_default(), findings))
+    let mut walk = ChainWalk::looking_for(kept);
+    if let Err(error) = walked(&moment, &mut walk) {
+        walk.unreadable(&error.to_string());
+    }
+    let (chain, of_chain) = chain_findings(walk, !kept.is_empty());
+    findings.extend(of_chain);
+    Ok((Looked { chain, ..looked.unwrap_or_default() }, findings))
+}
+
+/// Row by row: nothing is kept of a row that was passed.
+fn walked(conn: &Connection, walk: &mut ChainWalk) -> rusqlite::Result<()> {
+    let mut statement = conn.prepare(&format!("SELECT {COLUMNS} {ROWS}"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        chain_row(row, |row, stored| walk.step(row, stored))?;
+    }
+    Ok(())
 }
 
 /// What cannot be read is broken too.

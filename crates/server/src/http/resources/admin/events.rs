@@ -10,7 +10,7 @@ use rules::event::{
     EVENT_NAME_CHARS, Event, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn,
 };
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
-use rules::history::AdminName;
+use rules::history::{AdminName, RequestOrigin};
 use rules::holds::HoldTerms;
 use rules::ids::EventId;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
@@ -99,10 +99,11 @@ fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
     Ok(HallRow { name: fields.required("name")?.text()?.into(), seats })
 }
 
-fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName) -> Result<NewEvent, Refusal> {
+fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName, origin: RequestOrigin) -> Result<NewEvent, Refusal> {
     let fields = EventFields::read(sent)?;
     Ok(NewEvent {
         by,
+        origin,
         name: fields.0.text("name", EVENT_NAME_CHARS)?,
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
@@ -116,7 +117,7 @@ fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName) -> Result<NewEvent, R
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
-    let new = new_event(&call.sent, app.settings.terms.holds, call.caller.name())?;
+    let new = new_event(&call.sent, app.settings.terms.holds, call.caller.name(), call.request.origin())?;
     let event = app.ledger.create_event(new).await?;
     tracing::info!(event = %event.id, seats = event.seat_count(), "an event was made");
     Ok(Reply::created(&AdminEventAnswer::of(&event, app.ledger.wall())))
@@ -213,7 +214,8 @@ async fn turn(app: &App, call: &Call<Admin>, turn: Turn) -> Handled {
 
 async fn operate(app: &App, request: &Incoming, admin: &Admin, action: EventAction) -> Handled {
     let event = request.event()?;
-    let ended = serve::<Event>(app, ChangeRequest::new(event, admin.actor(), action)).await?;
+    let asks = ChangeRequest { origin: request.origin(), ..ChangeRequest::new(event, admin.actor(), action) };
+    let ended = serve::<Event>(app, asks).await?;
     request.tell_gateway_freed(event, &ended.answer);
     match &ended.answer.outcome {
         Outcome::Done(Done::Changed(event)) => {
@@ -230,7 +232,7 @@ mod tests {
     use super::*;
 
     fn field(sent: &str) -> String {
-        match new_event(sent.as_bytes(), HoldTerms::default(), AdminName::default()) {
+        match new_event(sent.as_bytes(), HoldTerms::default(), AdminName::default(), RequestOrigin::default()) {
             Err(Refusal::Invalid(fault)) => fault.field,
             other => panic!("{sent}: {other:?}"),
         }
@@ -238,10 +240,19 @@ mod tests {
 
     #[test]
     fn a_count_or_a_hall() {
-        let hall = new_event(br#"{"name":"x","seats":500}"#, HoldTerms::default(), AdminName::default()).unwrap().hall;
+        let hall = new_event(
+            br#"{"name":"x","seats":500}"#,
+            HoldTerms::default(),
+            AdminName::default(),
+            RequestOrigin::default(),
+        )
+        .unwrap()
+        .hall;
         assert_eq!(hall, Hall::Count(500));
         let sent = r#"{"name":"x","seats":{"sections":[{"name":"1\uce35","rows":[{"name":"A","seats":20}]}]}}"#;
-        let hall = new_event(sent.as_bytes(), HoldTerms::default(), AdminName::default()).unwrap().hall;
+        let hall = new_event(sent.as_bytes(), HoldTerms::default(), AdminName::default(), RequestOrigin::default())
+            .unwrap()
+            .hall;
         assert_eq!((hall.seat_count(), hall.seat_name(rules::ids::Seat(20))), (20, "1층 A20".into()));
         // As ledgers store it.
         let stored = serde_json::to_string(&hall).unwrap();

@@ -7,7 +7,7 @@ use rules::ids::{EventId, Seat, User, whole as whole_number};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use stores::ledger::LedgerFault;
-use stores::ledger::records::LedgerRecord;
+use stores::ledger::records::{HistoryHead, LedgerRecord};
 
 use super::list_format::{ListFormat, ListRow};
 use super::search::{Searched, page, whole};
@@ -20,7 +20,7 @@ use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
 use crate::http::wire::orders::MetadataBody;
-use crate::http::wire::records::{HistoryAnswer, HistoryBody};
+use crate::http::wire::records::{HistoryAnswer, HistoryBody, HistoryHeadAnswer};
 use crate::public_ids::PublicIds;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
@@ -36,12 +36,35 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled 
     Ok(Reply::ok(&HistoryAnswer { success: Succeeded, history, next }))
 }
 
-/// `e1-43`, `r7-12`: a subject and a history number.
-fn place_read(text: &str) -> Option<(SubjectId, u64)> {
+/// `e1-43`, `r7-12`, `ledger-3`: a subject and a history number.
+pub fn place_read(text: &str) -> Option<(SubjectId, u64)> {
+    if let Some(n) = text.strip_prefix("ledger-") {
+        return whole_number(n).map(|n| (SubjectId::Ledger, n));
+    }
     match text.parse().ok()? {
         AnyReservation::Seat(id) => Some((SubjectId::Event(id.event), id.n)),
         AnyReservation::Stay(id) => Some((SubjectId::RoomType(id.room_type), id.n)),
     }
+}
+
+pub async fn head_of_event(app: Arc<App>, call: Call<Viewer>) -> Handled {
+    head(&app, SubjectId::Event(call.request.event()?)).await
+}
+
+pub async fn head_of_room_type(app: Arc<App>, call: Call<Viewer>) -> Handled {
+    head(&app, SubjectId::RoomType(call.request.id("roomTypeId")?)).await
+}
+
+/// Of what concerns no event and no room type. Before anything of that kind happened its number is 0.
+pub async fn head_of_ledger(app: Arc<App>, _: Call<Viewer>) -> Handled {
+    let none = HistoryHead { n: 0, hash: None, at: app.ledger.now() };
+    let head = app.ledger.head(SubjectId::Ledger).await?.unwrap_or(none);
+    Ok(Reply::ok(&HistoryHeadAnswer::of(SubjectId::Ledger, &head)))
+}
+
+async fn head(app: &Arc<App>, of: SubjectId) -> Handled {
+    let head = app.ledger.head(of).await?.ok_or(Refusal::NotFound)?;
+    Ok(Reply::ok(&HistoryHeadAnswer::of(of, &head)))
 }
 
 /// The history of one subject or of all.
@@ -79,8 +102,7 @@ impl Searched for History {
 }
 
 impl ListRow for HistoryBody {
-    const HEADING: &'static str =
-        "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at,byName,reason,metadata\r\n";
+    const HEADING: &'static str = "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at,byName,reason,metadata,address,traceId,detail,erased,hash\r\n";
 
     fn cells(&self) -> Vec<String> {
         fn shown(value: Option<impl ToString>) -> String {
@@ -102,6 +124,11 @@ impl ListRow for HistoryBody {
             shown(self.by_name.as_ref()),
             shown(self.reason.as_ref()),
             shown(self.metadata.as_ref().map(MetadataBody::text)),
+            shown(self.address.as_ref()),
+            shown(self.trace_id.as_ref()),
+            shown(self.detail.as_ref()),
+            self.erased.to_string(),
+            shown(self.hash.as_ref()),
         ]
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::history::AdminName;
+use rules::history::{AdminName, RequestOrigin};
 use rules::ids::printable;
 use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
 use rules::room_type::{
@@ -71,10 +71,11 @@ fn description(node: &Node<'_>) -> Result<Option<Box<str>>, Refusal> {
     Ok((!text.is_empty()).then(|| text.into()))
 }
 
-fn new_room_type(sent: &[u8], by: AdminName) -> Result<NewRoomType, Refusal> {
+fn new_room_type(sent: &[u8], by: AdminName, origin: RequestOrigin) -> Result<NewRoomType, Refusal> {
     let fields = RoomTypeFields::read(sent)?;
     Ok(NewRoomType {
         by,
+        origin,
         name: fields.0.text("name", ROOM_NAME_CHARS)?,
         total: fields.total()?.ok_or_else(|| FieldError::refused("totalQuantity", Problem::Missing))?,
         time_zone: fields.time_zone()?.unwrap_or_else(|| "UTC".into()),
@@ -85,7 +86,7 @@ fn new_room_type(sent: &[u8], by: AdminName) -> Result<NewRoomType, Refusal> {
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
-    let new = new_room_type(&call.sent, call.caller.name())?;
+    let new = new_room_type(&call.sent, call.caller.name(), call.request.origin())?;
     let made = app.ledger.create_room_type(new).await?;
     tracing::info!(room_type = %made.id, rooms = made.total, "a room type was made");
     Ok(Reply::created(&RoomTypeAnswer::of(&made)))
@@ -112,7 +113,8 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
     let id = public::id_in_path(&request)?;
     let zone = app.lanes.rooms.find(id).await?.room_type().time_zone.clone();
     let today = zones::today(&zone, app.ledger.wall());
-    let asks = ChangeRequest::new(id, admin.actor(), RoomAction::Amend { amendment, today });
+    let (action, origin) = (RoomAction::Amend { amendment, today }, request.origin());
+    let asks = ChangeRequest { origin, ..ChangeRequest::new(id, admin.actor(), action) };
     let answer = serve::<RoomType>(&app, asks).await?.answer;
     match &answer.outcome {
         Outcome::Done(Done::RoomsChanged(room_type)) => Ok(Reply::ok(&RoomTypeAnswer::of(room_type))),
@@ -128,10 +130,12 @@ mod tests {
     #[test]
     fn errors_name_the_field() {
         let good = r#"{"name":"Double","totalQuantity":5,"timeZone":"Asia/Seoul","description":"A bed\nand a view","price":129000.5}"#;
-        let made = new_room_type(good.as_bytes(), AdminName::default()).unwrap();
+        let made = new_room_type(good.as_bytes(), AdminName::default(), RequestOrigin::default()).unwrap();
         assert_eq!((made.total, &*made.time_zone, made.price.as_deref()), (5, "Asia/Seoul", Some("129000.5")));
         assert_eq!(
-            &*new_room_type(br#"{"name":"x","totalQuantity":0}"#, AdminName::default()).unwrap().time_zone,
+            &*new_room_type(br#"{"name":"x","totalQuantity":0}"#, AdminName::default(), RequestOrigin::default())
+                .unwrap()
+                .time_zone,
             "UTC"
         );
         for (sent, named) in [
@@ -149,7 +153,7 @@ mod tests {
             (r#"{"name":"x\u0000","totalQuantity":1}"#, "name"),
             (r#"{"name":"x","totalQuantity":1,"timezone":"Asia/Seoul"}"#, "timezone"),
         ] {
-            match new_room_type(sent.as_bytes(), AdminName::default()) {
+            match new_room_type(sent.as_bytes(), AdminName::default(), RequestOrigin::default()) {
                 Err(Refusal::Invalid(fault)) => assert_eq!(fault.field, named, "{sent}"),
                 other => panic!("{sent}: {other:?}"),
             }

@@ -9,7 +9,7 @@ use stores::ledger::admin_tokens::AdminRole;
 
 use super::fields::AdminFields;
 use crate::app::App;
-use crate::auth::operators::{ListedToken, MadeToken};
+use crate::auth::operators::{Doer, ListedToken, MadeToken};
 use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
@@ -37,7 +37,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let name = AdminName::new(&fields.text("name", ADMIN_NAME_CHARS)?).ok_or_else(unused)?;
     let role = AdminRole::named(&fields.required("role")?.text()?);
     let role = role.ok_or_else(|| FieldError::refused("role", Problem::OneOf(&ROLES)))?;
-    let made = app.operators.make(name, role, call.caller.name()).await?.ok_or_else(unused)?;
+    let made = app.operators.make(name, role, doer(&call.caller, &call.request)).await?.ok_or_else(unused)?;
     Ok(shown(&app, &call.caller, made, "a token was made"))
 }
 
@@ -45,7 +45,7 @@ pub async fn rotate(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let fields = AdminFields::read(&call.sent, ["graceSeconds"])?;
     let grace_s = fields.whole("graceSeconds", 0, GRACE_MOST_S)?.unwrap_or(GRACE_S);
     let name = name_in_path(&call.request)?;
-    let made = app.operators.rotate(name, call.caller.name(), i64::from(grace_s) * 1_000).await?;
+    let made = app.operators.rotate(name, doer(&call.caller, &call.request), i64::from(grace_s) * 1_000).await?;
     Ok(shown(&app, &call.caller, made.ok_or(Refusal::NotFound)?, "a token was rotated"))
 }
 
@@ -65,7 +65,7 @@ pub async fn end_replaced(app: Arc<App>, call: Call<Admin>) -> Handled {
 }
 
 async fn end(app: &App, call: &Call<Admin>, name: AdminName, only_replaced: bool) -> Handled {
-    if !app.operators.end(name.clone(), call.caller.name(), only_replaced).await? {
+    if !app.operators.end(name.clone(), doer(&call.caller, &call.request), only_replaced).await? {
         return Err(Refusal::NotFound.into());
     }
     tracing::info!(token = name.as_str(), by = call.caller.name().as_str(), "tokens were ended");
@@ -78,6 +78,10 @@ fn shown(app: &App, by: &Admin, made: MadeToken, what: &str) -> Reply {
     tracing::info!(token = name, role, by = by.name().as_str(), "{what}");
     let token = AdminTokenBody::of(&token, app.ledger.now(), app.ledger.shift_ms());
     Reply::created(&NewAdminTokenAnswer { success: Succeeded, token, secret })
+}
+
+fn doer(admin: &Admin, request: &Incoming) -> Doer {
+    Doer { name: admin.name(), origin: request.origin() }
 }
 
 fn name_in_path(request: &Incoming) -> Result<AdminName, Refusal> {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoomAmendment};
+use rules::history::Happened;
 use rules::outcome::Refusal;
+use stores::ledger::records::LedgerNote;
 
 use super::fields::AdminFields;
 use crate::app::App;
@@ -32,8 +34,11 @@ pub fn read(node: &Node<'_>) -> Result<WaitingRoomAmendment, Refusal> {
 }
 
 /// Tickets are signed with a new key from now on.
-pub async fn rotate_key(app: Arc<App>, _: Call<Admin>) -> Handled {
+pub async fn rotate_key(app: Arc<App>, call: Call<Admin>) -> Handled {
     let key = app.tickets.rotate().await?;
+    let (by, origin) = (Some(call.caller.name()), call.request.origin());
+    let detail = Some(format!("key {key}").into());
+    app.ledger.note(LedgerNote { what: Happened::KeyRotated, by, owner: None, origin, detail }).await?;
     tracing::info!(key, "the key of the tickets was rotated");
     Ok(Reply::created(&TicketKeyBody { success: Succeeded, key }))
 }

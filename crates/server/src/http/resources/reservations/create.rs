@@ -62,7 +62,8 @@ async fn ask(
         Some(seat) => EventAction::ReserveSeat { seat, buyer },
     };
     let (entry, came, details) = (request.entry(), Some(seeker.came), Details::of(metadata.as_ref(), None));
-    let ended = serve(app, ChangeRequest { subject, actor, key, entry, action, details, came }).await;
+    let origin = request.origin();
+    let ended = serve(app, ChangeRequest { subject, actor, key, entry, origin, action, details, came }).await;
     // The form comes before the event: one that is not there asks for nothing of its own.
     ended.map_err(|refusal| incomplete.filter(|_| refusal == Refusal::NotFound).unwrap_or(refusal))
 }

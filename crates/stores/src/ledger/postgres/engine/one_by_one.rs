@@ -12,8 +12,9 @@ use super::super::Inner;
 use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::resolve::Unknown;
-use super::together::{Deep, Lock, Locking, ended, finish, locked};
+use super::together::{Deep, Lock, Locking, chain_head, ended, finish, locked};
 use super::{DecidedBatch, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
+use crate::chain::RowHash;
 use crate::ledger::Committed;
 use crate::limited;
 
@@ -33,6 +34,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     };
     let Some(row) = rows.first() else { return ended(session, Tried::NoSuchSubject).await };
     let (mut subject, read) = locked::<S>(ledger, row, &now, &aside)?;
+    let mut head = chain_head(row)?;
     let id = uuid::Uuid::new_v4().to_string();
     let mark = Mark { batch: &id };
     let (mut first, mut effects, mut holds, mut backlog) = (None, S::Effects::default(), Vec::new(), Backlog::None);
@@ -42,14 +44,14 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
         subject.refresh(&mut aside);
         let commands = std::slice::from_ref(&batch.commands[i]);
         let command = Portion { id: batch.subject, commands, terms: batch.terms, aside: &aside };
-        let one = One { session: &session, portion: command, before: &subject, read, mark };
+        let one = One { session: &session, portion: command, before: &subject, read, mark, head };
         match one.run(&mut writer).await {
-            Ok(Decision { answers: mut answer, writes, after, effects: later, backlog: left, .. }) => {
+            Ok((Decision { answers: mut answer, writes, after, effects: later, backlog: left, .. }, newest)) => {
                 within(session.batch_execute("RELEASE request")).await??;
                 S::then(&mut effects, later);
                 backlog = left;
                 first = first.or(writes.first_n());
-                subject = after;
+                (subject, head) = (after, newest);
                 holds.extend(writes.holds());
                 answers[i] = answer.pop().unwrap_or(answers[i].clone());
             }
@@ -73,12 +75,13 @@ struct One<'a, S: PostgresSubject> {
     before: &'a S,
     read: Reading,
     mark: Mark<'a>,
+    head: Option<RowHash>,
 }
 
 impl<S: PostgresSubject> One<'_, S> {
-    async fn run(&self, writer: &mut S::Writer) -> Result<Decision<S>, Trouble> {
-        let One { session, portion, before, read, mark } = self;
-        let before: &S = before;
+    /// What was decided, and the newest hash behind it.
+    async fn run(&self, writer: &mut S::Writer) -> Result<(Decision<S>, Option<RowHash>), Trouble> {
+        let One { session, ref portion, before, read, mark, mut head } = *self;
         let portions = std::slice::from_ref(portion);
         let reads = S::reads(session, portions).await?;
         let mut found = within(S::read(&reads, session, portions)).await??;
@@ -87,14 +90,16 @@ impl<S: PostgresSubject> One<'_, S> {
         }
         let known = S::understand(&found, &[(before, portion.aside)])?.remove(&portion.id).unwrap_or_default();
         let portion = Portion { ..*portion };
-        let deciding = Deep { reads: &reads, session, portion, before, read: *read };
+        let deciding = Deep { reads: &reads, session, portion, before, read };
         let decision = deciding.decide(known, &mut found).await?;
         if !decision.writes.is_empty() {
             let Decision { writes, after, .. } = &decision;
-            let to_write = [DecidedBatch { before, after, writes, now: read.now }];
+            let chain = before.chain(head, writes, Some(mark.batch));
+            head = chain.head;
+            let to_write = [DecidedBatch { before, after, writes, now: read.now, chain }];
             S::complete(writer, session, &to_write).await?;
-            within(S::write(writer, session, &to_write, *mark)).await??;
+            within(S::write(writer, session, &to_write, mark)).await??;
         }
-        Ok(decision)
+        Ok((decision, head))
     }
 }

@@ -17,6 +17,7 @@ use super::super::trouble::Trouble;
 use super::super::{Inner, planted, queries};
 use super::resolve::Unknown;
 use super::{DecidedBatch, Each, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
+use crate::chain::RowHash;
 use crate::ledger::{Committed, DEEPER};
 use crate::limited;
 
@@ -57,17 +58,18 @@ pub async fn together<S: PostgresSubject>(
         let id: i64 = row.try_get(0)?;
         let Some(prepared) = all.iter().find(|one| S::row_id(one.batch.subject) == id) else { continue };
         let (subject, read) = locked::<S>(ledger, row, &now, &prepared.aside)?;
+        let head = chain_head(row)?;
         if !subject.wholly_read(&found, read.now) {
             subject.read_rest(&reads, &session, &prepared.portion(), &mut found, read.now).await?;
         }
-        before.insert(prepared.batch.subject, (subject, read, &prepared.aside));
+        before.insert(prepared.batch.subject, (subject, read, &prepared.aside, head));
     }
-    let seen: Vec<(&S, &S::Aside)> = before.values().map(|(subject, _, aside)| (subject, *aside)).collect();
+    let seen: Vec<(&S, &S::Aside)> = before.values().map(|(subject, _, aside, _)| (subject, *aside)).collect();
     let mut known = S::understand(&found, &seen)?;
     let mut decisions = Vec::with_capacity(all.len());
     for prepared in all {
         let id = prepared.batch.subject;
-        let Some((before, read, _)) = before.get(&id) else {
+        let Some((before, read, ..)) = before.get(&id) else {
             decisions.push(None);
             continue;
         };
@@ -76,17 +78,19 @@ pub async fn together<S: PostgresSubject>(
         let deciding = Deep { reads: &reads, session: &session, portion, before, read: *read };
         decisions.push(Some(deciding.decide(known, &mut found).await?));
     }
+    let id = uuid::Uuid::new_v4().to_string();
+    let mark = Mark { batch: &id };
     let to_write: Vec<DecidedBatch<'_, S>> = decisions
         .iter()
         .flatten()
         .filter(|decision| !decision.writes.is_empty())
         .filter_map(|Decision { writes, after, .. }| {
-            before.get(&after.id()).map(|(before, read, _)| DecidedBatch { before, after, writes, now: read.now })
+            let (before, read, _, head) = before.get(&after.id())?;
+            let chain = before.chain(*head, writes, Some(mark.batch));
+            Some(DecidedBatch { before, after, writes, now: read.now, chain })
         })
         .collect();
     S::complete(&mut writer, &session, &to_write).await?;
-    let id = uuid::Uuid::new_v4().to_string();
-    let mark = Mark { batch: &id };
     let first = to_write.iter().find_map(|decided| Some((decided.before.id(), decided.writes.first_n()?)));
     let Some((subject, first)) = first else {
         if !to_write.is_empty() {
@@ -181,6 +185,13 @@ pub fn locked<S: PostgresSubject>(
     let wall = Moment(now.try_get(0)?);
     ledger.clock.saw(wall);
     Ok((subject, no_older_than(newest, wall)))
+}
+
+/// The newest hash of a locked subject's history.
+pub fn chain_head(row: &Row) -> Result<Option<RowHash>, Trouble> {
+    let head: Option<&[u8]> = row.try_get("head")?;
+    let another = |_| Trouble::Broken("a hash of another length".into());
+    head.map(|head| RowHash::try_from(head).map_err(another)).transpose()
 }
 
 /// The database's wall clock may have been set back, or that of a new primary may be behind: what happens

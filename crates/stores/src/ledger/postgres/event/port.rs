@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rules::entries::{Entry, InsideDigest};
-use rules::event::{Event, NewEvent};
-use rules::history::{EventRecord, Happened};
+use rules::event::{Event, EventWrites, NewEvent};
+use rules::history::EventRecord;
 use rules::ids::{EventId, Number, ReservationId, Seat, User};
 use rules::seats::{Hall, Sale};
 use rules::time::Moment;
@@ -13,7 +13,9 @@ use tokio_postgres::types::ToSql;
 use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::super::{Inner, PostgresLedger, Values, all, first, prepare, queries, values};
+use super::writes::append;
 use super::{entries, rows};
+use crate::chain::{Chain, ChainedSubject};
 use crate::ledger::tidy::{Aged, Tidied};
 use crate::ledger::{Answered, Ledger, LedgerFault, LineBegun, PoolFigures, Reservation, Snapshot, TicketKey};
 
@@ -91,24 +93,11 @@ impl Inner {
             session.execute(&session.prepared(queries::SET_HOLD_TTL).await?, &[&id, &new.hold_ttl_ms]).await?;
         }
         session.execute(&session.prepared(queries::CREATE_HALL).await?, &[&id, &plan]).await?;
-        let created = Happened::Created.as_str();
-        let none: [Option<i32>; 1] = [None];
-        let (nobody, no_number): ([Option<&str>; 1], [Option<i64>; 1]) = ([None], [None]);
-        let history: [&(dyn ToSql + Sync); 12] = [
-            &id,
-            &&[1i64][..],
-            &&[created][..],
-            &&none[..],
-            &&nobody[..],
-            &&[new.by.as_str()][..],
-            &&no_number[..],
-            &&[at][..],
-            &&no_number[..],
-            &&nobody[..],
-            &None::<i64>,
-            &None::<&str>,
-        ];
-        session.execute(&session.prepared(queries::APPEND_HISTORY).await?, &history).await?;
+        let created = EventWrites { history: vec![new.created(Moment(at))], ..EventWrites::default() };
+        let chain = Chain::extend(None, Event::chain_rows(EventId(id), &created, None));
+        let history = created.history.iter().zip(&chain.links).collect();
+        append(session, &session.prepared(queries::APPEND_HISTORY).await?, id, history, None).await?;
+        session.execute("UPDATE event SET head = $2 WHERE id = $1", &[&id, &chain.head()]).await?;
         Ok(Some(id))
     }
 }

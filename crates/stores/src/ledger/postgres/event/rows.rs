@@ -8,7 +8,7 @@ use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock::{self, Gap, Walk};
 use rules::event::{Counts, Event, State};
-use rules::history::{EventRecord, Happened};
+use rules::history::{EventRecord, Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
 use rules::price::Price;
@@ -186,6 +186,7 @@ pub fn record(row: &Row) -> Result<EventRecord, Trouble> {
         number: row.try_get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.try_get(6)?),
         hold: row.try_get::<_, Option<i64>>(7)?.map(|n| n as u64),
+        origin: RequestOrigin::default(),
         details: read_details(row.try_get(9)?),
     })
 }

@@ -7,17 +7,18 @@ use rules::event::{Event, EventWrites};
 use rules::history::{AdminName, EventRecord};
 use rules::ids::User;
 use rules::seats::Sale;
-use rules::time::Moment;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement};
 
 use super::super::engine::{DecidedBatch, Mark};
+use super::super::link_columns::LinkColumns;
 use super::super::session::{Sent, Session, execute};
 use super::super::trouble::Trouble;
 use super::super::{answers, queries};
 use super::entries::{self, EntryWriter};
 use super::seat_holds::SeatHoldWriter;
-use crate::ledger::details::{sparse, write_details};
+use crate::chain::{Chain, Link};
+use crate::ledger::details::sparse;
 
 type Decided<'a> = DecidedBatch<'a, Event>;
 
@@ -67,7 +68,7 @@ impl EventWriter {
     }
 
     fn send<'a>(&'a self, session: &'a Session, decided: &'a Decided<'_>, mark: Mark<'a>, sent: &mut Vec<Sent<'a>>) {
-        let DecidedBatch { before, after, writes, now } = decided;
+        let DecidedBatch { before, after, writes, now, chain } = decided;
         let id = before.id.0;
         if !writes.freed.is_empty() {
             let seats: Vec<i32> = writes.freed.iter().map(|f| f.seat.0 as i32).collect();
@@ -76,10 +77,13 @@ impl EventWriter {
         }
         if !writes.resold.is_empty() {
             sent.push(Box::pin(async move {
-                execute(session, &self.resell, &SaleColumns::of(&writes.resold).row(&id)).await
+                let (columns, salts) = (SaleColumns::of(&writes.resold), contact_salts(&writes.resold, chain));
+                let mut row = columns.row(&id).to_vec();
+                row.push(&salts);
+                execute(session, &self.resell, &row).await
             }));
         }
-        let (of_sales, others) = by_sale(writes);
+        let (of_sales, others) = by_sale(writes, chain);
         if !writes.sold.is_empty() {
             sent.push(Box::pin(self.sell(session, decided, mark, of_sales)));
         }
@@ -88,7 +92,8 @@ impl EventWriter {
         }
         sent.push(Box::pin(self.entries.write(session, id, writes)));
         if !others.is_empty() {
-            sent.push(Box::pin(self.append(session, decided, mark, others)));
+            let batch = Some((first(writes), mark.batch));
+            sent.push(Box::pin(append(session, &self.append_history, id, others, batch)));
         }
         if !writes.answers.is_empty() {
             let new = writes.answers.iter().map(|new| (id, new)).collect();
@@ -97,7 +102,7 @@ impl EventWriter {
         if writes.event_changed {
             sent.push(Box::pin(self.amend(session, after)));
         }
-        sent.push(Box::pin(self.move_counts(session, before, after, *now)));
+        sent.push(Box::pin(self.move_counts(session, decided)));
     }
 
     /// `entries` are what the history says of these sales, one each, in their order.
@@ -106,50 +111,20 @@ impl EventWriter {
         session: &Session,
         decided: &Decided<'_>,
         mark: Mark<'_>,
-        entries: Vec<&EventRecord>,
+        entries: Vec<Entry<'_>>,
     ) -> Result<(), Error> {
         let id = decided.before.id.0;
         let columns = SaleColumns::of(&decided.writes.sold);
-        let admin: Vec<Option<&str>> = entries.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
+        let admin: Vec<Option<&str>> = entries.iter().map(|(e, _)| e.admin.as_ref().map(AdminName::as_str)).collect();
         let first = first(decided.writes);
+        let links = LinkColumns::of(entries.iter().map(|(e, link)| (&e.origin, *link)));
         let mut row = columns.row(&id).to_vec();
-        let details = sparse(entries.iter().map(|e| e.details.as_deref().map(write_details)));
-        row.extend([&admin as &(dyn ToSql + Sync), &details, &first, &mark.batch]);
+        row.extend([&admin as &(dyn ToSql + Sync), &first, &mark.batch]);
+        row.extend(links.row());
+        let contact: Vec<Option<&[u8]>> = entries.iter().map(|(_, link)| contact(link)).collect();
+        let salts = contact_salts(&decided.writes.sold, &decided.chain);
+        row.extend([&contact as &(dyn ToSql + Sync), &salts]);
         execute(session, &self.sell, &row).await
-    }
-
-    async fn append(
-        &self,
-        session: &Session,
-        decided: &Decided<'_>,
-        mark: Mark<'_>,
-        history: Vec<&EventRecord>,
-    ) -> Result<(), Error> {
-        let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
-        let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
-        let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
-        let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
-        let admin: Vec<Option<&str>> = history.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
-        let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
-        let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
-        let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
-        let details = sparse(history.iter().map(|e| e.details.as_deref().map(write_details)));
-        let first = first(decided.writes);
-        let row: [&(dyn ToSql + Sync); 12] = [
-            &decided.before.id.0,
-            &n,
-            &what,
-            &seat,
-            &owner,
-            &admin,
-            &number,
-            &at,
-            &hold,
-            &details,
-            &first,
-            &mark.batch,
-        ];
-        execute(session, &self.append_history, &row).await
     }
 
     async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
@@ -175,9 +150,10 @@ impl EventWriter {
         execute(session, &self.amend_event, &row).await
     }
 
-    async fn move_counts(&self, session: &Session, before: &Event, after: &Event, now: Moment) -> Result<(), Error> {
+    async fn move_counts(&self, session: &Session, decided: &Decided<'_>) -> Result<(), Error> {
+        let DecidedBatch { before, after, now, chain, .. } = decided;
         let counts = after.counts;
-        let row: [&(dyn ToSql + Sync); 12] = [
+        let row: [&(dyn ToSql + Sync); 13] = [
             &before.id.0,
             &(before.counts.n as i64),
             &(counts.n as i64),
@@ -190,9 +166,46 @@ impl EventWriter {
             &(counts.lapsed as i32),
             &counts.counted.ends_at.0,
             &(counts.counted.place as i64),
+            &chain.head(),
         ];
         execute(session, &self.move_counts, &row).await
     }
+}
+
+/// `batch` is the number of the batch's first row, and the id that this row carries.
+pub async fn append(
+    session: &Session,
+    statement: &Statement,
+    id: i64,
+    history: Vec<Entry<'_>>,
+    batch: Option<(Option<i64>, &str)>,
+) -> Result<(), Error> {
+    let links = LinkColumns::of(history.iter().map(|(e, link)| (&e.origin, *link)));
+    let contact: Vec<Option<&[u8]>> = history.iter().map(|(_, link)| contact(link)).collect();
+    let history: Vec<&EventRecord> = history.into_iter().map(|(entry, _)| entry).collect();
+    let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
+    let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
+    let seat: Vec<Option<i32>> = history.iter().map(|e| e.seat.map(|s| s.0 as i32)).collect();
+    let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
+    let admin: Vec<Option<&str>> = history.iter().map(|e| e.admin.as_ref().map(AdminName::as_str)).collect();
+    let number: Vec<Option<i64>> = history.iter().map(|e| e.number.map(|n| n.0 as i64)).collect();
+    let at: Vec<i64> = history.iter().map(|e| e.at.0).collect();
+    let hold: Vec<Option<i64>> = history.iter().map(|e| e.hold.map(|n| n as i64)).collect();
+    let (first, batch) = batch.map_or((None, None), |(first, batch)| (first, Some(batch)));
+    let mut row: Vec<&(dyn ToSql + Sync)> = vec![&id, &n, &what, &seat, &owner, &admin, &number];
+    row.extend([&at as &(dyn ToSql + Sync), &hold, &first, &batch, &contact]);
+    row.extend(links.row());
+    execute(session, statement, &row).await
+}
+
+/// The digest of what the buyer gave.
+fn contact(link: &Link) -> Option<&[u8]> {
+    link.contact.as_ref().map(|digest| &digest[..])
+}
+
+/// The salts of these digests, which stand with the sales.
+fn contact_salts<'a>(sales: &[Sale], chain: &'a Chain) -> Vec<Option<&'a [u8]>> {
+    sales.iter().map(|sale| chain.contact_salt(sale.n)).collect()
 }
 
 /// The number of the history row that carries the batch's id.
@@ -202,10 +215,14 @@ fn first(writes: &EventWrites) -> Option<i64> {
 
 /// The history of a batch: what it says of seats that are sold for the first time, which their own statement
 /// writes, and everything else. Both lists are in the order of their numbers.
-fn by_sale(writes: &EventWrites) -> (Vec<&EventRecord>, Vec<&EventRecord>) {
+fn by_sale<'a>(writes: &'a EventWrites, chain: &'a Chain) -> (Vec<Entry<'a>>, Vec<Entry<'a>>) {
     let mut sold = writes.sold.iter().peekable();
-    writes.history.iter().partition(|entry| sold.next_if(|sale| sale.n == entry.n).is_some())
+    let entries = writes.history.iter().zip(&chain.links);
+    entries.partition(|(entry, _)| sold.next_if(|sale| sale.n == entry.n).is_some())
 }
+
+/// A history row and its link in the chain.
+type Entry<'a> = (&'a EventRecord, &'a Link);
 
 /// Sales as the statements take them.
 struct SaleColumns<'a> {

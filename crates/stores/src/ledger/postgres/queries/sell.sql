@@ -8,14 +8,18 @@ WITH sale AS MATERIALIZED (
            unnest($5::integer[]) AS unit_limit, unnest($6::bigint[]) AS n, unnest($7::bigint[]) AS at,
            unnest($8::bigint[]) AS number, unnest($9::text[]) AS buyer, unnest($10::text[]) AS phone,
            unnest($11::text[]) AS email, unnest($12::text[]) AS metadata, unnest($13::text[]) AS admin,
-           unnest($14::text[]) AS details
+           unnest($16::text[]) AS trace, unnest($17::text[]) AS details, unnest($18::text[]) AS address,
+           unnest($19::bytea[]) AS salt, unnest($20::bytea[]) AS hash, unnest($21::bytea[]) AS contact,
+           unnest($22::bytea[]) AS contact_salt
 ), sold AS (
     INSERT INTO taken (event, kind, hall_seats, seat, owner, unit, unit_limit, n, at, number, buyer, phone, email,
-                       metadata)
+                       metadata, salt)
     SELECT $1, 'sold', (SELECT seat_count FROM event WHERE id = $1),
-           seat, owner, unit, unit_limit, n, at, number, buyer, phone, email, metadata
+           seat, owner, unit, unit_limit, n, at, number, buyer, phone, email, metadata, contact_salt
     FROM sale
 )
-INSERT INTO history (event, n, what, seat, owner, by_admin, by_name, number, at, batch, details)
-SELECT $1, n, 'reserved', seat, owner, admin IS NOT NULL, admin, number, at, CASE WHEN n = $15 THEN $16 END, details
+INSERT INTO history (event, n, what, seat, owner, by_admin, by_name, number, at, batch,
+                     contact, trace, details, address, salt, hash)
+SELECT $1, n, 'reserved', seat, owner, admin IS NOT NULL, admin, number, at, CASE WHEN n = $14 THEN $15 END,
+       contact, trace, details, address, salt, hash
 FROM sale

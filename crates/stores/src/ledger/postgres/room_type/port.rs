@@ -1,9 +1,8 @@
 //! The room types of the port, on PostgreSQL.
 
-use rules::history::Happened;
 use rules::ids::User;
 use rules::nights::{Dates, Night};
-use rules::room_type::{NewRoomType, RoomRecord, RoomType, Stay};
+use rules::room_type::{NewRoomType, RoomRecord, RoomType, RoomTypeWrites, Stay};
 use rules::subject::{RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 use tokio_postgres::Row;
@@ -13,6 +12,7 @@ use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::super::{Inner, PostgresLedger, all, first, prepare, queries, values};
 use super::{rows, writes};
+use crate::chain::{Chain, ChainedSubject};
 use crate::ledger::rooms::{Availability, Rooms};
 use crate::ledger::{Answered, LedgerFault};
 
@@ -60,19 +60,13 @@ async fn insert(session: &Session, new: &NewRoomType) -> Result<i64, Trouble> {
     ];
     let made = session.query_one(&session.prepared(queries::CREATE_ROOM_TYPE).await?, &row).await?;
     let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);
-    let created = RoomRecord {
-        n: 1,
-        what: Happened::Created,
-        hold: None,
-        dates: None,
-        owner: None,
-        admin: Some(new.by.clone()),
-        at: Moment(at),
-        details: None,
-    };
+    let created = RoomTypeWrites { history: vec![new.created(Moment(at))], ..RoomTypeWrites::default() };
+    let chain = Chain::extend(None, RoomType::chain_rows(RoomTypeId(id), &created, None));
     let append = session.prepared(queries::APPEND_ROOM_HISTORY).await?;
     let subject = SubjectId::RoomType(RoomTypeId(id)).row();
-    writes::append(session, &append, vec![(subject, &created)], None).await?;
+    let history = created.history.iter().zip(&chain.links).map(|(entry, link)| (subject, entry, link));
+    writes::append(session, &append, history.collect(), None).await?;
+    session.execute("UPDATE room_type SET head = $2 WHERE id = $1", &[&id, &chain.head()]).await?;
     Ok(id)
 }
 

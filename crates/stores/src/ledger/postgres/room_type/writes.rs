@@ -16,10 +16,12 @@ use tokio_postgres::{Error, Statement};
 
 use super::super::engine::{DecidedBatch, Mark};
 use super::super::holds::{begin_holds, change_holds};
+use super::super::link_columns::LinkColumns;
 use super::super::session::{Sent, Session, execute};
 use super::super::trouble::Trouble;
 use super::super::{answers, queries};
-use crate::ledger::details::{sparse, write_details};
+use crate::chain::Link;
+use crate::ledger::details::sparse;
 
 type Decided<'a> = DecidedBatch<'a, RoomType>;
 
@@ -68,7 +70,7 @@ impl RoomTypeWriter {
     }
 
     /// Sends everything at its first poll, in this order; the first error is the one that counts.
-    pub async fn write(&self, session: &Session, all: &[Decided<'_>], mark: Mark<'_>) -> Result<(), Error> {
+    pub async fn write<'a>(&self, session: &Session, all: &'a [Decided<'a>], mark: Mark<'_>) -> Result<(), Error> {
         let mut sent: Vec<Sent<'_>> = Vec::with_capacity(11);
         self.nights(session, all, &mut sent);
         let changed: Vec<&Hold> = all.iter().flat_map(|one| &one.writes.changed).collect();
@@ -86,7 +88,8 @@ impl RoomTypeWriter {
         if all.iter().any(|one| !one.writes.ended.is_empty()) {
             sent.push(Box::pin(self.end(session, all)));
         }
-        let history = all.iter().flat_map(|one| one.writes.history.iter().map(|entry| (subject(one), entry)));
+        let entries = |one: &'a Decided<'a>| one.writes.history.iter().zip(&one.chain.links);
+        let history = all.iter().flat_map(|one| entries(one).map(|(entry, link)| (subject(one), entry, link)));
         sent.push(Box::pin(append(session, &self.append_history, history.collect(), Some(mark.batch))));
         let new = all.iter().flat_map(|one| one.writes.answers.iter().map(|new| (subject(one), new)));
         let new: Vec<(i64, &NewAnswer)> = new.collect();
@@ -182,7 +185,8 @@ impl RoomTypeWriter {
         let counted_to: Vec<i64> = all.iter().map(|p| p.after.counted.ends_at.0).collect();
         let counted_place: Vec<i64> = all.iter().map(|p| p.after.counted.place as i64).collect();
         let currency: Vec<Option<&str>> = all.iter().map(|p| p.after.currency.as_deref()).collect();
-        let row: [&(dyn ToSql + Sync); 12] = [
+        let head: Vec<Option<&[u8]>> = all.iter().map(|p| p.chain.head()).collect();
+        let row: [&(dyn ToSql + Sync); 13] = [
             &id,
             &before,
             &n,
@@ -195,6 +199,7 @@ impl RoomTypeWriter {
             &counted_to,
             &counted_place,
             &currency,
+            &head,
         ];
         execute(session, &self.move_room_types, &row).await
     }
@@ -204,10 +209,11 @@ impl RoomTypeWriter {
 pub async fn append(
     session: &Session,
     statement: &Statement,
-    history: Vec<(i64, &RoomRecord)>,
+    history: Vec<(i64, &RoomRecord, &Link)>,
     batch: Option<&str>,
 ) -> Result<(), Error> {
-    let (subject, history): (Vec<i64>, Vec<&RoomRecord>) = history.into_iter().unzip();
+    let links = LinkColumns::of(history.iter().map(|(_, e, link)| (&e.origin, *link)));
+    let (subject, history): (Vec<i64>, Vec<&RoomRecord>) = history.iter().map(|(id, e, _)| (*id, *e)).unzip();
     let n: Vec<i64> = history.iter().map(|e| e.n as i64).collect();
     let what: Vec<&str> = history.iter().map(|e| e.what.as_str()).collect();
     let owner: Vec<Option<&str>> = history.iter().map(|e| e.owner.as_ref().map(User::as_str)).collect();
@@ -218,8 +224,9 @@ pub async fn append(
     let check_out: Vec<Option<i32>> = history.iter().map(|e| e.dates.map(|d| d.check_out.0)).collect();
     let first = |i: usize| i == 0 || subject[i - 1] != subject[i];
     let batch: Vec<Option<&str>> = (0..subject.len()).map(|i| batch.filter(|_| first(i))).collect();
-    let details = sparse(history.iter().map(|e| e.details.as_deref().map(write_details)));
-    let row: [&(dyn ToSql + Sync); 11] =
-        [&subject, &n, &what, &owner, &admin, &at, &hold, &check_in, &check_out, &batch, &details];
+    let mut row: Vec<&(dyn ToSql + Sync)> =
+        vec![&subject, &n, &what, &owner, &admin, &at, &hold, &check_in, &check_out];
+    row.push(&batch);
+    row.extend(links.row());
     execute(session, statement, &row).await
 }

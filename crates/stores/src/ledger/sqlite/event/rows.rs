@@ -7,7 +7,7 @@ use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock;
 use rules::event::{Counts, Event, State};
-use rules::history::{EventRecord, Happened};
+use rules::history::{EventRecord, Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
 use rules::price::Price;
@@ -194,6 +194,7 @@ pub fn record(row: &Row<'_>) -> Result<EventRecord> {
         number: row.get::<_, Option<i64>>(5)?.map(|n| Number(n as u64)),
         at: Moment(row.get(6)?),
         hold: row.get::<_, Option<i64>>(7)?.map(|n| n as u64),
+        origin: RequestOrigin::default(),
         details: read_details(row.get_ref(9)?.as_str_or_null()?),
     })
 }

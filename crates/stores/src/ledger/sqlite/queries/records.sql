@@ -1,5 +1,6 @@
 -- History rows of all subjects, or of one: the least and the greatest subject, where to begin, how many.
-SELECT event, n, what, seat, owner, by_admin, number, at, hold, check_in, check_out, by_name, details
+SELECT event, n, what, seat, owner, by_admin, number, at, hold, check_in, check_out, by_name,
+       details, trace, detail, address, erased IS NOT NULL, hash
 FROM history
 WHERE event BETWEEN ?1 AND ?2 AND (event, n) > (?3, ?4)
 ORDER BY event, n LIMIT ?5

@@ -1,7 +1,7 @@
 //! Rows of room types into the nouns of the rules. Column order is that of the query files.
 
 use rules::buyer::Metadata;
-use rules::history::Happened;
+use rules::history::{Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::User;
 use rules::nights::{Dates, Night};
@@ -59,5 +59,6 @@ pub fn record(row: &Row<'_>) -> Result<RoomRecord> {
         hold: row.get::<_, Option<i64>>(5)?.map(|n| n as u64),
         details: read_details(row.get_ref(9)?.as_str_or_null()?),
         dates: dates.0.zip(dates.1).map(|(i, o)| Dates { check_in: Night(i), check_out: Night(o) }),
+        origin: RequestOrigin::default(),
     })
 }

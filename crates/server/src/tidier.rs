@@ -30,6 +30,8 @@ pub struct Keep {
     pub silent_ms: i64,
     /// What a deleted event leaves behind.
     pub deleted_ms: i64,
+    /// Names, phones and addresses; none: they stay.
+    pub personal_ms: Option<i64>,
     /// What this process remembers and nobody asked for.
     pub unused: Duration,
 }
@@ -65,6 +67,9 @@ impl Tidier {
         let keep = app.settings.keep;
         aged(app, Aged::Answers, app.settings.terms.key_ttl_ms).await?;
         aged(app, Aged::Holds, keep.holds_ms).await?;
+        if let Some(personal_ms) = keep.personal_ms {
+            aged(app, Aged::Personal, personal_ms).await?;
+        }
         for event in app.ledger.deleted_events(keep.deleted_ms, EVENTS).await? {
             self.deleted(app, event).await?;
         }

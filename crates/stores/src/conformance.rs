@@ -18,6 +18,7 @@ pub mod contention;
 mod cool_down;
 pub mod decide;
 pub mod ends;
+pub mod erasure;
 pub mod expiry;
 pub mod hotel;
 mod inside;
@@ -78,6 +79,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("orders", |s| Box::pin(orders::chapter(s))),
     ("archive", |s| Box::pin(archive::chapter(s))),
     ("chain", |s| Box::pin(chain::chapter(s))),
+    ("erasure", |s| Box::pin(erasure::chapter(s))),
 ];
 
 /// `Err` with this message unless the condition holds.

@@ -7,6 +7,7 @@ mod halls;
 pub mod holds;
 mod name;
 mod open_commands;
+pub mod personal;
 pub mod postgres;
 pub mod records;
 pub mod rooms;
@@ -32,6 +33,7 @@ use self::admin_tokens::AdminTokens;
 use self::holds::Holds;
 pub use self::name::LedgerName;
 pub use self::open_commands::OpenCommands;
+use self::personal::PersonalData;
 use self::records::Records;
 use self::rooms::Rooms;
 use self::tidy::{Aged, Tidied};
@@ -164,7 +166,7 @@ pub trait Commit<S: Subject> {
 }
 
 pub trait Ledger:
-    Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + AdminTokens + Send + Sync + 'static
+    Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + PersonalData + AdminTokens + Send + Sync + 'static
 {
     /// How many batches of one subject may be in flight at once. The ledger decides them in the order in
     /// which `commit` was called, one while it makes the other durable. With more than one, a batch that

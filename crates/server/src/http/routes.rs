@@ -154,7 +154,7 @@ fn seed_004() -> Vec<Route> {
 }
 
 fn operators() -> Vec<Route> {
-    use admin::{audit, events, history, holds, reservations, room_types, tokens, waiting_room};
+    use admin::{audit, events, history, holds, reservations, room_types, tokens, users, waiting_room};
     vec![
         plain("/api/v1/admin/events").on(GET, ViewerOrAdmin, NoBody, events::list, doc::ADMIN_EVENTS).on(
             POST,
@@ -260,6 +260,9 @@ fn operators() -> Vec<Route> {
             history::head_of_room_type,
             doc::ADMIN_ROOM_TYPE_HEAD,
         ),
+        plain("/api/v1/admin/users/{userId}/data")
+            .on(DELETE, AdminOnly, NoBody, users::erase, doc::ERASE_USER)
+            .limits_itself(),
         plain("/api/v1/admin/audit").on(GET, ViewerOrAdmin, NoBody, audit::check, doc::ADMIN_AUDIT),
         plain("/api/v1/admin/ticket-keys").on(
             POST,

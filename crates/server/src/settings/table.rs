@@ -298,6 +298,12 @@ pub const SETTINGS: &[Setting] = &[
          history stays.",
     ),
     setting(
+        "PERSONAL_DATA_DAYS",
+        "0",
+        "Days after which names, phones and addresses are removed from sales and history; 0: never. Counted from when each \
+         was given. Counts, seats and history stay.",
+    ),
+    setting(
         "CACHE_KEEP",
         "600",
         "Seconds after which a server forgets events, room types and metric series that nobody used; they are read again \

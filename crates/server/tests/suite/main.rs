@@ -39,6 +39,7 @@ mod orders;
 mod overload;
 mod pages;
 mod peak;
+mod personal;
 mod plain_build;
 mod public_ids;
 mod rates;

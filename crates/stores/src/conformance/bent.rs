@@ -15,6 +15,7 @@ use rules::time::Moment;
 
 use crate::ledger::admin_tokens::{AdminDigest, AdminToken, AdminTokens, EndedTokens, NewAdminToken};
 use crate::ledger::holds::{At, Holds};
+use crate::ledger::personal::{ErasedBeside, PersonalData, PersonalRows};
 use crate::ledger::records::{HistoryHead, LedgerNote, LedgerRecord, Records};
 use crate::ledger::rooms::{Availability, Rooms};
 use crate::ledger::{Answered, Batch, Commit, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
@@ -156,6 +157,20 @@ impl Records for Bent {
 
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)> {
         self.good.audit()
+    }
+}
+
+impl PersonalData for Bent {
+    fn personal_rows(&self, of: User, after: Option<(SubjectId, u64)>) -> Answered<PersonalRows> {
+        self.good.personal_rows(of, after)
+    }
+
+    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<u64> {
+        self.good.erase_rows(rows)
+    }
+
+    fn end_erasure(&self, of: User, note: LedgerNote) -> Answered<ErasedBeside> {
+        self.good.end_erasure(of, note)
     }
 }
 

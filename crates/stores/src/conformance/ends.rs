@@ -145,7 +145,7 @@ async fn deleted_events_end(stand: &Stand) -> Verdict {
         all.halls += step.halls;
         all.events += step.events;
     }
-    let wanted = Tidied { entries: 4, seats: 4, answers: 4, halls: 1, events: 1, holds: 0 };
+    let wanted = Tidied { entries: 4, seats: 4, answers: 4, halls: 1, events: 1, holds: 0, personal: 0 };
     ensure!(all == wanted, "{all:?} was removed instead of {wanted:?}");
     let waiting = stand.ledger.deleted_events(DAY_MS, 1_000).await.map_err(fault)?;
     ensure!(!waiting.contains(&event), "a tidied event is tidied again and again");

@@ -158,6 +158,7 @@ async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {
     let price = Price { amount: "55000".into(), currency: "KRW".into() };
     let new = NewEvent {
         by: AdminName::default(),
+        origin: Default::default(),
         name: "Asks".into(),
         hall: Hall::Count(9),
         max_per_user: 4,

@@ -16,6 +16,7 @@ mod failed_write;
 mod holds;
 mod identity;
 mod link_columns;
+mod personal;
 mod planted;
 mod prepare;
 mod queries;

@@ -17,6 +17,7 @@ mod health;
 mod holds;
 mod job;
 mod many;
+mod personal;
 mod queries;
 mod readers;
 mod records;

@@ -9,6 +9,8 @@ pub enum Aged {
     /// Holds that ended without a sale. A confirmed hold stays with its sale: it answers a second
     /// confirmation.
     Holds,
+    /// Names, phones and addresses in the history and in sales.
+    Personal,
 }
 
 /// Rows that one step removed.
@@ -22,15 +24,17 @@ pub struct Tidied {
     /// Deleted events of which nothing is left but their own row and their history. Their ids are never used
     /// again, and the row keeps the generation of their arrival numbers.
     pub events: usize,
+    /// Rows of history that were passed: what was personal in them is gone.
+    pub personal: usize,
 }
 
 impl Tidied {
     pub fn rows(&self) -> usize {
-        self.answers + self.holds + self.entries + self.seats + self.halls
+        self.answers + self.holds + self.entries + self.seats + self.halls + self.personal
     }
 
     /// By kind, for metrics.
-    pub fn kinds(&self) -> [(&'static str, usize); 6] {
+    pub fn kinds(&self) -> [(&'static str, usize); 7] {
         [
             ("answers", self.answers),
             ("holds", self.holds),
@@ -38,6 +42,7 @@ impl Tidied {
             ("seats", self.seats),
             ("halls", self.halls),
             ("events", self.events),
+            ("personal", self.personal),
         ]
     }
 }

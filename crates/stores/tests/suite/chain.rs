@@ -148,3 +148,51 @@ async fn rows_without_a_hash_are_refused_by_postgres() {
     let refused = client.execute(old, &[]).await.unwrap_err();
     assert_eq!(refused.code().map(|code| code.code()), Some("23514"));
 }
+
+/// What a role needs that sells and does not own the tables; docs/operating.md has the same.
+const GRANTS: &str = "
+    GRANT USAGE, CREATE ON SCHEMA public TO {role};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role};
+    REVOKE UPDATE, DELETE, TRUNCATE ON history FROM {role};";
+
+/// A role that does not own the tables sells and erases, and cannot change history otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn role_of_the_servers_cannot_change_history() {
+    let database = Database::fresh().await;
+    let owner = database.connect().await;
+    let name: String = owner.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
+    let role = format!("sells_in_{name}");
+    owner.batch_execute(&format!("CREATE ROLE {role} LOGIN")).await.unwrap();
+    owner.batch_execute(&GRANTS.replace("{role}", &role)).await.unwrap();
+    let (_, place) = database.url.split_once('@').expect("a URL with a role");
+    let url = format!("postgres://{role}@{place}");
+    let ledger = std::sync::Arc::new(testing::stands::prepared(&url, Default::default()).await);
+    let clock = std::sync::Arc::new(testing::clock::FixtureClock::default());
+    let door = stores::door::local::LocalDoor::new(clock, Default::default());
+    let stand = Stand::new(ledger, std::sync::Arc::new(door), std::sync::Arc::new(|_| {}));
+    let event = every_kind_of_row(&stand).await.unwrap();
+    let erased = stand.ledger.erase_rows(vec![(SubjectId::Event(event), 2)]).await.unwrap();
+    assert_eq!(erased, 1);
+    stores::conformance::chain::is_whole(&stand).await.unwrap();
+    for change in [
+        "UPDATE history SET owner = 'thief' WHERE n = 3",
+        "UPDATE history SET address = NULL, salt = NULL, erased = hash WHERE n = 3",
+        "DELETE FROM history WHERE n = 3",
+        "TRUNCATE history",
+        "ALTER TABLE history DISABLE TRIGGER USER",
+    ] {
+        let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let refused = client.batch_execute(change).await.unwrap_err();
+        assert_eq!(refused.code().map(|code| code.code()), Some("42501"), "{change}");
+    }
+    // The owner is held back by triggers, also where it erases more than personal data.
+    for change in [
+        "UPDATE history SET address = NULL, salt = NULL, erased = hash, owner = 'thief' WHERE event = 1 AND n = 3",
+        "UPDATE history SET address = '10.9.9.9' WHERE event = 1 AND n = 3",
+        "DELETE FROM history WHERE n = 3",
+        "TRUNCATE history",
+    ] {
+        assert!(owner.batch_execute(change).await.is_err(), "{change}");
+    }
+}

@@ -330,6 +330,15 @@ pub const ADMIN_LEDGER_HEAD: Doc = read(
     "The newest row of what concerns no event and no room type, such as tokens, and its hash.",
     &[ok("HistoryHeadAnswer")],
 );
+pub const ERASE_USER: Doc = Doc {
+    done: "erased",
+    gives: &[ok("ErasedAnswer")],
+    ..operate(
+        "eraseUserData",
+        "Removes the user's names, phones and addresses. Seats, counts and the history stay; so does the user id.",
+        &[],
+    )
+};
 pub const ADMIN_AUDIT: Doc =
     read("adminAudit", "admin", "The invariants of the ledger, checked now.", &[ok("AuditAnswer")]);
 

@@ -19,7 +19,7 @@ use crate::http::wire::asked::{
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
 use crate::http::wire::live::{EventStreamMessage, RoomTypeStreamMessage, StreamTicketBody};
 use crate::http::wire::orders::CancellationBody;
-use crate::http::wire::records::{AuditAnswer, HistoryAnswer, HistoryHeadAnswer};
+use crate::http::wire::records::{AuditAnswer, ErasedAnswer, HistoryAnswer, HistoryHeadAnswer};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
 use crate::http::wire::stays::{AvailabilityBody, CalendarBody};
@@ -124,6 +124,7 @@ fn answered() -> Map<String, Value> {
     name::<AdminStaysAnswer>(&mut generator);
     name::<HistoryAnswer>(&mut generator);
     name::<HistoryHeadAnswer>(&mut generator);
+    name::<ErasedAnswer>(&mut generator);
     name::<AuditAnswer>(&mut generator);
     name::<RoomTypeAnswer>(&mut generator);
     name::<RoomTypesAnswer>(&mut generator);

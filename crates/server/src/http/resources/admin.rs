@@ -12,4 +12,5 @@ pub mod reservations;
 pub mod room_types;
 mod search;
 pub mod tokens;
+pub mod users;
 pub mod waiting_room;

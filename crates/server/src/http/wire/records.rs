@@ -155,6 +155,25 @@ impl HistoryHeadAnswer {
 }
 
 #[derive(Serialize, JsonSchema)]
+pub struct ErasedAnswer {
+    pub success: Succeeded,
+    pub erased: ErasedBody,
+}
+
+/// What was removed of one user.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Erased")]
+#[serde(rename_all = "camelCase")]
+pub struct ErasedBody {
+    /// Rows of history that had the address of a request, or details.
+    pub history_rows: u64,
+    /// Seats whose buyer's name, phone and email were removed just now.
+    pub reservations: u64,
+    /// Answers kept for an `Idempotency-Key`.
+    pub answers: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditAnswer {
     pub success: Succeeded,

@@ -214,7 +214,7 @@ impl Stage {
         let mut client = self.stand.client();
         let mut target = row.path.replace("{seatId}", &n.to_string()).replace("/assets/{file}", "/assets/page.css");
         target = target.replace("/openapi/{file}", "/openapi/1.0.json").replace("{file}", "swagger-ui.css");
-        target = target.replace("{roomTypeId}", &self.room_type.to_string());
+        target = target.replace("{roomTypeId}", &self.room_type.to_string()).replace("{userId}", &user);
         if target.ends_with("/availability") {
             target += &format!("?checkIn={}&checkOut={}", day(1), day(2));
         }

@@ -7,6 +7,14 @@ macro_rules! queries {
 }
 
 queries! {
+    ERASE_ANSWERS_OF = "erase_answers_of",
+    ERASE_SALE = "erase_sale",
+    ERASE_SALES_OF = "erase_sales_of",
+    LOCK_EVENTS_OF = "lock_events_of",
+    PERSONAL_AGED = "personal_aged",
+    PERSONAL_DUE = "personal_due",
+    PERSONAL_ROW = "personal_row",
+    PERSONAL_ROWS = "personal_rows",
     ADMIN_TOKENS = "admin_tokens",
     END_ADMIN_TOKENS = "end_admin_tokens",
     MAKE_ADMIN_TOKEN = "make_admin_token",

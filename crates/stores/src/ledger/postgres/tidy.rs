@@ -21,6 +21,10 @@ impl PostgresLedger {
                     let holds = inner.removed(queries::FORGET_HOLDS, keep_ms, most).await;
                     holds.map(|holds| Tidied { holds, ..Tidied::default() })
                 }
+                Aged::Personal => {
+                    let personal = inner.erase_aged(keep_ms, most).await;
+                    personal.map(|personal| Tidied { personal, ..Tidied::default() })
+                }
             };
             removed.map_err(Trouble::fault)
         })

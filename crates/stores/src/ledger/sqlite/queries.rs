@@ -7,6 +7,14 @@ macro_rules! queries {
 }
 
 queries! {
+    ERASE_ANSWERS_OF = "erase_answers_of",
+    ERASE_ROW = "erase_row",
+    ERASE_SALE = "erase_sale",
+    ERASE_SALES_OF = "erase_sales_of",
+    PERSONAL_AGED = "personal_aged",
+    PERSONAL_DUE = "personal_due",
+    PERSONAL_ROW = "personal_row",
+    PERSONAL_ROWS = "personal_rows",
     ADD_ADMIN_TOKEN = "add_admin_token",
     ADMIN_NAME_TAKEN = "admin_name_taken",
     ADMIN_TOKENS = "admin_tokens",

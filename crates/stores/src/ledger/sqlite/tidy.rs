@@ -5,6 +5,7 @@ use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::job::{Task, Transaction};
+use super::personal::erase_aged;
 use super::{SqliteLedger, ask, queries};
 use crate::ledger::Answered;
 use crate::ledger::tidy::{Aged, Tidied};
@@ -19,6 +20,7 @@ impl SqliteLedger {
             let query = match what {
                 Aged::Answers => queries::ANSWERS_DUE,
                 Aged::Holds => queries::HOLDS_DUE,
+                Aged::Personal => return conn.prepare_cached(queries::PERSONAL_DUE)?.exists([before]),
             };
             conn.prepare_cached(query)?.query_row([before], |row| row.get::<_, bool>(0))
         });
@@ -31,6 +33,7 @@ impl SqliteLedger {
                 Aged::Holds => {
                     Tidied { holds: remove(tx.conn, queries::FORGET_HOLDS, before, most)?, ..Tidied::default() }
                 }
+                Aged::Personal => Tidied { personal: erase_aged(tx.conn, Moment(before), most)?, ..Tidied::default() },
             }))
         };
         Box::pin(async move {

@@ -1,0 +1,1 @@
+DELETE FROM answer WHERE user = ?1

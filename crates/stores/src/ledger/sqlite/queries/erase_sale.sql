@@ -1,0 +1,3 @@
+-- Only the sale that the history row tells of: the seat may have been sold again.
+UPDATE taken SET buyer = NULL, phone = NULL, email = NULL, salt = NULL
+WHERE event = ?1 AND seat = ?2 AND n = ?3 AND (buyer IS NOT NULL OR phone IS NOT NULL OR email IS NOT NULL)

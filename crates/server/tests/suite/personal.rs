@@ -128,7 +128,7 @@ async fn one_person_is_erased(backing: Backing) {
     let sold = stand.admin("GET", &format!("events/{event}/reservations"), &Value::Null).await.text();
     assert!(!sold.contains(NAME) && !sold.contains(DIGITS), "{sold}");
     assert!(sold.contains("alice") && sold.contains("Bob"), "the seat stays hers, and bob keeps his name: {sold}");
-    let rows = history(&stand, "?user=alice").await;
+    let rows = history(&stand, &format!("?event={event}&user=alice")).await;
     assert_eq!((&rows[0]["erased"], &rows[0]["address"]), (&json!(true), &Value::Null), "{rows:?}");
     let note = of_ledger(&stand).await.pop().unwrap();
     assert_eq!((&note["what"], &note["userId"], &note["by"]), (&json!("erased"), &json!("alice"), &json!("admin")));

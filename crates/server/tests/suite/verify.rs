@@ -74,7 +74,8 @@ const UNGUARDED: &str = "
 const LIES: &[(&str, &str, &str)] = &[
     (
         "a seat sold to a second owner",
-        "INSERT INTO taken SELECT event, seat, hall_seats, kind, 'thief', unit, unit_limit, n, at, number, buyer, phone, hold, ends_at
+        "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at, number, hold, ends_at)
+         SELECT event, seat, hall_seats, kind, 'thief', unit, unit_limit, n, at, number, hold, ends_at
          FROM taken WHERE seat = 5",
         "every seat has one owner",
     ),

@@ -27,6 +27,7 @@ fn fault(fault: LedgerFault) -> String {
 async fn event(stand: &Stand, rehearsal: bool, waiting_room: Option<WaitingRoom>) -> Result<Event, String> {
     let new = NewEvent {
         by: AdminName::default(),
+        origin: Default::default(),
         name: "Archive".into(),
         hall: Hall::Count(9),
         max_per_user: 4,

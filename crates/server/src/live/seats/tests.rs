@@ -3,7 +3,18 @@ use super::*;
 fn row(n: u64, what: Happened, seat: u32) -> EventRecord {
     let seat = (seat > 0).then_some(Seat(seat));
     let at = Moment(n as i64);
-    EventRecord { n, what, seat, owner: None, admin: None, number: None, at, hold: None, details: None }
+    EventRecord {
+        n,
+        what,
+        seat,
+        owner: None,
+        admin: None,
+        number: None,
+        at,
+        hold: None,
+        origin: Default::default(),
+        details: None,
+    }
 }
 
 fn watched(held: &[(Seat, Moment)], rows: &[EventRecord]) -> WatchedSeats {

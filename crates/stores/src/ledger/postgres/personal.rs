@@ -73,7 +73,7 @@ impl Inner {
     /// Passes the oldest rows of subjects that have rows older than this. Returns how many rows were passed.
     pub(super) async fn erase_aged(&self, keep_ms: i64, most: usize) -> Result<usize, Trouble> {
         let mut passed = 0;
-        for due in self.rows(queries::PERSONAL_DUE, &values![keep_ms]).await? {
+        for due in self.rows(queries::PERSONAL_DUE, &[Box::new(keep_ms)]).await? {
             let (subject, from): (i64, i64) = (due.try_get(0)?, due.try_get(1)?);
             let mut session = self.sessions.get().await?;
             session.dirty();

@@ -61,7 +61,9 @@ async fn files_of(client: &mut TestClient, page: &str) -> BTreeSet<String> {
     while let Some(text) = texts.pop() {
         for part in text.split(['"', '\'', '`']) {
             let name = part.trim_start_matches("./").trim_start_matches("/assets/");
-            let is_file = (name.ends_with(".js") || name.ends_with(".css"))
+            // Every built file has a dash before its hash; a script also names mere endings.
+            let is_file = name.contains('-')
+                && (name.ends_with(".js") || name.ends_with(".css"))
                 && !NOT_LOADED.iter().any(|start| name.starts_with(start));
             if is_file && !name.contains(['/', ' ']) && found.insert(name.to_owned()) {
                 texts.push(client.get(&format!("/assets/{name}")).await.text());

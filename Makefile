@@ -5,9 +5,9 @@
 # The dev profile: from nothing it takes two thirds of the processor time of the release profile
 # (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
 # in it all the same, and for a first look it is fast enough.
-run: ## build and start the server on http://127.0.0.1:5800, with nothing beside it
+run: ## build and start a server with something to look at on http://127.0.0.1:5800, with nothing beside it
 	@scripts/setup.sh build
-	cargo run --locked --bin tickettock -- serve
+	cargo run --locked --bin tickettock -- demo
 
 test: ## run every test
 	@scripts/without-settings.sh scripts/test.sh

@@ -1,7 +1,11 @@
-// The operator's console in Chromium over the built binary. Started by the Rust suite (`pages::`).
+// The operator's console in Chromium over the built binary, and the demo with its rush and its plug. Started by the
+// Rust suite (`pages::`).
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { AxeBuilder } from "@axe-core/playwright";
@@ -140,4 +144,35 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
   await page.getByRole("heading", { name: "감사", level: 1 }).waitFor();
   sound(operator);
   await operator.close();
+});
+
+test("the demo: a rush ends in 0 sold twice, and so does one whose server is killed", async () => {
+  const data = mkdtempSync(join(tmpdir(), "tickettock-demo-"));
+  const demo = spawn(process.env.TICKETTOCK, ["demo", "--port", "0", "--data-dir", join(data, "data")], { stdio: ["ignore", "pipe", "inherit"] });
+  const base = await new Promise((heard) => demo.stdout.on("data", (text) => heard(/http:\/\/[\d.:]+/.exec(String(text))?.[0])));
+  const ended = new Promise((done) => demo.once("exit", done));
+  try {
+    const token = readFileSync(join(data, "data", "admin-token"), "utf8").trim();
+    const { operator, page } = await signedIn(base, token);
+    await page.getByRole("link", { name: "Rush", exact: true }).click();
+    await page.getByLabel("Buyers").fill("2000");
+    await page.getByLabel("Seats", { exact: true }).fill("200");
+    await button(page, "Start the rush").click();
+    await page.getByRole("heading", { name: "What people were told is what happened." }).waitFor({ timeout: 60_000 });
+    const verdict = async () => (await page.locator("section dl").innerText()).replaceAll(/\s+/g, " ");
+    assert.match(await verdict(), /^200 sold .*\b0 sold twice .*\b0 lost .*[\d,]+ told sold out/);
+    await soldSeats(page, 200);
+    await button(page, "Pull the plug").click();
+    await page.locator("dialog").getByRole("button", { name: "Pull the plug", exact: true }).click();
+    await page.getByText(/^Killed after [\d,]+ receipts; back after [\d,]+ ms$/).waitFor({ timeout: 60_000 });
+    await page.getByText("Counted.").waitFor({ timeout: 120_000 });
+    await page.getByRole("heading", { name: "What people were told is what happened." }).waitFor();
+    assert.match(await verdict(), /^1,000 sold .*\b0 sold twice .*\b0 lost /);
+    assert.deepEqual(operator.strangers, []);
+    await operator.close();
+  } finally {
+    demo.kill("SIGTERM");
+    await ended;
+    rmSync(data, { recursive: true, force: true });
+  }
 });

@@ -3,6 +3,7 @@
 mod api;
 mod backup;
 mod config;
+mod demo;
 mod doctor;
 mod event;
 mod export;
@@ -27,6 +28,7 @@ pub fn run() -> ExitCode {
     let result = match matches.subcommand() {
         Some(("serve", given)) => serve::run(given),
         Some(("config", given)) => config::run(given),
+        Some(("demo", given)) => demo::run(given),
         Some(("event", given)) => event::run(given),
         Some(("room-type", given)) => room_type::run(given),
         Some(("completions", given)) => manual::run_completions(given),

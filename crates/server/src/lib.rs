@@ -7,6 +7,7 @@ pub mod board;
 pub mod clock;
 pub mod commands;
 pub mod connections;
+pub mod demo;
 pub mod doctor;
 pub mod gate;
 pub mod gateway;

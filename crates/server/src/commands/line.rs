@@ -12,6 +12,7 @@ pub fn command() -> Command {
         .about("First come, first served reservations: one binary, exact stock")
         .after_help(
             "Examples:\n  \
+             tickettock demo                                  something to look at on http://127.0.0.1:5800\n  \
              tickettock serve                                 sell nine seats on http://127.0.0.1:5800\n  \
              tickettock serve --fcfs-seats 500 --port 0       500 seats on a free port\n  \
              FCFS_USER_TTL=60 tickettock serve                settings from the environment\n  \
@@ -29,7 +30,8 @@ pub fn command() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(Command::new("serve").about("Start the server")))
+        .subcommand(super::demo::command())
+        .subcommand(with_settings(super::serve::command()))
         .subcommand(with_settings(super::config::command()))
         .subcommand(super::event::command())
         .subcommand(super::room_type::command())

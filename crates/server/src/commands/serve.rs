@@ -1,10 +1,12 @@
 //! `tickettock serve`: runs the server until it is stopped.
 
+use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use super::line;
 use crate::backups::BackupSchedule;
@@ -15,8 +17,17 @@ use crate::terminal::say;
 use crate::tidier::Tidier;
 use crate::{backups, telemetry, wiring};
 
+const DEMO_CONTROL: &str = "demo-control";
+
+pub fn command() -> Command {
+    // For `tickettock demo`, which starts the server as a process of its own.
+    let demo = Arg::new(DEMO_CONTROL).long(DEMO_CONTROL).value_parser(value_parser!(PathBuf)).hide(true);
+    Command::new("serve").about("Start the server").arg(demo)
+}
+
 pub fn run(given: &ArgMatches) -> Result<(), String> {
-    let settings = line::settings(given).map_err(|e| e.to_string())?;
+    let mut settings = line::settings(given).map_err(|e| e.to_string())?;
+    settings.demo_control = given.get_one::<PathBuf>(DEMO_CONTROL).cloned();
     let log = telemetry::begin_logging(&settings);
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
@@ -70,8 +81,12 @@ async fn serve(
         async move { supervisor.stay_alive().await }
     });
     let reloading = tokio::spawn(reload_on_hangup(given.clone(), reloader, supervisor.clone()));
+    let in_demo = given.contains_id(DEMO_CONTROL);
     let stop = async move {
-        asked_to_stop().await;
+        tokio::select! {
+            () = asked_to_stop() => {}
+            () = demo_ended(), if in_demo => {}
+        }
         supervisor.stopping();
     };
     listening.serve(stop).await;
@@ -95,6 +110,16 @@ async fn reload_on_hangup(given: ArgMatches, mut reloader: Reloader, supervisor:
         }
         supervisor.reloaded();
     }
+}
+
+/// Nobody is left behind: the demo holds the other end of standard input.
+async fn demo_ended() {
+    let (ended, hears) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        drop(ended);
+    });
+    let _ = hears.await;
 }
 
 async fn asked_to_stop() {

@@ -321,6 +321,16 @@ fn machine() -> Vec<Route> {
     ]
 }
 
+/// In a demo only, so that no document describes them.
+fn demo() -> Vec<Route> {
+    use admin::demo;
+    vec![
+        plain("/api/v1/admin/demo").on(GET, ViewerOrAdmin, NoBody, demo::state, demo::STATE),
+        plain("/api/v1/admin/demo/rush").on(POST, AdminOnly, admin_json("DemoCrowd"), demo::rush, demo::RUSH),
+        plain("/api/v1/admin/demo/plug").on(POST, AdminOnly, NoBody, demo::plug, demo::PLUG),
+    ]
+}
+
 /// The rows that `ADMIN_LISTEN` serves.
 pub fn operator_table() -> Vec<Route> {
     let mut table = operators();
@@ -347,7 +357,11 @@ fn spoken_1_0(path: &'static str) -> Route {
 }
 
 pub fn routes(app: &Arc<App>) -> Router {
-    router(app, table())
+    let mut table = table();
+    if app.settings.demo_control.is_some() {
+        table.extend(demo());
+    }
+    router(app, table)
 }
 
 /// A router of these rows; every other path is answered with `not_found`.

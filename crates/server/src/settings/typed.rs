@@ -32,6 +32,8 @@ pub struct Settings {
     pub app_host: IpAddr,
     pub app_port: u16,
     pub data_dir: PathBuf,
+    /// Where the demo that started this process is asked for things. Not a setting of the table.
+    pub demo_control: Option<PathBuf>,
     pub stores: Stores,
     pub seats: u32,
     pub auth_mode: AuthMode,
@@ -88,6 +90,7 @@ impl Settings {
             app_host: read.parsed("APP_HOST", "an IP address such as 127.0.0.1 or ::1")?,
             app_port: read.parsed("APP_PORT", "a port from 0 to 65535")?,
             data_dir: read.path("DATA_DIR")?,
+            demo_control: None,
             stores: Stores::understand(&read)?,
             seats: read.within("FCFS_SEATS", 0, i64::from(rules::event::SEATS_PER_EVENT))? as u32,
             auth_mode: AuthMode::understand(&read)?,

@@ -14,6 +14,7 @@ mod client_drift;
 mod clock;
 mod connections;
 mod crowd;
+mod demo;
 mod deploy;
 mod dialects;
 mod documents;

@@ -3,6 +3,7 @@
 use rules::ids::USER_CHARS;
 use serde_json::{Value, json};
 
+use super::operations::STREAM_TICKET;
 use crate::http::plumbing::access::Access;
 use crate::http::plumbing::call::KEY_CHARS;
 use crate::http::plumbing::operation::{Operation, Route};
@@ -40,8 +41,9 @@ pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec
         let schema = shown.most.map_or(json!({ "type": "string" }), |most| text(1, most));
         all.push(header(shown.name, false, schema, shown.about));
     }
-    // Queue calls are idempotent by nature.
-    if !operation.access.is_operators() && doc.tag != "queue" && !operation.method.is_safe() {
+    // Queue calls are idempotent by nature, and a ticket for a stream changes nothing.
+    let keyed = doc.tag != "queue" && doc.id != STREAM_TICKET.id;
+    if !operation.access.is_operators() && keyed && !operation.method.is_safe() {
         // Two more for quotes around it.
         let about = "The same key again gets the first answer again.";
         all.push(header("Idempotency-Key", false, text(1, KEY_CHARS + 2), about));

@@ -2408,8 +2408,6 @@ export interface operations {
             header?: {
                 /** @description Who asks (FCFS_USER_HEADER). Not needed where a token says so. */
                 "X-User-Id"?: string;
-                /** @description The same key again gets the first answer again. */
-                "Idempotency-Key"?: string;
             };
             path: {
                 eventId: number;

@@ -79,6 +79,6 @@ mod tests {
             let rows = sections.flat_map(|section| section["rows"].as_array().unwrap());
             assert_eq!(rows.map(|row| row["seats"].as_u64().unwrap()).sum::<u64>(), u64::from(wanted));
         }
-        assert_eq!([0, 25, 26, 27, 52].map(row_name), ["A", "Z", "AA", "AB", "BA"]);
+        assert_eq!([0, 25, 26, 27, 53].map(row_name), ["A", "Z", "AA", "AB", "BB"]);
     }
 }

@@ -227,8 +227,8 @@ async fn cancellations_have_a_reason(backing: Backing) {
     assert_eq!(client.send("DELETE", &format!("/api/v1/reservations/{id}"), &headers, "why").await.status, 200);
     let id = reservation_id(&client.reserve(event, "bob").await);
     let path = format!("reservations/{id}");
-    let misspelt = stand.admin("DELETE", &path, &json!({ "reson": "x" })).await;
-    assert_eq!((misspelt.status, misspelt.json()["field"].as_str()), (400, Some("reson")));
+    let misspelt = stand.admin("DELETE", &path, &json!({ "reazon": "x" })).await;
+    assert_eq!((misspelt.status, misspelt.json()["field"].as_str()), (400, Some("reazon")));
     assert_eq!(stand.admin("DELETE", &path, &json!({ "reason": "fraud" })).await.status, 200);
 
     let held = client.post_as("carol", "/api/v1/holds", &nights(room, 5, 2, 1).to_string()).await;

@@ -57,19 +57,20 @@ pub async fn rush(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
         cancel: percent("cancel", usual.cancel)?,
         pull_the_plug: fields.given("pullThePlug").map(Node::yes_or_no).transpose()?.unwrap_or(false),
     };
-    wish(&app, DemoWish::Rush(crowd))
+    wish(&app, DemoWish::Rush(crowd))?;
+    Ok(Reply::done())
 }
 
 pub async fn plug(app: Arc<App>, _: Call<Admin>) -> Handled {
-    wish(&app, DemoWish::Plug)
+    wish(&app, DemoWish::Plug)?;
+    Ok(Reply::done())
 }
 
-fn wish(app: &App, wish: DemoWish) -> Handled {
+fn wish(app: &App, wish: DemoWish) -> Result<(), Refusal> {
     control(app)?.ask(wish).map_err(|error| {
         tracing::error!(%error, "the wish cannot be left in the demo's folder");
         Refusal::Internal
-    })?;
-    Ok(Reply::done())
+    })
 }
 
 fn control(app: &App) -> Result<DemoControl, Refusal> {

@@ -245,8 +245,8 @@ async fn cancellations_have_a_reason(backing: Backing) {
     let reasons: Vec<&Value> = cancelled.map(|row| &row["reason"]).collect();
     assert_eq!(reasons, [&json!("아파서"), &Value::Null, &Value::Null, &Value::Null, &json!("fraud")]);
     let csv = list_as(&stand, &format!("history?event={event}"), "text/csv").await;
-    assert!(csv.lines().next().unwrap().ends_with(",byName,reason,metadata"), "{csv}");
-    assert!(csv.lines().any(|row| row.ends_with(",fraud,")), "{csv}");
+    assert!(csv.lines().next().unwrap().contains(",byName,reason,metadata,"), "{csv}");
+    assert!(csv.lines().any(|row| row.contains(",fraud,,")), "{csv}");
     let rooms = get(&stand, &format!("history?roomType={room}")).await;
     assert_eq!(rooms["history"][2]["reason"], "too dear", "{rooms}");
 }

@@ -168,8 +168,9 @@ async fn heavy_million_seats_half_sold_on_postgres() {
     let fill = format!(
         "INSERT INTO taken (event, seat, hall_seats, kind, owner, unit, unit_limit, n, at)
          SELECT {event}, s, 1000000, 'sold', 'x' || s, 1, 1, s + 1, 0 FROM generate_series(1, 500000) s;
-         INSERT INTO history (event, n, what, seat, owner, at)
-         SELECT {event}, s + 1, 'reserved', s, 'x' || s, 0 FROM generate_series(1, 500000) s;
+         INSERT INTO history (event, n, what, seat, owner, at, hash)
+         SELECT {event}, s + 1, 'reserved', s, 'x' || s, 0, decode(repeat('00', 32), 'hex')
+         FROM generate_series(1, 500000) s;
          UPDATE event SET sold = 500000, \"cursor\" = 500000, n = 500001 WHERE id = {event}"
     );
     stores.database().connect().await.batch_execute(&fill).await.unwrap();

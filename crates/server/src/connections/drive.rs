@@ -7,11 +7,13 @@ use std::time::Duration;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use salvo::conn::StraightStream;
 use salvo::conn::http1::Builder;
+use tokio::io::Join;
 use tokio::sync::watch;
 
+use super::client::ClientSocket;
 use super::heads::HEAD_BYTES;
 use super::open::OpenConnection;
-use super::paced::PacedStream;
+use super::paced::PacedReads;
 use super::service::{GatedService, SalvoHandler};
 
 /// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
@@ -44,7 +46,7 @@ pub enum Stage {
 
 pub async fn drive<H: SalvoHandler>(
     http1: Builder,
-    stream: StraightStream<PacedStream>,
+    stream: StraightStream<Join<PacedReads, ClientSocket>>,
     service: GatedService<H>,
     place: Arc<OpenConnection>,
     mut stage: watch::Receiver<Stage>,

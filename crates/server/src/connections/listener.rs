@@ -16,13 +16,13 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use super::client::ClientSocket;
 use super::drive::{Stage, drive, http1};
 use super::heads::is_one_request;
 use super::open::OpenConnections;
-use super::paced::PacedStream;
+use super::paced::PacedReads;
 use super::service::GatedService;
 use super::unrouted::refused;
 use crate::app::App;
@@ -94,12 +94,13 @@ impl HttpListener {
         let (open, stage) = (self.open.clone(), self.stage.clone());
         // A task, because the thread that waits here is not one of the runtime's: waking it for every
         // connection takes longer than accepting one.
-        let accepting = AbortOnDrop(tokio::spawn(async move {
+        let mut accepting = JoinSet::new();
+        accepting.spawn(async move {
             let mut failures = Failures::default();
             loop {
                 self.accept(&mut failures).await;
             }
-        }));
+        });
         stop.await;
         drop(accepting);
         stage.send_replace(Stage::Draining);
@@ -168,18 +169,10 @@ impl HttpListener {
         let service = GatedService { app: self.app.clone(), place: place.clone(), handler, kind: self.kind.clone() };
         let client = ClientSocket::new(stream);
         let crowd = matches!(self.kind, ListenerKind::Crowd).then(|| self.app.clone());
-        let paced = PacedStream::new(client.clone(), place.clone(), crowd);
-        let stream = StraightStream::new(paced, Some(fuse), ctrl, None);
+        let reads = PacedReads::new(client.clone(), place.clone(), crowd);
+        let stream = StraightStream::new(tokio::io::join(reads, client.clone()), Some(fuse), ctrl, None);
         let driving = drive(self.http1.clone(), stream, service, place, self.stage.subscribe());
         tokio::spawn(client.serving(driving));
-    }
-}
-
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

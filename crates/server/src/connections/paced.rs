@@ -1,4 +1,4 @@
-//! A connection's stream as hyper reads it. While the gate is pressed, a request is looked at before it is read:
+//! What hyper reads from a connection. While the gate is pressed, a request is looked at before it is read:
 //! it waits unread for its turn, which costs nothing, or it is refused here and never reaches hyper.
 
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use salvo::http::Method;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::client::ClientSocket;
 use super::heads::CheckedHeads;
@@ -19,7 +19,7 @@ use crate::gate::{GateRequest, Parked, Unread, thread_time};
 /// Enough of a request to see its method and path.
 const SEEN: usize = 96;
 
-pub struct PacedStream {
+pub struct PacedReads {
     heads: CheckedHeads<ClientSocket>,
     client: ClientSocket,
     place: Arc<OpenConnection>,
@@ -28,9 +28,9 @@ pub struct PacedStream {
     parked: Option<Parked>,
 }
 
-impl PacedStream {
-    pub fn new(client: ClientSocket, place: Arc<OpenConnection>, app: Option<Arc<App>>) -> PacedStream {
-        PacedStream { heads: CheckedHeads::new(client.clone()), client, place, app, parked: None }
+impl PacedReads {
+    pub fn new(client: ClientSocket, place: Arc<OpenConnection>, app: Option<Arc<App>>) -> PacedReads {
+        PacedReads { heads: CheckedHeads::new(client.clone()), client, place, app, parked: None }
     }
 
     /// What comes next is a request that has no place yet.
@@ -96,40 +96,15 @@ fn asked(start: &[u8]) -> Option<GateRequest> {
     Some(GateRequest::of(&method, path.split('?').next()?))
 }
 
-impl AsyncRead for PacedStream {
+impl AsyncRead for PacedReads {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        match this.app.clone() {
+        match &this.app {
             Some(app) if this.parked.is_some() || (this.may_wait() && app.gate.is_pressed()) => {
+                let app = app.clone();
                 this.poll_pressed(context, into, &app)
             }
             _ => Pin::new(&mut this.heads).poll_read(context, into),
         }
-    }
-}
-
-impl AsyncWrite for PacedStream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().heads).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().heads).poll_write_vectored(context, parts)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.heads.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().heads).poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().heads).poll_shutdown(context)
     }
 }

@@ -274,8 +274,9 @@ impl Gate {
         let finished = self.finished.swap(0, Ordering::Relaxed);
         let took = self.took_us.swap(0, Ordering::Relaxed);
         let in_progress = self.in_progress.load(Ordering::Relaxed);
-        let busy = finished > 0 || in_progress > 0;
-        let served = self.served.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).rate(busy, finished, elapsed);
+        let working = finished > 0 || in_progress > 0;
+        let mut served = self.served.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let served = served.rate(working, finished, elapsed);
         if let Some(rate) = served {
             self.rate.store(rate, Ordering::Relaxed);
         }
@@ -359,8 +360,8 @@ struct ServedLately {
 
 impl ServedLately {
     /// Per second; none while too little is known.
-    fn rate(&mut self, busy: bool, finished: u64, elapsed: Duration) -> Option<u64> {
-        if busy {
+    fn rate(&mut self, working: bool, finished: u64, elapsed: Duration) -> Option<u64> {
+        if working {
             self.beats.push_back((elapsed, finished));
             (self.time, self.count) = (self.time + elapsed, self.count + finished);
         }

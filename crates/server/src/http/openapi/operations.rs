@@ -28,7 +28,7 @@ const JSON_LINES: Gives = Gives { status: Success::Ok, kind: "application/x-ndjs
 const HTML: &[Gives] = &[Gives { status: Success::Ok, kind: "text/html", schema: None }];
 const PAGE: &[Gives] = &[HTML[0], UNCHANGED];
 
-const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
+pub const fn read(id: &'static str, tag: &'static str, summary: &'static str, gives: &'static [Gives]) -> Doc {
     Doc {
         id,
         tag,

@@ -9,6 +9,7 @@ use super::fields::AdminFields;
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
 use crate::demo::control::{DemoControl, DemoCrowd, DemoWish};
+use crate::http::openapi::operations::read;
 use crate::http::openapi::{Doc, Gives};
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::Call;
@@ -19,25 +20,10 @@ use crate::http::respond::{Reply, Success};
 const BUYERS_MOST: u32 = 200_000;
 const SEATS_MOST: u32 = 20_000;
 
-const fn doc(id: &'static str, summary: &'static str) -> Doc {
-    Doc {
-        id,
-        tag: "demo",
-        summary,
-        done: "ok",
-        shows: &[],
-        paged: false,
-        dates: false,
-        month: false,
-        filters: &[],
-        gives: &[Gives { status: Success::Ok, kind: "application/json", schema: None }],
-        refuses: &[],
-    }
-}
-
-pub const STATE: Doc = doc("demoState", "How the rush of the demo goes.");
-pub const RUSH: Doc = doc("demoRush", "Start a rush.");
-pub const PLUG: Doc = doc("demoPlug", "Kill the serving process in the middle of a rush.");
+const GIVES: &[Gives] = &[Gives { status: Success::Ok, kind: "application/json", schema: None }];
+pub const STATE: Doc = read("demoState", "demo", "How the rush of the demo goes.", GIVES);
+pub const RUSH: Doc = read("demoRush", "demo", "Start a rush.", GIVES);
+pub const PLUG: Doc = read("demoPlug", "demo", "Kill the serving process in the middle of a rush.", GIVES);
 
 pub async fn state(app: Arc<App>, _: Call<Viewer>) -> Handled {
     let told = control(&app)?.told();

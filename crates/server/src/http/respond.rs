@@ -101,9 +101,6 @@ pub fn reserved(reserved: &Reserved, hall: &Hall, caller: &Caller, dialect: Dial
 /// The language is that of 1.1 and of the fifth specification; the other dialects of the seeds have the words of their seeds.
 pub fn refused(refused: &Refused, dialect: Dialect, language: Language, trace: &str) -> Reply {
     let refusal = &refused.refusal;
-    if matches!(refusal, Refusal::Internal) {
-        tracing::error!(trace, "answered internal_error");
-    }
     let mut card = card(refusal);
     if let Some(seconds) = refused.retry_after {
         card.retry = Retry::After(seconds);

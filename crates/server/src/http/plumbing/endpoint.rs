@@ -84,7 +84,11 @@ impl Endpoint {
                 let nothing = matches!(refused.refusal, Refusal::NoSuchPath | Refusal::NotFound);
                 let page = if nothing && wants_page { page::missing(&self.app) } else { None };
                 page.unwrap_or_else(|| {
-                    respond::refused(&refused, dialect, language, trace.to_str().unwrap_or_default())
+                    let trace = trace.to_str().unwrap_or_default();
+                    if refused.refusal == Refusal::Internal {
+                        tracing::error!(trace, "answered internal_error");
+                    }
+                    respond::refused(&refused, dialect, language, trace)
                 })
             }
         };

@@ -1,6 +1,6 @@
 //! What a buyer sends with a reservation, in each dialect.
 
-use rules::buyer::{Buyer, BuyerFields, Metadata};
+use rules::buyer::{Buyer, BuyerFields, EMAIL_CHARS, Metadata};
 use rules::outcome::{FieldError, Problem, Refusal};
 use rules::phone::{self, PhoneReading};
 use serde::Deserialize;
@@ -54,16 +54,15 @@ fn named(sent: &[u8], region: &str) -> Result<(Buyer, Option<Metadata>), Refusal
         None => {
             let [name, phone, email, metadata] =
                 Node::read(sent)?.fields(["userName", "phone", "email", "metadata"])?;
-            // What is not text is no address. It is refused where the event asks for one.
-            let email = given(email).map(|node| node.text().unwrap_or_default());
-            (text(name)?, text(phone)?, email, metadata)
+            (text(name)?, text(phone)?, text(email)?, metadata)
         }
     };
-    // A blank name is none.
+    // What is blank was not given.
     let name = name.filter(|name| !name.trim().is_empty());
     let name = name.map(|name| json::text("userName", Some(&name), BUYER_NAME_CHARS)).transpose()?;
     let phone = phone.map(|phone| e164(&phone, region)).transpose()?;
-    let email = email.map(|email| email.trim().into());
+    let email = email.filter(|email| !email.trim().is_empty());
+    let email = email.map(|email| json::text("email", Some(&email), EMAIL_CHARS)).transpose()?;
     let metadata = details::metadata(metadata)?;
     Ok((Buyer { name, phone, email, otherwise: BuyerFields::NAME_AND_PHONE }, metadata))
 }
@@ -175,9 +174,12 @@ mod tests {
             let (buyer, metadata) = read(sent, dialect, "KR").unwrap();
             assert_eq!((buyer.email, metadata), (None, None));
         }
-        // No text, no address: an event that asks for none does not mind.
-        let odd = br#"{"userName":"A","phone":"010-1234-5678","email":7}"#;
-        assert_eq!(taken(odd, Dialect::V1_1).unwrap().email.as_deref(), Some(""));
+        // An event that asks for none refuses what cannot be one, as the document says.
+        for odd in ["7".to_owned(), format!("{:?}", "x".repeat(255))] {
+            let sent = format!(r#"{{"userName":"A","phone":"010-1234-5678","email":{odd}}}"#);
+            assert_eq!(field(&sent, Dialect::V1_1), "email");
+            assert!(taken(sent.as_bytes(), Dialect::V1_0).is_ok());
+        }
     }
 
     /// Values that a client may put where text is expected, and hostile text.

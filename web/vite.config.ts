@@ -10,6 +10,12 @@ const PAGES = ["index", "event", "rooms", "me", "missing"];
 /** Built by itself (`--mode console`), so that what it needs of the framework makes no buyer's page larger. */
 const CONSOLE = ["admin"];
 
+/** One script and one style, which `tickettock rush --html` writes into the page (`rush/page.rs`). */
+const REPORT = {
+  input: here("./src/report/main.ts"),
+  output: { format: "iife" as const, codeSplitting: false, entryFileNames: "report/report.js", assetFileNames: "report/report[extname]" },
+};
+
 /** The addresses under which the server serves them (`http/resources/page.rs`). */
 function pageOf(path: string): string | undefined {
   if (/^\/events\/[^/]+$/.test(path)) return "/event.html";
@@ -49,9 +55,10 @@ export default defineConfig(({ mode }) => ({
     target: "es2022",
     // The policy of the pages allows no `data:`.
     assetsInlineLimit: 0,
-    emptyOutDir: mode !== "console",
+    emptyOutDir: mode === "production",
+    cssCodeSplit: mode !== "report",
     modulePreload: { polyfill: false },
-    rolldownOptions: {
+    rolldownOptions: mode === "report" ? REPORT : {
       input: Object.fromEntries((mode === "console" ? CONSOLE : PAGES).map((page) => [page, here(`./${page}.html`)])),
       // One chunk of what all pages share: it is cached once, and compresses better than many small ones.
       output: {

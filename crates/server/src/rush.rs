@@ -12,3 +12,4 @@ pub mod proof;
 pub mod report;
 pub mod shop;
 pub mod tally;
+pub mod timeline;

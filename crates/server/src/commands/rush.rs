@@ -11,14 +11,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Broken, Ended};
+use crate::clock::{Hands, SystemHands};
 use crate::rush::crowd::{CrowdStop, Live, come};
 use crate::rush::goodput::Goodput;
+use crate::rush::page::{self, RushSetting};
 use crate::rush::plan::{EventChoice, RushPlan};
 use crate::rush::proof::{Proof, audited, listed, prove};
+use crate::rush::report;
 use crate::rush::report::grouped;
 use crate::rush::shop::Shop;
 use crate::rush::tally::RushFigures;
-use crate::rush::{page, report};
+use crate::rush::timeline::RushTimeline;
 use crate::terminal::{complain, say};
 use crate::wiring::admin_token_file;
 use client::Target;
@@ -61,37 +64,53 @@ pub fn command() -> Command {
         .arg(Arg::new("delete-after").long("delete-after").action(ArgAction::SetTrue).conflicts_with("event").help("Delete the event that was made, with what it sold, once everything is proven"))
         .arg(Arg::new("crowd").long("crowd").action(ArgAction::SetTrue).help("Print what the crowd got as well: sold per second, requests per person, who gave up"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the figures as JSON"))
-        .arg(Arg::new("html").long("html").value_name("FILE").value_parser(value_parser!(PathBuf)).help("Write a page with the plots"))
+        .arg(Arg::new("html").long("html").value_name("FILE").value_parser(value_parser!(PathBuf)).help("Write one self-contained page with charts and the verdict"))
         .arg(Arg::new("i-own-this-host").long("i-own-this-host").action(ArgAction::SetTrue).help("The target is not loopback, and it is mine"))
 }
 
 pub fn run(given: &ArgMatches) -> Ended {
     let plan = Arc::new(plan(given)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
-    let (figures, goodput, proof) = runtime.block_on(async {
+    let (shop, told) = runtime.block_on(async {
         let (shop, told) = rush(plan.clone(), given.get_flag("json")).await?;
         // What is not proven is evidence, and stays.
-        if given.get_flag("delete-after") && told.2.holds() {
+        if given.get_flag("delete-after") && told.proof.holds() {
             shop.delete().await?;
         }
-        Ok::<_, String>(told)
+        Ok::<_, String>((shop, told))
     })?;
+    let Told { figures, goodput, proof, timeline } = told;
+    let machine = report::machine(&figures, &goodput, &proof);
+    let (table, sentence) = (report::table(&figures, &proof), report::sentence(&figures, &proof));
     if given.get_flag("json") {
-        say!("{}", report::machine(&figures, &goodput, &proof));
+        say!("{machine}");
     } else {
         if given.get_flag("crowd") {
             say!("{}", report::crowd(&goodput));
         }
-        say!("{}\n{}", report::table(&figures, &proof), report::sentence(&figures, &proof));
+        say!("{table}\n{sentence}");
     }
     if let Some(file) = given.get_one::<PathBuf>("html") {
-        let title = format!("Rush of {} on {}", report::grouped(figures.offered), plan.target);
-        std::fs::write(file, page::page(&title, &figures, &proof)).map_err(|e| format!("{}: {e}", file.display()))?;
+        let setting = RushSetting {
+            target: plan.target.to_string(),
+            event: shop.event,
+            seats: shop.seats,
+            ended: SystemHands.wall(),
+            sentence: &sentence,
+            table: &table,
+        };
+        let page = page::page(&setting, &machine, &timeline);
+        std::fs::write(file, page).map_err(|e| format!("{}: {e}", file.display()))?;
     }
     if proof.holds() { Ok(()) } else { Err(Broken::Proof("what people were told is not what happened".into())) }
 }
 
-type Told = (RushFigures, Goodput, Proof);
+struct Told {
+    figures: RushFigures,
+    goodput: Goodput,
+    proof: Proof,
+    timeline: RushTimeline,
+}
 
 async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(Arc<Shop>, Told), String> {
     let shop = Arc::new(Shop::visit(&plan).await?);
@@ -111,7 +130,8 @@ async fn rush(plan: Arc<RushPlan>, quiet: bool) -> Result<(Arc<Shop>, Told), Str
     let mut proof = prove(&run, &memories, listed.as_deref());
     proof.invariants_broken = if shop.has_admin() { audited(&shop).await } else { None };
     let goodput = Goodput::of(&memories, plan.arrivals(), plan.due(plan.arrivals()));
-    Ok((shop, (RushFigures::of(&memories, memories.len() as u64), goodput, proof)))
+    let figures = RushFigures::of(&memories, memories.len() as u64);
+    Ok((shop, Told { figures, goodput, proof, timeline: RushTimeline::of(&memories) }))
 }
 
 /// The first Ctrl-C ends the arrivals and waits for those who asked; the second sends them home.

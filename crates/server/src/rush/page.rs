@@ -1,48 +1,58 @@
-//! One self-contained page with the figures and the plots. It fetches nothing, so it can be mailed.
+//! `rush --html`: one self-contained page, drawn with the console's chart code. Script, style and figures are in
+//! the file, and its policy allows nothing else, so it can be mailed.
 
-use std::fmt::Write;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rules::time::Moment;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::proof::Proof;
-use super::report::{self, grouped};
-use super::tally::RushFigures;
+use super::report;
+use super::timeline::RushTimeline;
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 160.0;
+/// What `make web` builds of `web/src/report`.
+const SCRIPT: &str = include_str!("../../../../web/dist/report/report.js");
+const STYLE: &str = include_str!("../../../../web/dist/report/report.css");
 
-pub fn page(title: &str, figures: &RushFigures, proof: &Proof) -> String {
-    let answered: Vec<u64> = figures.seconds.iter().map(|(count, _)| *count).collect();
-    let p99: Vec<u64> = figures.seconds.iter().map(|(_, p99)| p99 / 1000).collect();
-    let verdict = if proof.holds() { "holds" } else { "broken" };
+/// What the page shows beside its figures.
+pub struct RushSetting<'a> {
+    pub target: String,
+    pub event: i64,
+    pub seats: u64,
+    pub ended: Moment,
+    /// For a reader without JavaScript.
+    pub sentence: &'a str,
+    pub table: &'a str,
+}
+
+/// `figures` is what `--json` prints.
+pub fn page(setting: &RushSetting<'_>, figures: &Value, timeline: &RushTimeline) -> String {
+    let people = figures["crowd"]["people"].as_u64().unwrap_or_default();
+    let title = format!("{} buyers for {} seats", report::grouped(people), report::grouped(setting.seats));
+    let data = json!({
+        "target": setting.target, "eventId": setting.event, "seats": setting.seats, "at": setting.ended.0,
+        "report": figures, "timeline": timeline.machine(),
+    });
+    // No `</script>` can end the element early.
+    let data = data.to_string().replace('<', "\\u003c");
     format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style>\
-         <h1>{title}</h1><p class=\"{verdict}\">{}</p>{}{}<pre>{}</pre></html>",
-        escaped(&report::sentence(figures, proof)),
-        plot("Answers per second", &answered, "/s"),
-        plot("99th percentile per second", &p99, " ms"),
-        escaped(&report::table(figures, proof)),
-        title = escaped(title),
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; style-src {}; img-src data:\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title} · Tickettock</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <noscript><h1>{title}</h1><p>{}</p><pre>{}</pre></noscript>\n\
+         <script type=\"application/json\" id=\"rush\">{data}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+        hash(SCRIPT),
+        hash(STYLE),
+        escaped(setting.sentence),
+        escaped(setting.table),
     )
 }
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:760px;margin:2rem auto;padding:0 1rem;color:#1b1f24}\
-svg{width:100%;height:auto;background:#f6f8fa;border-radius:8px}polyline{fill:none;stroke:#0b6bcb;stroke-width:2}\
-.holds{font-weight:600;color:#116329}.broken{font-weight:600;color:#a40e26}pre{background:#f6f8fa;padding:1rem;border-radius:8px}\
-@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}svg,pre{background:#161b22}.holds{color:#3fb950}.broken{color:#ff7b72}text{fill:#e6edf3}}";
-
-fn plot(title: &str, values: &[u64], unit: &str) -> String {
-    let most = values.iter().copied().max().unwrap_or(0).max(1);
-    let step = if values.len() > 1 { WIDTH / (values.len() - 1) as f64 } else { 0.0 };
-    let mut points = String::new();
-    for (i, value) in values.iter().enumerate() {
-        let y = HEIGHT - (*value as f64 / most as f64) * (HEIGHT - 24.0);
-        let _ = write!(points, "{:.1},{y:.1} ", i as f64 * step);
-    }
-    format!(
-        "<h2>{title}</h2><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}, at most {most}{unit}\">\
-         <polyline points=\"{points}\"/><text x=\"8\" y=\"18\" font-size=\"14\">at most {}{unit}, {} s</text></svg>",
-        grouped(most),
-        values.len()
-    )
+/// As a policy names an inline script or style.
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
 fn escaped(text: &str) -> String {
@@ -52,11 +62,23 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rush::tally::RushFigures;
 
     #[test]
-    fn page_fetches_nothing() {
-        let page = page("Rush <1>", &RushFigures::of(&[], 0), &Proof::default());
-        assert!(page.contains("Rush &lt;1&gt;") && !page.contains("http"), "{page}");
+    fn page_names_no_other_file_and_ends_no_script_early() {
+        let setting = RushSetting {
+            target: "http://127.0.0.1:1/</script>".into(),
+            event: 1,
+            seats: 9,
+            ended: Moment(0),
+            sentence: "<9> sold",
+            table: "",
+        };
+        let page = page(&setting, &json!({ "crowd": { "people": 1_000 } }), &RushTimeline::of(&[]));
+        assert_eq!(page.matches("</script>").count(), 2, "that of the figures, and the program's");
+        assert!(page.contains("<p>&lt;9&gt; sold</p>") && page.contains("<title>1,000 buyers for 9 seats"));
+        let own = page.replace(SCRIPT, "").replace(STYLE, "").replace("<link rel=\"icon\" href=\"data:,\">", "");
+        for load in [" src=", " href=", "url(", "@import", "<link", "<img", "<iframe"] {
+            assert!(!own.contains(load) && !STYLE.contains("url(") && !STYLE.contains("@import"), "{load}");
+        }
     }
 }

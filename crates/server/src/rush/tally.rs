@@ -71,8 +71,6 @@ pub struct RushFigures {
     pub outcomes: BTreeMap<String, u64>,
     /// Microseconds from when a request was due to its answer.
     pub times: Histogram<u64>,
-    /// Per second of the rush: answered, and the 99th percentile in microseconds.
-    pub seconds: Vec<(u64, u64)>,
 }
 
 pub fn histogram() -> Histogram<u64> {
@@ -84,7 +82,6 @@ impl RushFigures {
     pub fn of(memories: &[Memory], offered: u64) -> RushFigures {
         let mut outcomes = BTreeMap::new();
         let mut times = histogram();
-        let mut by_second: BTreeMap<u64, Histogram<u64>> = BTreeMap::new();
         let (mut answered, mut took) = (0, Duration::ZERO);
         for memory in memories {
             *outcomes.entry(memory.outcome.name().to_owned()).or_insert(0) += 1;
@@ -95,11 +92,8 @@ impl RushFigures {
             answered += 1;
             let micros = memory.ended.saturating_sub(memory.due).as_micros() as u64;
             times.saturating_record(micros);
-            by_second.entry(memory.ended.as_secs()).or_insert_with(histogram).saturating_record(micros);
         }
-        let last = by_second.keys().next_back().map_or(0, |s| s + 1);
-        let second = |s| by_second.get(&s).map_or((0, 0), |h| (h.len(), h.value_at_quantile(0.99)));
-        RushFigures { offered, answered, took, outcomes, times, seconds: (0..last).map(second).collect() }
+        RushFigures { offered, answered, took, outcomes, times }
     }
 
     pub fn count(&self, outcome: &str) -> u64 {

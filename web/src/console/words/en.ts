@@ -33,6 +33,10 @@ export const en = {
     depth: "in the queue",
   },
   charts: {
+    perSecond: "answers / s",
+    requests: "requests",
+    people: "people",
+    unitSeats: "seats",
     outcomes: "Answers per second",
     latency: "Latency",
     latencyCommit: "Latency of a batch, until it is on disk",

@@ -34,6 +34,10 @@ export const ko: ConsoleWords = {
     depth: "처리 대기",
   },
   charts: {
+    perSecond: "초당 응답",
+    requests: "요청",
+    people: "명",
+    unitSeats: "석",
     outcomes: "초당 응답",
     latency: "응답 시간",
     latencyCommit: "배치가 디스크에 기록될 때까지의 시간",

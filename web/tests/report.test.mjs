@@ -1,0 +1,81 @@
+// `tickettock rush --html` in Chromium: one file that loads nothing, whose labels and totals are those of `--json`.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+
+import { AxeBuilder } from "@axe-core/playwright";
+
+import { launch, person, PHONE } from "./browser.mjs";
+import { Server } from "./server.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "tickettock-report-"));
+const file = join(folder, "rush.html");
+const figure = new Intl.NumberFormat("en-GB");
+let server, browser, report;
+
+before(async () => {
+  server = await Server.start();
+  browser = await launch();
+  const crowd = ["--buyers", "1200", "--seats", "150", "--rate", "600", "--cancel", "10", "--lost-answers", "5"];
+  const { stdout } = await promisify(execFile)(process.env.TICKETTOCK, ["rush", server.base, ...crowd, "--json", "--html", file], {
+    env: { ...process.env, ADMIN_TOKEN: server.token },
+  });
+  report = JSON.parse(stdout);
+});
+after(async () => {
+  await browser?.close();
+  await server?.down();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What the charts' captions say: title, and the figure of each line. */
+const captions = (page) =>
+  page.locator("figure").evaluateAll((figures) =>
+    figures.map((one) => ({
+      title: one.querySelector(".title").textContent.replaceAll(/\s+/g, " ").trim(),
+      lines: Object.fromEntries([...one.querySelectorAll(".line")].map((line) => [line.firstElementChild.nextSibling.textContent.trim(), line.querySelector("b").innerText])),
+    })),
+  );
+
+test("labels and totals of the page are those of the JSON report, and nothing is loaded", async () => {
+  const reader = await person(browser, server.base, { still: true });
+  const page = await reader.open(`file://${file}`);
+  await page.getByRole("heading", { name: "What people were told is what happened." }).waitFor();
+  const verdict = (await page.locator("section dl").innerText()).replaceAll(/\s+/g, " ");
+  for (const [label, value] of [["sold", report.sold], ["sold twice", 0], ["lost", 0], ["told sold out", report.outcomes.sold_out]]) {
+    assert.ok(verdict.includes(`${label} ${figure.format(value)} `), `${label}: ${verdict}`);
+  }
+  const [answers, latency, seats] = await captions(page);
+  assert.equal(answers.title, "Answers by outcome answers per 100 ms");
+  const totals = Object.entries(report.outcomes).map(([name, count]) => [name.replaceAll("_", " "), figure.format(count)]);
+  assert.deepEqual(answers.lines, Object.fromEntries(totals.sort((a, b) => Object.keys(answers.lines).indexOf(a[0]) - Object.keys(answers.lines).indexOf(b[0]))));
+  assert.match(latency.title, /ms$/);
+  for (const name of ["p50", "p90", "p99"]) assert.equal(latency.lines[name], figure.format(Math.round(report.latencyMs[name] * 10) / 10), name);
+  assert.deepEqual(seats, { title: "Seats sold seats", lines: { sold: figure.format(report.sold) } });
+  // Each chart is drawn: it has more than one colour.
+  const colours = await page.locator("figure canvas").evaluateAll((all) =>
+    all.map((canvas) => new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size),
+  );
+  assert.ok(colours.length === 3 && colours.every((count) => count > 20), `${colours}`);
+  const requests = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
+  assert.deepEqual(requests, []);
+  assert.deepEqual([reader.strangers, reader.problems], [[], []]);
+  await reader.close();
+});
+
+test("the page reads well on a phone, in Korean and in the dark", async () => {
+  const reader = await person(browser, server.base, { size: PHONE, touch: true, language: "ko", theme: "dark", still: true });
+  const page = await reader.open(`file://${file}`);
+  await page.getByRole("heading", { name: "안내한 내용과 실제 결과가 일치합니다." }).waitFor();
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${wide} px too wide`);
+  const found = (await new AxeBuilder({ page }).analyze()).violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+  assert.deepEqual(found.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
+  assert.deepEqual([reader.strangers, reader.problems], [[], []]);
+  await reader.close();
+});

@@ -857,7 +857,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Removes the user's names, phones and addresses. Seats, counts and the history stay; so does the user id. */
+        /** Removes the user's names, phones, emails, addresses, and the metadata and reasons of their orders. Seats, counts and the history stay; so does the user id. */
         delete: operations["eraseUserData"];
         options?: never;
         head?: never;
@@ -1441,8 +1441,12 @@ export interface components {
         Erased: {
             /** @description Rows of history that had the address of a request, or details. */
             historyRows: number;
-            /** @description Seats whose buyer's name, phone and email were removed just now. */
+            /** @description Seats whose buyer's name, phone, email and metadata were removed just now. */
             reservations: number;
+            /** @description Holds that had metadata, or a reason of their end. */
+            holds: number;
+            /** @description Stays that had metadata. */
+            stays: number;
             /** @description Answers kept for an `Idempotency-Key`. */
             answers: number;
         };

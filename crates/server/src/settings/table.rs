@@ -300,8 +300,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "PERSONAL_DATA_DAYS",
         "0",
-        "Days after which names, phones and addresses are removed from sales and history; 0: never. Counted from when each \
-         was given. Counts, seats and history stay.",
+        "Days after which names, phones, emails, addresses, metadata and reasons are removed from sales, holds, stays and \
+         history; 0: never. Counted from when each was given. Counts, seats and history stay.",
     ),
     setting(
         "CACHE_KEEP",

@@ -278,13 +278,16 @@ impl Reading<'_> {
     }
 
     fn keep(&self) -> Result<Keep, BadSetting> {
+        let days = self.within("PERSONAL_DATA_DAYS", 0, 36_500)?;
+        // A kept answer repeats what the order had.
+        if days > 0 && self.within("KEY_KEEP", 1, KEEP_MOST_S)? > days * 86_400 {
+            return Err(self.bad("PERSONAL_DATA_DAYS", "0, or at least as long as KEY_KEEP"));
+        }
         Ok(Keep {
             holds_ms: self.within("HOLD_KEEP", 1, KEEP_MOST_S)? * 1_000,
             silent_ms: self.within("QUEUE_KEEP", 1, KEEP_MOST_S)? * 1_000,
             deleted_ms: self.within("DELETED_KEEP", 1, KEEP_MOST_S)? * 1_000,
-            personal_ms: Some(self.within("PERSONAL_DATA_DAYS", 0, 36_500)?)
-                .filter(|days| *days > 0)
-                .map(|days| days * 86_400_000),
+            personal_ms: (days > 0).then_some(days * 86_400_000),
             unused: Duration::from_secs(self.within("CACHE_KEEP", 1, 86_400)? as u64),
         })
     }

@@ -11,6 +11,7 @@ on_every_backing!(
     refused_admin_requests_are_noted,
     heads_can_be_kept,
     one_person_is_erased,
+    orders_of_one_person_are_erased,
     personal_data_ends_by_its_age,
     names_and_phones_stay_private,
 );
@@ -121,7 +122,7 @@ async fn one_person_is_erased(backing: Backing) {
     let erased = stand.admin("DELETE", "users/alice/data", &Value::Null).await;
     assert_eq!(
         erased.json()["erased"],
-        json!({ "historyRows": 1, "reservations": 1, "answers": 1 }),
+        json!({ "historyRows": 1, "reservations": 1, "holds": 0, "stays": 0, "answers": 1 }),
         "{}",
         erased.text()
     );
@@ -135,8 +136,62 @@ async fn one_person_is_erased(backing: Backing) {
     let after = audit(&stand).await;
     assert_eq!((&after["erased"], &after["reservations"]), (&json!(1), &json!(2)), "{after}");
     let again = stand.admin("DELETE", "users/alice/data", &Value::Null).await;
-    assert_eq!(again.json()["erased"], json!({ "historyRows": 0, "reservations": 0, "answers": 0 }));
+    let nothing = json!({ "historyRows": 0, "reservations": 0, "holds": 0, "stays": 0, "answers": 0 });
+    assert_eq!(again.json()["erased"], nothing);
     assert_eq!(stand.client().cancel("alice", &id).await.status, 200, "she can still give it back");
+    audit(&stand).await;
+}
+
+/// Metadata and reasons go from sales, holds and stays, wherever an operator can read them.
+async fn orders_of_one_person_are_erased(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let event = stand.event(9, 4).await;
+    let room = stand.admin("POST", "room-types", &json!({ "name": "Double", "totalQuantity": 5 })).await.json();
+    let room = &room["roomType"]["id"];
+    let mut client = stand.client();
+    for user in ["alice", "bob"] {
+        let note = json!({ "order": format!("order of {user}") });
+        let body = json!({ "userName": user, "phone": PHONE, "metadata": note }).to_string();
+        let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
+        assert_eq!(client.post_as(user, &path, &body).await.status, 200);
+        let seat = if user == "alice" { 5 } else { 6 };
+        for (key, stock) in [
+            (1, json!({ "eventId": event, "seatIds": [seat] })),
+            (2, json!({ "roomTypeId": room, "checkIn": "2027-02-01", "checkOut": "2027-02-03" })),
+        ] {
+            let mut body = stock;
+            body["clientHoldKey"] = json!(format!("00000000-0000-4000-8000-00000000000{key}"));
+            body["metadata"] = note.clone();
+            let held = client.post_as(user, "/api/v1/holds", &body.to_string()).await;
+            assert_eq!(held.status, 201, "{}", held.text());
+            let id = held.json()["hold"]["holdId"].as_str().unwrap().to_owned();
+            if key == 2 {
+                let paid = client.post_as(user, &format!("/api/v1/holds/{id}/confirm"), "{}").await;
+                assert_eq!(paid.status, 200, "{}", paid.text());
+            }
+        }
+    }
+    let lists = [
+        format!("events/{event}/reservations"),
+        format!("events/{event}/holds"),
+        format!("room-types/{room}/holds"),
+        format!("room-types/{room}/reservations"),
+        "history?limit=1000".to_owned(),
+        "holds?user=alice".to_owned(),
+        "reservations?user=alice".to_owned(),
+    ];
+    let erased = stand.admin("DELETE", "users/alice/data", &Value::Null).await.json()["erased"].clone();
+    assert_eq!(
+        (&erased["reservations"], &erased["holds"], &erased["stays"]),
+        (&json!(1), &json!(2), &json!(1)),
+        "{erased}"
+    );
+    for list in lists {
+        let told = stand.admin("GET", &list, &Value::Null).await;
+        assert_eq!(told.status, 200, "{list}: {}", told.text());
+        assert!(!told.text().contains("order of alice"), "{list}: {}", told.text());
+        assert!(list.ends_with("user=alice") || told.text().contains("order of bob"), "{list}: {}", told.text());
+    }
     audit(&stand).await;
 }
 

@@ -15,7 +15,7 @@ use rules::time::Moment;
 
 use crate::ledger::admin_tokens::{AdminDigest, AdminToken, AdminTokens, EndedTokens, NewAdminToken};
 use crate::ledger::holds::{At, Holds};
-use crate::ledger::personal::{ErasedBeside, PersonalData, PersonalRows};
+use crate::ledger::personal::{ErasedBeside, ErasedRows, PersonalData, PersonalRows};
 use crate::ledger::records::{HistoryHead, LedgerNote, LedgerRecord, Records};
 use crate::ledger::rooms::{Availability, Rooms};
 use crate::ledger::{Answered, Batch, Commit, Committed, Ledger, LineBegun, Reservation, Snapshot, TicketKey};
@@ -165,7 +165,7 @@ impl PersonalData for Bent {
         self.good.personal_rows(of, after)
     }
 
-    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<u64> {
+    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<ErasedRows> {
         self.good.erase_rows(rows)
     }
 

@@ -28,7 +28,7 @@ fn fault(fault: LedgerFault) -> String {
     fault.to_string()
 }
 
-fn order(text: &str) -> Option<Box<Details>> {
+pub(super) fn order(text: &str) -> Option<Box<Details>> {
     Details::of(Some(&metadata(text)), None)
 }
 
@@ -36,8 +36,19 @@ fn metadata(text: &str) -> Metadata {
     Metadata::stored(&format!(r#"{{"order":"{text}","n":1.50}}"#))
 }
 
-fn because(reason: &str) -> Option<Box<Details>> {
+pub(super) fn because(reason: &str) -> Option<Box<Details>> {
     Details::of(None, Some(reason))
+}
+
+pub(super) fn hold_seats(
+    stand: &Stand,
+    user: &str,
+    seats: &[u32],
+    key: &str,
+    details: Option<Box<Details>>,
+) -> Command {
+    let action = EventAction::Hold { seats: seats.iter().copied().map(Seat).collect(), key: key.into() };
+    Command { number: None, details, action, ..stand.reserve(user) }
 }
 
 /// What the history tells of each sale and cancellation.
@@ -77,12 +88,7 @@ async fn sales_carry_their_order(stand: &Stand) -> Verdict {
 
 async fn holds_hand_their_metadata_on(stand: &Stand) -> Verdict {
     let event = stand.event(9, 4).await?.id;
-    let hold = |user: &str, seats: &[u32], key: u64, details| Command {
-        number: None,
-        details,
-        action: EventAction::Hold { seats: seats.iter().copied().map(Seat).collect(), key: client_key(key).into() },
-        ..stand.reserve(user)
-    };
+    let hold = |user: &str, seats: &[u32], key: u64, details| hold_seats(stand, user, seats, &client_key(key), details);
     let asks = |user: &str, n: u64, ask: Ask, details| Command {
         number: None,
         details,

@@ -1,5 +1,5 @@
-//! Personal data and its end: names, phones, emails and addresses are removed, of one person or by their age. What happened
-//! stays, and the chain of hashes stays whole: a digest takes the place of what it covered.
+//! Personal data and its end: names, phones, emails, addresses, metadata of orders and reasons are removed, of one person or
+//! by their age. What happened stays, and the chain of hashes stays whole: a digest takes the place of what it covered.
 
 use rules::ids::User;
 use rules::subject::SubjectId;
@@ -21,20 +21,39 @@ pub struct PersonalRows {
     pub next: Option<(SubjectId, u64)>,
 }
 
+/// What was removed with rows of the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErasedRows {
+    /// Rows that had an address or details.
+    pub history: u64,
+    /// Holds with metadata or a reason.
+    pub holds: u64,
+    /// Stays with metadata.
+    pub stays: u64,
+}
+
+impl std::ops::AddAssign for ErasedRows {
+    fn add_assign(&mut self, other: ErasedRows) {
+        self.history += other.history;
+        self.holds += other.holds;
+        self.stays += other.stays;
+    }
+}
+
 /// What was removed beside the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErasedBeside {
-    /// Sales that still had a name or a phone.
+    /// Sales that still had a name, a phone, an email or metadata.
     pub sales: u64,
     pub answers: u64,
 }
 
 pub trait PersonalData {
-    /// The history rows about this user that still have an address or details, among the next rows behind `after`.
+    /// The history rows about this user among the next rows behind `after`.
     fn personal_rows(&self, of: User, after: Option<(SubjectId, u64)>) -> Answered<PersonalRows>;
 
-    /// Erases addresses and details of these rows. Returns how many rows had any.
-    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<u64>;
+    /// Erases addresses and details of these rows, and what was written to the holds and stays that they tell of.
+    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<ErasedRows>;
 
     /// The end of an erasure: what is kept of this user beside the history goes, and the note is appended.
     fn end_erasure(&self, of: User, note: LedgerNote) -> Answered<ErasedBeside>;

@@ -149,6 +149,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ),
     ("a hold that comes back", "UPDATE hold SET state = 'held', ended_at = NULL, reserved = NULL WHERE n = 3"),
     ("a hold that ends twice", "UPDATE hold SET state = 'cancelled', reserved = NULL WHERE n = 3"),
+    ("an ended hold with another order", "UPDATE hold SET metadata = '{}' WHERE n = 3"),
+    ("an ended hold of somebody else", "UPDATE hold SET metadata = NULL, owner = 'x' WHERE n = 3"),
     ("confirmed behind its end", "UPDATE hold SET state = 'confirmed', ended_at = ends_at, reserved = '9' WHERE n = 2"),
     ("confirmed as nothing", "UPDATE hold SET state = 'confirmed', ended_at = ends_at - 1 WHERE n = 2"),
     ("cancelled and yet sold", "UPDATE hold SET state = 'cancelled', ended_at = at, reserved = '9' WHERE n = 2"),

@@ -89,7 +89,9 @@ fn canonical(schema: &str) -> Option<Value> {
             json!({ "token": admin_token(), "secret": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f60714f1c2a9e8b7d6c5f0a1b2c3d4e5f6071" })
         }
         "HistoryAnswer" => json!({ "history": [], "next": null }),
-        "ErasedAnswer" => json!({ "erased": { "historyRows": 7, "reservations": 2, "answers": 1 } }),
+        "ErasedAnswer" => {
+            json!({ "erased": { "historyRows": 7, "reservations": 2, "holds": 2, "stays": 1, "answers": 1 } })
+        }
         "HistoryHeadAnswer" => json!({ "head": {
             "number": 43,
             "hash": HASH,

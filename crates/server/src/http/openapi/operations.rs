@@ -335,7 +335,7 @@ pub const ERASE_USER: Doc = Doc {
     gives: &[ok("ErasedAnswer")],
     ..operate(
         "eraseUserData",
-        "Removes the user's names, phones and addresses. Seats, counts and the history stay; so does the user id.",
+        "Removes the user's names, phones, emails, addresses, and the metadata and reasons of their orders. Seats, counts and the history stay; so does the user id.",
         &[],
     )
 };

@@ -167,8 +167,12 @@ pub struct ErasedAnswer {
 pub struct ErasedBody {
     /// Rows of history that had the address of a request, or details.
     pub history_rows: u64,
-    /// Seats whose buyer's name, phone and email were removed just now.
+    /// Seats whose buyer's name, phone, email and metadata were removed just now.
     pub reservations: u64,
+    /// Holds that had metadata, or a reason of their end.
+    pub holds: u64,
+    /// Stays that had metadata.
+    pub stays: u64,
     /// Answers kept for an `Idempotency-Key`.
     pub answers: u64,
 }

@@ -1,5 +1,5 @@
-//! The end of personal data, on PostgreSQL. Each step is one transaction, which locks the subjects whose sales it
-//! changes: batches find a seat's row by where it lies.
+//! The end of personal data, on PostgreSQL. Each step is one transaction, which locks the subjects whose sales, holds and
+//! stays it changes: batches find the row of a seat or a hold by where it lies.
 
 use rules::ids::User;
 use rules::subject::SubjectId;
@@ -11,7 +11,7 @@ use super::session::{Session, within};
 use super::trouble::Trouble;
 use super::{Inner, PostgresLedger, queries, values};
 use crate::ledger::Answered;
-use crate::ledger::personal::{ErasedBeside, PERSONAL_WINDOW, PersonalData, PersonalRows, digest};
+use crate::ledger::personal::{ErasedBeside, ErasedRows, PERSONAL_WINDOW, PersonalData, PersonalRows, digest};
 use crate::ledger::records::LedgerNote;
 
 impl PersonalData for PostgresLedger {
@@ -32,7 +32,7 @@ impl PersonalData for PostgresLedger {
         })
     }
 
-    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<u64> {
+    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<ErasedRows> {
         self.run(move |inner| async move { inner.erase_rows(&rows).await.map_err(Trouble::fault) })
     }
 
@@ -42,15 +42,19 @@ impl PersonalData for PostgresLedger {
 }
 
 impl Inner {
-    async fn erase_rows(&self, rows: &[(SubjectId, u64)]) -> Result<u64, Trouble> {
-        let mut session = self.sessions.get().await?;
-        session.dirty();
-        within(session.batch_execute("BEGIN")).await??;
-        let (subjects, numbers): (Vec<i64>, Vec<i64>) =
-            rows.iter().map(|(subject, n)| (subject.row(), *n as i64)).unzip();
-        let erased = erase(&session, subjects, numbers).await?;
-        within(session.batch_execute("COMMIT")).await??;
-        session.clean();
+    /// One transaction for each subject: no two locks at once, and none for longer than its own rows take.
+    async fn erase_rows(&self, rows: &[(SubjectId, u64)]) -> Result<ErasedRows, Trouble> {
+        let mut erased = ErasedRows::default();
+        for rows in rows.chunk_by(|(a, _), (b, _)| a == b) {
+            let subject = rows[0].0;
+            let mut session = self.sessions.get().await?;
+            session.dirty();
+            within(session.batch_execute("BEGIN")).await??;
+            lock(&session, subject).await?;
+            erased += erase(&session, subject, rows.iter().map(|(_, n)| *n as i64).collect(), None).await?;
+            within(session.batch_execute("COMMIT")).await??;
+            session.clean();
+        }
         Ok(erased)
     }
 
@@ -74,18 +78,18 @@ impl Inner {
     pub(super) async fn erase_aged(&self, keep_ms: i64, most: usize) -> Result<usize, Trouble> {
         let mut passed = 0;
         for due in self.rows(queries::PERSONAL_DUE, &[Box::new(keep_ms)]).await? {
-            let (subject, from): (i64, i64) = (due.try_get(0)?, due.try_get(1)?);
+            let (row, from): (i64, i64) = (due.try_get(0)?, due.try_get(1)?);
+            let subject = SubjectId::of_row(row);
             let mut session = self.sessions.get().await?;
             session.dirty();
             within(session.batch_execute("BEGIN")).await??;
-            let lock = session.prepared(queries::LOCK_EVENT).await?;
-            within(session.query(&lock, &[&subject])).await??;
+            lock(&session, subject).await?;
             let aged = session.prepared(queries::PERSONAL_AGED).await?;
             let to = from + (most - passed) as i64;
-            let row: [&(dyn ToSql + Sync); 4] = [&subject, &from, &to, &keep_ms];
-            let rows = within(session.query(&aged, &row)).await??;
+            let bounds: [&(dyn ToSql + Sync); 4] = [&row, &from, &to, &keep_ms];
+            let rows = within(session.query(&aged, &bounds)).await??;
             passed += rows.len();
-            aged_rows(&session, subject, &rows).await?;
+            aged_rows(&session, subject, &rows, keep_ms).await?;
             within(session.batch_execute("COMMIT")).await??;
             session.clean();
             if passed >= most {
@@ -97,7 +101,7 @@ impl Inner {
 }
 
 /// Erases what these rows tell and the sales of them, and notes how far that went.
-async fn aged_rows(session: &Session, subject: i64, rows: &[Row]) -> Result<(), Trouble> {
+async fn aged_rows(session: &Session, subject: SubjectId, rows: &[Row], keep_ms: i64) -> Result<(), Trouble> {
     let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     let Some(newest) = numbers.last().copied() else { return Ok(()) };
     let (mut seats, mut sales): (Vec<i32>, Vec<i64>) = Default::default();
@@ -107,17 +111,17 @@ async fn aged_rows(session: &Session, subject: i64, rows: &[Row]) -> Result<(), 
             sales.push(row.try_get(0)?);
         }
     }
-    erase(session, vec![subject; numbers.len()], numbers).await?;
+    erase(session, subject, numbers, Some(keep_ms)).await?;
     let sale = session.prepared(queries::ERASE_SALE).await?;
-    within(session.execute(&sale, &[&subject, &seats, &sales])).await??;
+    within(session.execute(&sale, &[&subject.row(), &seats, &sales])).await??;
     let mark = session.prepared(mark(subject)).await?;
-    within(session.execute(&mark, &[&subject, &newest])).await??;
+    within(session.execute(&mark, &[&subject.row(), &newest])).await??;
     Ok(())
 }
 
 /// How far a subject's history was erased. Never back, whichever server was slower.
-fn mark(subject: i64) -> &'static str {
-    match SubjectId::of_row(subject) {
+fn mark(subject: SubjectId) -> &'static str {
+    match subject {
         SubjectId::Event(_) => "UPDATE event SET erased_to = greatest(erased_to, $2::bigint) WHERE id = $1::bigint",
         SubjectId::RoomType(_) => {
             "UPDATE room_type SET erased_to = greatest(erased_to, $2::bigint) WHERE id = -($1::bigint)"
@@ -128,19 +132,49 @@ fn mark(subject: i64) -> &'static str {
     }
 }
 
-/// In an open transaction. Rows with nothing to erase are passed over. History needs no lock: its rows do not change.
-async fn erase(session: &Session, subjects: Vec<i64>, numbers: Vec<i64>) -> Result<u64, Trouble> {
+/// The lock of the subject's batches, until the transaction ends.
+async fn lock(session: &Session, subject: SubjectId) -> Result<(), Trouble> {
+    let (lock, id) = match subject {
+        SubjectId::Event(event) => (queries::LOCK_EVENT, event.0),
+        SubjectId::RoomType(room_type) => (queries::LOCK_ROOM_TYPE, room_type.0),
+        // It sells nothing, and history needs no lock: its rows do not change.
+        SubjectId::Ledger => return Ok(()),
+    };
+    let lock = session.prepared(lock).await?;
+    within(session.query(&lock, &[&id])).await??;
+    Ok(())
+}
+
+/// In an open transaction, under the subject's lock: rows of its history, and the holds and stays that they tell of. By age,
+/// the reason of a hold goes with the age of its end.
+async fn erase(
+    session: &Session,
+    subject: SubjectId,
+    numbers: Vec<i64>,
+    keep_ms: Option<i64>,
+) -> Result<ErasedRows, Trouble> {
     let found = session.prepared(queries::PERSONAL_ROW).await?;
-    let found = within(session.query(&found, &[&subjects, &numbers])).await??;
-    let (mut subjects, mut numbers, mut digests): (Vec<i64>, Vec<i64>, Vec<Vec<u8>>) = Default::default();
+    let found = within(session.query(&found, &[&vec![subject.row(); numbers.len()], &numbers])).await??;
+    let (mut rows, mut digests, mut holds): (Vec<i64>, Vec<Vec<u8>>, Vec<i64>) = Default::default();
     for row in &found {
         if let Some(digest) = digest(row.try_get(2)?, row.try_get(3)?, row.try_get(4)?) {
-            subjects.push(row.try_get(0)?);
-            numbers.push(row.try_get(1)?);
+            rows.push(row.try_get(1)?);
             digests.push(digest.to_vec());
         }
+        holds.extend(row.try_get::<_, Option<i64>>(5)?);
     }
     let erase = session.prepared("SELECT erase_history($1, $2, $3)").await?;
-    let erased: i64 = within(session.query_one(&erase, &[&subjects, &numbers, &digests])).await??.try_get(0)?;
-    Ok(erased as u64)
+    let same = vec![subject.row(); rows.len()];
+    let history: i64 = within(session.query_one(&erase, &[&same, &rows, &digests])).await??.try_get(0)?;
+    let mut erased = ErasedRows { history: history as u64, ..ErasedRows::default() };
+    holds.dedup();
+    if !holds.is_empty() {
+        let erase = session.prepared(queries::ERASE_HOLDS).await?;
+        erased.holds = within(session.execute(&erase, &[&subject.row(), &holds, &keep_ms])).await??;
+    }
+    if let SubjectId::RoomType(room_type) = subject {
+        let erase = session.prepared(queries::ERASE_STAYS).await?;
+        erased.stays = within(session.execute(&erase, &[&room_type.0, &numbers])).await??;
+    }
+    Ok(erased)
 }

@@ -8,6 +8,8 @@ macro_rules! queries {
 
 queries! {
     ERASE_ANSWERS_OF = "erase_answers_of",
+    ERASE_HOLDS = "erase_holds",
+    ERASE_STAYS = "erase_stays",
     ERASE_SALE = "erase_sale",
     ERASE_SALES_OF = "erase_sales_of",
     LOCK_EVENTS_OF = "lock_events_of",

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use super::records::append_note;
 use super::{SqliteLedger, queries};
 use crate::ledger::Answered;
-use crate::ledger::personal::{ErasedBeside, PERSONAL_WINDOW, PersonalData, PersonalRows, digest};
+use crate::ledger::personal::{ErasedBeside, ErasedRows, PERSONAL_WINDOW, PersonalData, PersonalRows, digest};
 use crate::ledger::records::LedgerNote;
 
 impl PersonalData for SqliteLedger {
@@ -31,11 +31,11 @@ impl PersonalData for SqliteLedger {
         })
     }
 
-    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<u64> {
+    fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<ErasedRows> {
         self.write(move |tx| {
-            let mut erased = 0;
+            let mut erased = ErasedRows::default();
             for (subject, n) in &rows {
-                erased += u64::from(erase(tx.conn, subject.row(), *n)?);
+                erased += erase(tx.conn, subject.row(), *n, Moment(i64::MAX))?;
             }
             Ok(Some(erased))
         })
@@ -51,15 +51,26 @@ impl PersonalData for SqliteLedger {
     }
 }
 
-/// True: there was something to erase.
-fn erase(conn: &Connection, subject: i64, n: u64) -> Result<bool> {
+/// A row, and the hold and the stay that it tells of. The reason of a hold goes if the hold ended before this moment.
+fn erase(conn: &Connection, subject: i64, n: u64, before: Moment) -> Result<ErasedRows> {
     let found = conn.prepare_cached(queries::PERSONAL_ROW)?.query_row((subject, n as i64), |row| {
         let text = |i: usize| Ok::<_, rusqlite::Error>(row.get_ref(i)?.as_str_or_null()?);
-        Ok(digest(text(0)?, text(1)?, row.get_ref(2)?.as_blob_or_null()?))
+        let digest = digest(text(0)?, text(1)?, row.get_ref(2)?.as_blob_or_null()?);
+        Ok((digest, row.get::<_, Option<i64>>(3)?))
     });
-    let Some(digest) = found.optional()?.flatten() else { return Ok(false) };
-    conn.prepare_cached(queries::ERASE_ROW)?.execute(params![subject, n as i64, &digest[..]])?;
-    Ok(true)
+    let Some((digest, hold)) = found.optional()? else { return Ok(ErasedRows::default()) };
+    let mut erased = ErasedRows::default();
+    if let Some(digest) = digest {
+        erased.history +=
+            conn.prepare_cached(queries::ERASE_ROW)?.execute(params![subject, n as i64, &digest[..]])? as u64;
+    }
+    if let Some(hold) = hold {
+        erased.holds += conn.prepare_cached(queries::ERASE_HOLD)?.execute((subject, hold, before.0))? as u64;
+    }
+    if let SubjectId::RoomType(room_type) = SubjectId::of_row(subject) {
+        erased.stays += conn.prepare_cached(queries::ERASE_STAY)?.execute((room_type.0, n as i64))? as u64;
+    }
+    Ok(erased)
 }
 
 /// Passes the oldest rows of subjects that have rows from before this moment. Returns how many rows were passed.
@@ -74,7 +85,7 @@ pub fn erase_aged(conn: &Connection, before: Moment, most: usize) -> Result<usiz
         let rows = rows.query_map((subject, from, to, before.0), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let rows: Vec<(i64, Option<u32>)> = rows.collect::<Result<_>>()?;
         for (n, seat) in &rows {
-            erase(conn, subject, *n as u64)?;
+            erase(conn, subject, *n as u64, before)?;
             if let Some(seat) = seat {
                 conn.prepare_cached(queries::ERASE_SALE)?.execute(params![subject, seat, n])?;
             }

@@ -8,7 +8,9 @@ macro_rules! queries {
 
 queries! {
     ERASE_ANSWERS_OF = "erase_answers_of",
+    ERASE_HOLD = "erase_hold",
     ERASE_ROW = "erase_row",
+    ERASE_STAY = "erase_stay",
     ERASE_SALE = "erase_sale",
     ERASE_SALES_OF = "erase_sales_of",
     PERSONAL_AGED = "personal_aged",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rules::history::{AdminName, Happened, RequestOrigin};
 use rules::ids::User;
 use rules::outcome::Refusal;
-use stores::ledger::personal::ERASED_MOST;
+use stores::ledger::personal::{ERASED_MOST, ErasedRows};
 use stores::ledger::records::LedgerNote;
 
 use crate::app::App;
@@ -17,7 +17,7 @@ use crate::http::wire::Succeeded;
 use crate::http::wire::records::{ErasedAnswer, ErasedBody};
 use crate::refusals::Failure;
 
-/// Removes names, phones and addresses of one user. Seats, counts and the history stay, and so does the chain.
+/// Removes names, phones, emails, addresses, metadata and reasons of one user. Seats, counts and the history stay, and so does the chain.
 pub async fn erase(app: Arc<App>, call: Call<Admin>) -> Handled {
     let user = call.request.param("userId").and_then(User::new).ok_or(Refusal::NotFound)?;
     let (by, origin) = (call.caller.name(), call.request.origin());
@@ -28,20 +28,21 @@ pub async fn erase(app: Arc<App>, call: Call<Admin>) -> Handled {
 }
 
 async fn everything_of(app: &App, user: User, by: AdminName, origin: RequestOrigin) -> Result<ErasedBody, Failure> {
-    let (mut history_rows, mut after) = (0, None);
+    let (mut rows, mut after) = (ErasedRows::default(), None);
     loop {
         let found = app.ledger.personal_rows(user.clone(), after).await?;
-        for rows in found.rows.chunks(ERASED_MOST) {
-            history_rows += app.ledger.erase_rows(rows.to_vec()).await?;
+        for step in found.rows.chunks(ERASED_MOST) {
+            rows += app.ledger.erase_rows(step.to_vec()).await?;
         }
         after = found.next;
         if after.is_none() {
             break;
         }
     }
-    let detail = Some(format!("{history_rows} rows").into());
+    let detail = Some(format!("{} rows", rows.history).into());
     let note = LedgerNote { what: Happened::Erased, by: Some(by), owner: Some(user.clone()), origin, detail };
     let beside = app.ledger.end_erasure(user, note).await?;
-    tracing::info!(rows = history_rows, "the personal data of a user was erased");
-    Ok(ErasedBody { history_rows, reservations: beside.sales, answers: beside.answers })
+    tracing::info!(rows = rows.history, "the personal data of a user was erased");
+    let ErasedRows { history, holds, stays } = rows;
+    Ok(ErasedBody { history_rows: history, reservations: beside.sales, holds, stays, answers: beside.answers })
 }

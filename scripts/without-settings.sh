@@ -10,7 +10,7 @@ for name in $(compgen -e); do
         KEY_KEEP | DELETED_KEEP | PERSONAL_DATA_DAYS | CACHE_KEEP | \
         HOLD_* | HOLDS_* | CONFIRM_BY | MAX_DAYS_AHEAD | DEFAULT_REGION | \
         AUTH_MODE | JWT_* | ADMIN_TOKEN | ADMIN_TOKEN_FILE | ALLOW_TRUSTED_HEADER | CORS_ORIGINS | \
-        GATEWAY_* | TRUSTED_PROXIES | RUST_LOG | LOG_FORMAT | OTEL_*)
+        GATEWAY_* | TRUSTED_PROXIES | RUST_LOG | LOG_FORMAT | SLOW_REQUEST_MS | OTEL_*)
         unset "$name"
         ;;
     esac

@@ -3,6 +3,7 @@
 
 local answers = require "answers"
 local cjson = require "cjson"
+local figures = require "figures"
 local language = require "language"
 
 local settings = require "settings"
@@ -54,6 +55,7 @@ end
 -- Sends a refusal. nginx adds the headers that every answer has. `facts` has what the answer needs of:
 -- retry, line, column, opens, opens_in_seeds, caller.
 function M.send(kind, dialect, trace, facts)
+    figures.refused(kind)
     local answer = answers[kind][dialect]
     if answer.language then
         answer = answer[language.asked()] or answer

@@ -6,6 +6,7 @@ local answer = require "answer"
 local bodies = require "bodies"
 local buckets = require "buckets"
 local door = require "door"
+local figures = require "figures"
 local form = require "form"
 local framing = require "framing"
 local hint = require "hint"
@@ -36,7 +37,7 @@ local function all_headers()
     return setmetatable(headers, nil), truncated
 end
 
-local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
+local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body, begin = figures.begin }
 
 -- Headers that only a gateway or a proxy may set.
 local function is_spoofed(name)
@@ -181,7 +182,7 @@ end
 
 function M.handle()
     local headers, truncated = all_headers()
-    local trace = ids.trace(headers["x-request-id"])
+    local trace = ids.trace(headers["x-request-id"], headers["traceparent"])
     local path = paths.at(ngx.var.request_uri)
     local dialect = paths.dialect(path, headers["api-version"])
     if truncated then return answer.send("too_many_headers", dialect or "1.1", trace) end
@@ -213,8 +214,14 @@ local function release(_, event, user, name)
     door.release(event, user, name)
 end
 
+-- For Prometheus.
+function M.show_figures()
+    figures.show(servers.reachable)
+end
+
 -- The request has ended, however it did.
 function M.ended()
+    figures.ended()
     if ngx.var.gw_slot == "1" then
         servers.ended()
         slots.give()
@@ -259,7 +266,7 @@ local function refuse()
     local var = ngx.var
     local headers = all_headers()
     local trace = var.gw_trace
-    if trace == "" then trace = ids.trace(headers["x-request-id"]) end
+    if trace == "" then trace = ids.trace(headers["x-request-id"], headers["traceparent"]) end
     local path = paths.at(var.request_uri or "/")
     local dialect = paths.dialect(path, headers["api-version"]) or "1.1"
     if status == 413 then

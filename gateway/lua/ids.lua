@@ -1,7 +1,7 @@
 -- Request ids of 32 hexadecimal digits. They are random, so that they tell nobody how many requests there
 -- were.
 
-local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
+local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 local byte, type = string.byte, type
 
 local M = {}
@@ -25,12 +25,22 @@ function M.new()
     return sub(digits, used - ID + 1, used)
 end
 
--- The client's id if it is safe in a header and a log line, else a new one.
-function M.trace(given)
-    if not given then return M.new() end
+-- The trace id in a `traceparent` header (W3C Trace Context), if that is well formed.
+local function caller_trace(parent)
+    if type(parent) ~= "string" or #parent < 55 then return nil end
+    local version, trace, span, rest = match(parent, "^([0-9a-f][0-9a-f])%-([0-9a-f]+)%-([0-9a-f]+)%-[0-9a-f][0-9a-f](.*)$")
+    if not trace or #trace ~= 32 or #span ~= 16 or version == "ff" then return nil end
+    if not find(trace, "[^0]") or not find(span, "[^0]") then return nil end
+    if version == "00" then return rest == "" and trace or nil end
+    return (rest == "" or sub(rest, 1, 1) == "-") and trace or nil
+end
+
+-- The client's id if it is safe in a header and a log line, else that of its trace, else a new one: as the servers
+-- choose it.
+function M.trace(given, parent)
     if type(given) == "table" then given = given[1] end
-    if given ~= "" and #given <= 128 and not find(given, "[^!-~]") then return given end
-    return M.new()
+    if given and given ~= "" and #given <= 128 and not find(given, "[^!-~]") then return given end
+    return parent and caller_trace(parent) or M.new()
 end
 
 return M

@@ -29,6 +29,11 @@ for place, server in ipairs(servers) do
     server.busy = 0
 end
 
+-- Whether a server can be reached, as far as it is known.
+function M.reachable(name)
+    return not state:get("doubted:" .. name)
+end
+
 -- How many servers can be reached, as far as it is known; at least one.
 function M.up()
     local count = 0

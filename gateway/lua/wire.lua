@@ -3,6 +3,7 @@
 -- connection taken from the pool leads to that run.
 
 local clock = require "clock"
+local figures = require "figures"
 local settings = require "settings"
 
 local known, redis = pcall(require, "resty.redis")
@@ -174,9 +175,7 @@ local function on(node, script, keys, words, run_id_at, ends)
     return nil, fault(any(AWAY, why) and "door_unreachable" or "door_failed", node.name .. ": " .. why), why
 end
 
--- Runs a script on the keys of one event. Returns its reply, or nil and a fault.
--- `run_id_at`: the index of the word to replace by the run_id of the Redis in use.
-function M.run(event, script, keys, words, run_id_at)
+local function run(event, script, keys, words, run_id_at)
     local node, tried, broken = homes[event], 0, nil
     local seed, ends = 1, clock.now_ms() + PATIENCE_MS
     while tried < REDIRECTS do
@@ -202,6 +201,15 @@ function M.run(event, script, keys, words, run_id_at)
         end
     end
     return nil, broken
+end
+
+-- Runs a script on the keys of one event. Returns its reply, or nil and a fault.
+-- `run_id_at`: the index of the word to replace by the run_id of the Redis in use.
+function M.run(event, script, keys, words, run_id_at)
+    local began = ngx.now()
+    local said, broken = run(event, script, keys, words, run_id_at)
+    figures.called(ngx.now() - began, said)
+    return said, broken
 end
 
 M.fault = fault

@@ -15,6 +15,7 @@ mod product;
 mod program;
 mod rounds;
 mod running;
+mod scraper;
 mod services;
 mod table;
 mod watchers;
@@ -38,6 +39,7 @@ bench refusals FOLDER                    sold-out refusals at the gateway beside
 bench gateway FOLDER                     two servers with the gateway and without, alone
 bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all
                                          more people than can be served, alone
+bench metrics FOLDER                     sales with metrics and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone
 bench watchers FOLDER [COUNT]            a sale while many watch it live, alone
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         ["overload", "full", folder, place] => overload::alone(Path::new(folder), &program::FULL, place),
         ["holds", folder] => program::holds_alone(Path::new(folder)),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
+        ["metrics", folder] => program::metrics_alone(Path::new(folder)),
         ["gateway", folder] => program::gateway_alone(Path::new(folder)),
         ["watchers", folder] => program::watchers_alone(Path::new(folder), program::WATCHERS),
         ["watchers", folder, count] => {

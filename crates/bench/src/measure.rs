@@ -15,6 +15,7 @@ use crate::generator::{Load, Then, Traffic};
 use crate::ledger;
 use crate::product::{FIRST_DAY, ServerData, make_events, make_room_types};
 use crate::running::Running;
+use crate::scraper::Scraper;
 use crate::services::BenchServices;
 
 /// More than any run sells.
@@ -29,6 +30,9 @@ pub enum Contender {
     Append,
     /// The product on SQLite, with an unsold hall.
     Embedded,
+    /// The same, with its metrics read once a second; and with metrics switched off.
+    Scraped,
+    WithoutMetrics,
     /// The same in halls of 1,000 seats, one after the other.
     Thousand,
     /// The same in a hall of 1,000,000 seats, half of them sold before.
@@ -64,6 +68,8 @@ impl Contender {
             Contender::Ceiling => "the ceiling",
             Contender::Append => "append to a file, group commit",
             Contender::Embedded => "embedded",
+            Contender::Scraped => "embedded, its metrics read once a second",
+            Contender::WithoutMetrics => "embedded without metrics",
             Contender::Thousand => "embedded, halls of 1,000 seats",
             Contender::Million => "embedded, 1,000,000 seats half sold",
             Contender::Seed => "the literal seed design",
@@ -155,6 +161,22 @@ impl Bench {
             Contender::Embedded => {
                 let folder = self.empty();
                 self.product(&ServerData::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
+            }
+            Contender::Scraped => {
+                let folder = self.empty();
+                self.product(&ServerData::embedded(folder.path()), MANY_SEATS, |server| {
+                    let _scraper = Scraper::start(server.address);
+                    load(server, path())
+                })
+            }
+            Contender::WithoutMetrics => {
+                let folder = self.empty();
+                let place = ServerData::embedded(folder.path());
+                let (server, _) = place.serve_with(&["--without-metrics"], None, MANY_SEATS);
+                let figures = load(&server, path());
+                drop(server);
+                place.verify();
+                figures
             }
             Contender::Million => {
                 let folder = self.with_half_sold();

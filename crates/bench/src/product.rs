@@ -59,8 +59,13 @@ impl ServerData {
 
     /// The same, on this core only.
     pub fn serve_on(&self, core: Option<usize>, seats: u32) -> (Running, Duration) {
+        self.serve_with(&[], core, seats)
+    }
+
+    /// The same, with these flags.
+    pub fn serve_with(&self, flags: &[&str], core: Option<usize>, seats: u32) -> (Running, Duration) {
         let mut command = self.on(binary());
-        command.arg("serve").env("APP_PORT", "0").env("FCFS_SEATS", seats.to_string());
+        command.arg("serve").args(flags).env("APP_PORT", "0").env("FCFS_SEATS", seats.to_string());
         command.env("RUST_LOG", "warn");
         if let Some(core) = core {
             command = pinned(core, &command);

@@ -58,7 +58,7 @@ pub struct App {
 
 impl App {
     pub fn new(settings: Settings, admin_token: String, ledger: Arc<dyn Ledger>, door: Arc<dyn Door>) -> Arc<App> {
-        let metrics = Arc::new(Metrics::default());
+        let metrics = Arc::new(Metrics::new(settings.watching.traces.as_ref()));
         let inside = InsideCheck::new(ledger.clone(), door.clone());
         let app = Arc::new(App {
             lanes: Lanes::new(ledger.clone(), door.clone(), inside.clone(), metrics.clone(), &settings),

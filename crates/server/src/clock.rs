@@ -48,6 +48,12 @@ impl Hands for SystemHands {
     }
 }
 
+/// Nanoseconds since 1970 by the wall clock, for traces.
+#[expect(clippy::disallowed_methods, reason = "Moment has milliseconds only")]
+pub fn wall_unix_ns() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
 #[derive(Debug)]
 pub struct EmbeddedClock<H = SystemHands> {
     hands: H,

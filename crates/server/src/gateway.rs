@@ -30,6 +30,7 @@ const LUA: &[(&str, &str)] = lua!(
     "buckets.lua",
     "clock.lua",
     "door.lua",
+    "figures.lua",
     "form.lua",
     "framing.lua",
     "gateway.lua",
@@ -125,6 +126,13 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
     if let Some(name) = &settings.servers_tls {
         let _ = writeln!(tls, "    proxy_ssl_verify on;\n    proxy_ssl_server_name on;\n    proxy_ssl_name {name};");
     }
+    let figures = match settings.metrics_listen {
+        None => String::new(),
+        Some(address) => format!(
+            "server {{\n        listen {address};\n        location / {{ return 404; }}\n        \
+             location = /metrics {{ content_by_lua_block {{ gateway.show_figures() }} }}\n    }}"
+        ),
+    };
     let mut text = NGINX.to_owned();
     for (gap, value) in [
         ("@folder@", folder),
@@ -141,6 +149,7 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
         ("@trusted_geo@", &geo.join("\n        ")),
         ("@trusted_realip@", &real.join("\n    ")),
         ("@wrap@", wrap),
+        ("@figures@", &figures),
     ] {
         text = text.replace(gap, value);
     }
@@ -231,7 +240,8 @@ mod tests {
 
     #[test]
     fn no_gap_stays_and_only_one_file_has_secrets() {
-        let proxies = [("TRUSTED_PROXIES", "10.0.0.0/8"), ("GATEWAY_WRAP", "1")];
+        let proxies =
+            [("TRUSTED_PROXIES", "10.0.0.0/8"), ("GATEWAY_WRAP", "1"), ("GATEWAY_METRICS_LISTEN", "127.0.0.1:9145")];
         for settings in [settings(&[]), settings(&proxies)] {
             let text = nginx(&settings, "/folder", &["10.0.0.2".into()]);
             assert_eq!(

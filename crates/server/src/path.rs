@@ -21,6 +21,7 @@ use rules::subject::Subject;
 use crate::app::App;
 use crate::lane::{Lane, Served};
 use crate::names::Names;
+use crate::telemetry::journey;
 
 /// From arrival to the moment a request leaves the queue unserved.
 pub const DEADLINE: Duration = Duration::from_secs(3);
@@ -75,11 +76,17 @@ pub async fn serve<S: Served>(app: &App, request: ChangeRequest<S>) -> Result<En
     if let Some(refusal) = S::refused_from_memory(&lane, &request) {
         return Err(refusal);
     }
-    let limit = request.limit();
+    let (limit, subject) = (request.limit(), request.subject);
     let (command, arrival) = request.named(&app.names);
     let answer = lane.arrive(command, arrival, limit)?.await;
     // A closed channel means that the batch panicked: nobody will answer.
-    let (answer, number) = answer.unwrap_or_else(|_| (Outcome::from(Refusal::Internal).into(), None));
+    let (answer, number) = match answer {
+        Ok((answer, number, marks)) => {
+            journey::passed_lane(S::subject(subject), marks);
+            (answer, number)
+        }
+        Err(_) => (Outcome::from(Refusal::Internal).into(), None),
+    };
     Ok(Ended { answer, number, lane })
 }
 

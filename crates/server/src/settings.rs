@@ -6,6 +6,7 @@ pub mod identity;
 mod stores;
 mod table;
 mod typed;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,7 @@ pub use self::identity::AuthMode;
 pub use self::stores::{Redis, Stores};
 pub use self::table::{SETTINGS, Setting};
 pub use self::typed::{LogFormat, Settings};
+pub use self::watching::{TraceSettings, WatchSettings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {

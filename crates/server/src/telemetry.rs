@@ -3,9 +3,15 @@
 pub mod audits;
 pub mod backups;
 pub mod durations;
+pub mod exemplars;
+pub mod journey;
 pub mod series;
+pub mod slow;
 pub mod steps;
 mod surroundings;
+pub mod switch;
+pub mod text_format;
+pub mod traces;
 pub mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,15 +30,18 @@ use tracing_subscriber::EnvFilter;
 use self::audits::AuditFigures;
 use self::backups::BackupFigures;
 use self::durations::RequestTimes;
+use self::exemplars::TracedHistogram;
 use self::series::EventSeries;
 use self::steps::StepTimes;
 use self::surroundings::Surroundings;
+use self::traces::context::TraceId;
+use self::traces::{SpanFigures, Traces};
 use crate::app::App;
 use crate::connections::OpenConnections;
 use crate::gate::Gate;
 use crate::live::LiveSeries;
 use crate::rates::RequestRates;
-use crate::settings::{LogFormat, Settings};
+use crate::settings::{LogFormat, Settings, TraceSettings};
 
 /// Changes the log filter of a running server.
 pub type LogControl = Box<dyn Fn(&str) + Send + Sync>;
@@ -86,13 +95,14 @@ pub struct Metrics {
     surroundings: Surroundings,
     pub steps: StepTimes,
     pub durations: RequestTimes,
+    pub traces: Traces,
     pub audits: AuditFigures,
     oldest: Gauge<f64, AtomicU64>,
     generations: Counter,
     outcomes: Family<OutcomeLabels, Counter>,
     requests: Counter,
     batches: Histogram,
-    commits: Histogram,
+    commits: TracedHistogram,
     waiting: Gauge<u64, AtomicU64>,
     pub events: EventSeries,
     admitted: Counter,
@@ -114,6 +124,13 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
+        Metrics::new(None)
+    }
+}
+
+impl Metrics {
+    /// With traces, if the settings name where they go.
+    pub fn new(traces: Option<&TraceSettings>) -> Metrics {
         let mut registry = Registry::with_prefix("tickettock");
         let outcomes = Family::default();
         registry.register("outcomes", "How requests ended, by operation of the API", outcomes.clone());
@@ -121,7 +138,7 @@ impl Default for Metrics {
         registry.register("requests", "HTTP requests of all kinds", requests.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 2.0, 10));
         registry.register("batch_requests", "Requests per batch", batches.clone());
-        let commits = Histogram::new(exponential_buckets(0.000_25, 2.0, 14));
+        let commits = TracedHistogram::new(exponential_buckets(0.000_25, 2.0, 14));
         registry.register("commit_seconds", "From handing a batch to the ledger to its durable end", commits.clone());
         let waiting = Gauge::default();
         registry.register("waiting_requests", "Requests accepted and not yet answered", waiting.clone());
@@ -174,6 +191,9 @@ impl Default for Metrics {
         durations.register(&mut registry);
         let audits = AuditFigures::default();
         audits.register(&mut registry);
+        let spans = SpanFigures::default();
+        spans.register(&mut registry);
+        let traces = Traces::start(traces, &spans);
         let oldest = Gauge::default();
         registry.register("oldest_request_seconds", "Age of the oldest request that waits for a batch", oldest.clone());
         let generations = Counter::default();
@@ -184,6 +204,7 @@ impl Default for Metrics {
             surroundings,
             steps,
             durations,
+            traces,
             audits,
             oldest,
             generations,
@@ -210,11 +231,11 @@ impl Default for Metrics {
             front: OnceLock::new(),
         }
     }
-}
 
-impl Metrics {
     pub fn request(&self) {
-        self.requests.inc();
+        if !switch::is_off() {
+            self.requests.inc();
+        }
     }
 
     /// How often this operation ended so.
@@ -223,11 +244,14 @@ impl Metrics {
     }
 
     pub fn batch(&self, requests: usize) {
-        self.batches.observe(requests as f64);
+        if !switch::is_off() {
+            self.batches.observe(requests as f64);
+        }
     }
 
-    pub fn commit_took(&self, time: Duration) {
-        self.commits.observe(time.as_secs_f64());
+    pub fn commit_took(&self, time: Duration, trace: Option<TraceId>) {
+        exemplars::observe(&self.commits, time, trace);
+        exemplars::observe(&self.steps.commit, time, trace);
     }
 
     pub fn tidied(&self, kind: &'static str, count: usize) {

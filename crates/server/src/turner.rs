@@ -64,6 +64,7 @@ where
     dyn Ledger: Commit<S>,
 {
     let batch = Batch::<S>::new(subject, Arc::default(), app.settings.terms);
-    let Committed { backlog, .. } = app.ledger.commit(batch).await?;
+    let Committed { backlog, holds, .. } = app.ledger.commit(batch).await?;
+    app.metrics.audits.holds_changed(&holds);
     Ok(backlog)
 }

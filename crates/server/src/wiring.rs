@@ -34,7 +34,7 @@ use crate::turner;
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
 /// Requests in flight get this long. Both together stay well under the promised ten seconds.
 const DRAIN_TIME: Duration = Duration::from_secs(8);
-/// The ledger gets this long to close its files.
+/// The last spans get this long to be exported, and the ledger to close its files.
 const CLOSING: Duration = Duration::from_millis(500);
 
 /// Exit code when the disk can no longer be trusted (`EX_IOERR`).
@@ -210,6 +210,7 @@ impl Listening {
             Ok(listener) => listener.serve(stop, DRAIN_TIME).await,
             Err(error) => tracing::error!(%error, "the listener cannot be used"),
         }
+        self.app.metrics.traces.flush(CLOSING).await;
         drop(operators);
         turning.abort();
         // A ledger that hangs must not keep the process alive.

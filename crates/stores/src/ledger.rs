@@ -53,11 +53,13 @@ pub struct Batch<S: Subject> {
     pub terms: Terms,
     /// What is left of the commands while the ledger waits for the lock.
     pub open: OpenCommands<S>,
+    /// Its span in a sampled trace (W3C Trace Context), for a ledger that can pass it on.
+    pub traceparent: Option<Arc<str>>,
 }
 
 impl<S: Subject> Batch<S> {
     pub fn new(subject: S::Id, commands: Arc<Vec<Command<S>>>, terms: Terms) -> Batch<S> {
-        Batch { subject, commands, terms, open: OpenCommands::default() }
+        Batch { subject, commands, terms, open: OpenCommands::default(), traceparent: None }
     }
 }
 

@@ -9526,6 +9526,7 @@ export interface operations {
                 };
                 content: {
                     "application/openmetrics-text": unknown;
+                    "text/plain": unknown;
                 };
             };
             /** @description `validation` */

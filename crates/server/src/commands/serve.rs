@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
@@ -18,16 +18,22 @@ use crate::tidier::Tidier;
 use crate::{backups, telemetry, wiring};
 
 const DEMO_CONTROL: &str = "demo-control";
+const WITHOUT_METRICS: &str = "without-metrics";
 
 pub fn command() -> Command {
     // For `tickettock demo`, which starts the server as a process of its own.
     let demo = Arg::new(DEMO_CONTROL).long(DEMO_CONTROL).value_parser(value_parser!(PathBuf)).hide(true);
-    Command::new("serve").about("Start the server").arg(demo)
+    // For the benchmark that measures what metrics cost.
+    let off = Arg::new(WITHOUT_METRICS).long(WITHOUT_METRICS).action(ArgAction::SetTrue).hide(true);
+    Command::new("serve").about("Start the server").arg(demo).arg(off)
 }
 
 pub fn run(given: &ArgMatches) -> Result<(), String> {
     let mut settings = line::settings(given).map_err(|e| e.to_string())?;
     settings.demo_control = given.get_one::<PathBuf>(DEMO_CONTROL).cloned();
+    if given.get_flag(WITHOUT_METRICS) {
+        telemetry::switch::switch_off();
+    }
     let log = telemetry::begin_logging(&settings);
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
@@ -63,8 +69,10 @@ async fn serve(
     let app = wiring::start(settings).await?;
     let listening = wiring::listen(app.clone()).await?;
     tokio::spawn(Tidier::new(&app).run());
-    tokio::spawn(telemetry::audits::audit(Arc::downgrade(&app), app.settings.audit_every));
-    tokio::spawn(telemetry::audits::census(Arc::downgrade(&app)));
+    if !telemetry::switch::is_off() {
+        tokio::spawn(telemetry::audits::audit(Arc::downgrade(&app), app.settings.audit_every));
+        tokio::spawn(telemetry::audits::census(Arc::downgrade(&app)));
+    }
     tokio::spawn(backups::run(Arc::downgrade(&app), schedules));
     drop(app);
     say!("Tickettock listens on http://{}", listening.address);

@@ -22,6 +22,7 @@ use super::{Lane, Queue, Shared};
 use crate::connections::current_client;
 use crate::refusals::Failure;
 use crate::reopen::{raise_above, reopen};
+use crate::telemetry::journey;
 
 /// One call to the door carries at most this many requests.
 const ARRIVALS_MOST: usize = 128;
@@ -52,7 +53,22 @@ impl<S: Served> Lane<S> {
         // Counted under the queue's lock: a request is either in the queue or being decided.
         let mut queue = self.lock();
         let in_flight = self.depth.enter(self.shared.queue_depth).ok_or(Refusal::Overloaded)?;
-        let waiter = Waiter { in_flight, about_a_hold, mark, number, arrived, deadline, client, reply: Some(reply) };
+        let waiter = Waiter {
+            in_flight,
+            about_a_hold,
+            mark,
+            number,
+            arrived,
+            // Most get their place at once.
+            queued: Some(arrived),
+            batched: None,
+            committed: None,
+            span: journey::span().map(|span| span.context),
+            batch: None,
+            deadline,
+            client,
+            reply: Some(reply),
+        };
         let queued = Queued { command, waiter };
         match (S::door(self.id), arrival.filter(|_| number.is_none())) {
             (Some(event), Some(arrival)) => self.pass_door(queue, event, arrival, queued),
@@ -71,7 +87,7 @@ impl<S: Served> Lane<S> {
         mut queue: MutexGuard<'_, Queue<S>>,
         event: EventId,
         arrival: Arrival,
-        queued: Queued<S>,
+        mut queued: Queued<S>,
     ) {
         if !queue.asking
             && let Some(arrived) = self.shared.door.arrive_now(event, &arrival)
@@ -80,11 +96,12 @@ impl<S: Served> Lane<S> {
                 None => self.start(queue),
                 Some((waiter, refusal)) => {
                     drop(queue);
-                    waiter.answer(Outcome::from(refusal).into());
+                    waiter.answer(Outcome::from(refusal).into(), Instant::now());
                 }
             }
             return;
         }
+        queued.waiter.queued = None;
         queue.arriving.push_back((arrival, queued));
         if !std::mem::replace(&mut queue.asking, true) {
             drop(queue);
@@ -104,9 +121,9 @@ impl<S: Served> Lane<S> {
                 let most = queue.arriving.len().min(ARRIVALS_MOST);
                 queue.arriving.drain(..most).unzip()
             };
-            let began = Instant::now();
+            let (began, sampled) = (Instant::now(), group.iter().find_map(|queued| queued.waiter.span));
             let arrived = self.survive("arrive", self.shared.arrived(event, arrivals)).await;
-            self.shared.metrics.steps.arrived(began.elapsed());
+            self.shared.metrics.steps.arrived(began.elapsed(), sampled.map(|span| span.trace));
             match arrived {
                 Some(Ok(arrived)) => {
                     let _ = self.survive("arrive", self.keep_generation(event, &arrived)).await;
@@ -150,13 +167,15 @@ impl<S: Served> Lane<S> {
     }
 
     /// Gives each request of a group its place, or its refusal.
-    fn enqueue(self: &Arc<Self>, group: Vec<Queued<S>>, arrived: Vec<Arrived>) {
+    fn enqueue(self: &Arc<Self>, mut group: Vec<Queued<S>>, arrived: Vec<Arrived>) {
+        let now = Instant::now();
+        group.iter_mut().for_each(|queued| queued.waiter.queued = Some(now));
         let mut queue = self.lock();
         let refused: Vec<(Waiter, Refusal)> =
             group.into_iter().zip(arrived).filter_map(|(queued, arrived)| queue.admit(queued, arrived)).collect();
         self.start(queue);
         for (waiter, refusal) in refused {
-            waiter.answer(Outcome::from(refusal).into());
+            waiter.answer(Outcome::from(refusal).into(), now);
         }
     }
 

@@ -19,6 +19,7 @@ use super::served::Served;
 use super::waiter::{Queued, Waiter};
 use super::{Lane, Shared};
 use crate::refusals::refusal;
+use crate::telemetry::traces::batch::BatchSpan;
 
 /// A request that is in a batch when its deadline passes may still be answered by that batch.
 const GRACE: Duration = Duration::from_secs(2);
@@ -34,22 +35,32 @@ pub(crate) struct UnderWay<S: Served> {
     /// What is left of `commands` while the ledger waits for the lock.
     open: OpenCommands<S>,
     began: Instant,
+    /// If the trace of a request in it is sampled.
+    span: Option<BatchSpan>,
 }
 
 impl<S: Served> Lane<S> {
     /// Hands a batch to the ledger. A panic of the ledger is its fault, not the lane's.
-    pub(super) fn hand_over(&self, commands: Arc<Vec<Command<S>>>, waiters: Vec<Waiter>) -> UnderWay<S> {
+    pub(super) fn hand_over(&self, commands: Arc<Vec<Command<S>>>, mut waiters: Vec<Waiter>) -> UnderWay<S> {
         let Shared { ledger, metrics, terms, .. } = &*self.shared;
         metrics.batch(commands.len());
         let began = Instant::now();
+        let sampled = waiters.iter().filter_map(|waiter| waiter.span);
+        let span = metrics.traces.batch(self.subject(), waiters.len(), sampled, began);
+        let context = span.as_ref().and_then(BatchSpan::context);
         if let Some(oldest) = waiters.iter().map(|waiter| waiter.arrived).min() {
-            metrics.steps.waited(began.saturating_duration_since(oldest));
+            metrics.steps.waited(began.saturating_duration_since(oldest), context.map(|context| context.trace));
         }
-        let batch = Batch::new(self.id, commands.clone(), *terms);
+        for waiter in &mut waiters {
+            waiter.batched.get_or_insert(began);
+            waiter.batch = context;
+        }
+        let mut batch = Batch::new(self.id, commands.clone(), *terms);
+        batch.traceparent = context.map(|context| context.traceparent().into());
         let open = batch.open.clone();
         let committing = catch_unwind(AssertUnwindSafe(|| S::commit(&**ledger, batch)))
             .unwrap_or_else(|_| Box::pin(std::future::ready(Err(panicked()))));
-        UnderWay { commands, waiters, committing, open, began }
+        UnderWay { commands, waiters, committing, open, began, span }
     }
 
     pub(crate) async fn commit(&self, mut under_way: UnderWay<S>) -> Decided<S> {
@@ -57,18 +68,25 @@ impl<S: Served> Lane<S> {
         let mut tries = 0;
         loop {
             let result = self.watch(&mut under_way).await;
-            metrics.commit_took(under_way.began.elapsed());
-            metrics.steps.committed(under_way.began.elapsed());
+            let ended = Instant::now();
+            let took = ended.saturating_duration_since(under_way.began);
+            metrics.commit_took(took, under_way.span.as_ref().and_then(BatchSpan::trace));
             if result.is_ok() {
-                self.lock().pace.ended(under_way.commands.len(), under_way.began, Instant::now());
+                self.lock().pace.ended(under_way.commands.len(), under_way.began, ended);
             }
             self.lock_timed_out.store(result.as_ref().is_err_and(|f| *f == LedgerFault::Locked), Ordering::Release);
-            let UnderWay { commands, waiters, began, .. } = under_way;
+            let UnderWay { commands, waiters, began, mut span, .. } = under_way;
+            match (&mut span, &result) {
+                (Some(span), Ok(_)) => span.committed(ended),
+                (Some(span), Err(fault)) => span.failed(fault.to_string()),
+                (None, _) => {}
+            }
             match result {
                 Ok(committed) => {
                     self.saw(&committed.after, began);
+                    metrics.audits.holds_changed(&committed.holds);
                     S::remember(&self.facts, &commands, &committed.answers);
-                    return Decided::committed(waiters, committed);
+                    return Decided::committed(waiters, committed, ended, span);
                 }
                 // Where batches overlap, the next one may already be decided: only the ledger can keep the
                 // order of a retry, and it waits for its lock itself.

@@ -13,6 +13,7 @@ use stores::limited;
 use super::Lane;
 use super::respond::Decided;
 use super::served::Served;
+use crate::telemetry::traces::batch::BatchSpan;
 
 /// Answers wait at most this long for one call to the door.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -27,7 +28,7 @@ impl<S: Served> Lane<S> {
         if news.is_some() || !ended.is_empty() {
             let began = Instant::now();
             self.survive("publish", S::publish(self, ended, news)).await;
-            self.shared.metrics.steps.published(began.elapsed());
+            self.shared.metrics.steps.published(began.elapsed(), decided.span.as_ref().and_then(BatchSpan::trace));
         }
         decided
     }

@@ -12,13 +12,15 @@ use tokio::sync::oneshot;
 use super::in_flight::InFlight;
 use super::served::Served;
 use crate::connections::ClientSocket;
+use crate::telemetry::journey::LaneMarks;
+use crate::telemetry::traces::context::SpanContext;
 
 /// While too many wait, a request is refused after this time. Those who are served then still get their
 /// answers within a second.
 pub const STALE_AFTER: Duration = Duration::from_millis(600);
 
-/// The answer to a request, with its arrival number.
-pub type NumberedAnswer = (Answer, Option<Number>);
+/// The answer to a request, with its arrival number and when it passed the steps.
+pub type NumberedAnswer = (Answer, Option<Number>, LaneMarks);
 
 /// A request in the queue.
 pub struct Queued<S: Served> {
@@ -36,6 +38,14 @@ pub struct Waiter {
     pub mark: Option<Release>,
     pub number: Option<Number>,
     pub arrived: Instant,
+    /// When it got its place in the queue, when its batch was handed to the ledger, when that was durable.
+    pub queued: Option<Instant>,
+    pub batched: Option<Instant>,
+    pub committed: Option<Instant>,
+    /// If its trace is sampled.
+    pub span: Option<SpanContext>,
+    /// The span of its batch.
+    pub batch: Option<SpanContext>,
     pub deadline: Instant,
     /// Who asked, if it came over a connection.
     pub client: Option<ClientSocket>,
@@ -54,25 +64,38 @@ impl Waiter {
     }
 
     /// Answers the request, which is no longer in flight.
-    pub fn answer(self, answer: Answer) {
+    pub fn answer(self, answer: Answer, now: Instant) {
+        let marks = self.marks(now);
         let Waiter { in_flight, about_a_hold, number, reply, .. } = self;
         drop(in_flight);
-        send(reply, answer, about_a_hold, number);
+        send(reply, answer, about_a_hold, number, marks);
     }
 
     /// Answers before the batch has ended. The request stays in flight: the ledger still has it.
     pub fn answer_early(&mut self, refusal: Refusal) {
-        send(self.reply.take(), Outcome::from(refusal).into(), self.about_a_hold, self.number);
+        let marks = self.marks(Instant::now());
+        send(self.reply.take(), Outcome::from(refusal).into(), self.about_a_hold, self.number, marks);
+    }
+
+    fn marks(&self, answered: Instant) -> LaneMarks {
+        let Waiter { arrived, queued, batched, committed, batch, .. } = *self;
+        LaneMarks { arrived, queued, batched, committed, answered, batch }
     }
 }
 
-fn send(reply: Option<oneshot::Sender<NumberedAnswer>>, answer: Answer, about_a_hold: bool, number: Option<Number>) {
+fn send(
+    reply: Option<oneshot::Sender<NumberedAnswer>>,
+    answer: Answer,
+    about_a_hold: bool,
+    number: Option<Number>,
+    marks: LaneMarks,
+) {
     let answer = match answer.outcome {
         Outcome::Refused(Refusal::Contention) if about_a_hold => Outcome::from(Refusal::LockTimeout).into(),
         _ => answer,
     };
     if let Some(reply) = reply {
         // The client may have disconnected.
-        let _ = reply.send((answer, number));
+        let _ = reply.send((answer, number, marks));
     }
 }

@@ -36,6 +36,8 @@ pub struct GatewaySettings {
     pub wrap: bool,
     /// The certificates of the authorities that sign those of Redis and the servers, in one file.
     pub tls_ca: String,
+    /// Where Prometheus reads its metrics.
+    pub metrics_listen: Option<SocketAddr>,
     /// A number, or `auto`.
     pub workers: String,
 }
@@ -87,6 +89,10 @@ impl GatewaySettings {
             server_requests: read.within("GATEWAY_SERVER_REQUESTS", 1, 1_000_000)? as u32,
             body_time_s: read.within("GATEWAY_BODY_TIME", 1, 3_600)? as u32,
             wrap: read.switch("GATEWAY_WRAP")?,
+            metrics_listen: match read.text("GATEWAY_METRICS_LISTEN").trim() {
+                "" => None,
+                _ => Some(read.parsed("GATEWAY_METRICS_LISTEN", "an address and a port such as 127.0.0.1:9145")?),
+            },
             workers: match read.text("GATEWAY_WORKERS") {
                 "auto" => "auto".into(),
                 _ => read.within("GATEWAY_WORKERS", 1, 1_024)?.to_string(),
@@ -239,6 +245,7 @@ mod tests {
             ("GATEWAY_ADDRESS_CONNECTIONS", "many"),
             ("GATEWAY_BODY_TIME", "0"),
             ("GATEWAY_WRAP", "yes"),
+            ("GATEWAY_METRICS_LISTEN", "9145"),
             ("GATEWAY_WORKERS", "many"),
             ("FCFS_IP_WINDOW", "0"),
         ] {

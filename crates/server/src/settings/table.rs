@@ -279,6 +279,12 @@ pub const SETTINGS: &[Setting] = &[
         "0",
         "Gateway: 1 enables ?wrap=1, which wraps status, number and body into one JSON body, for debugging.",
     ),
+    setting(
+        "GATEWAY_METRICS_LISTEN",
+        "",
+        "Gateway: address and port at which Prometheus reads its metrics (/metrics), such as 127.0.0.1:9145. Others than Prometheus \
+         should not reach it. If unset: there is none.",
+    ),
     setting("GATEWAY_WORKERS", "auto", "Gateway: number of nginx worker processes; auto: one per core."),
     setting("KEY_KEEP", "86400", "Seconds for which the response to an Idempotency-Key is kept and repeated."),
     setting(
@@ -325,4 +331,27 @@ pub const SETTINGS: &[Setting] = &[
     setting("BACKUP_KEEP", "24", "How many scheduled backups stay; older ones are removed."),
     setting("RUST_LOG", "info", "Log level: error, warn, info, debug, trace, or filters per module."),
     setting("LOG_FORMAT", "text", "Log format: text or json."),
+    setting(
+        "SLOW_REQUEST_MS",
+        "1000",
+        "Requests that take longer than so many milliseconds, without the time that the client took to send its body, are \
+         logged with the time of each step; at most one line a second. 0: none.",
+    ),
+    setting(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "",
+        "Where traces go: the OTLP/HTTP endpoint of a collector, such as http://127.0.0.1:4318; /v1/traces is appended. Sent as \
+         JSON. If unset: there are no traces.",
+    ),
+    secret(
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "Headers of every export, such as a key of the collector: name=value, separated by commas.",
+    ),
+    setting("OTEL_EXPORTER_OTLP_HEADERS_FILE", "", "File that contains OTEL_EXPORTER_OTLP_HEADERS."),
+    setting(
+        "OTEL_TRACES_SAMPLER_ARG",
+        "0.01",
+        "Share of requests whose traces are kept, from 0 to 1. A request with a traceparent header follows its flag instead.",
+    ),
+    setting("OTEL_SERVICE_NAME", "tickettock", "Name of this service in traces."),
 ];

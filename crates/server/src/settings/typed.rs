@@ -13,6 +13,7 @@ use salvo::http::HeaderName;
 
 use super::identity::{AuthMode, cors_origins};
 use super::stores::Stores;
+use super::watching::WatchSettings;
 use super::{BadSetting, Values};
 use crate::backups::BackupSchedule;
 use crate::connections::ConnectionLimits;
@@ -69,6 +70,7 @@ pub struct Settings {
     pub admin_listen: Option<SocketAddr>,
     pub log_filter: String,
     pub log_format: LogFormat,
+    pub watching: WatchSettings,
     /// No setting: tests plant bugs.
     pub planted: OverloadBug,
 }
@@ -133,6 +135,7 @@ impl Settings {
                 "json" => LogFormat::Json,
                 _ => return Err(read.bad("LOG_FORMAT", "text or json")),
             },
+            watching: WatchSettings::understand(&read)?,
             planted: OverloadBug::None,
         };
         let tokens_say_who = settings.auth_mode.jwt().is_some();

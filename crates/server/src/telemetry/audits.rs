@@ -1,4 +1,4 @@
-//! The audit in the background, and the census of seats. Both read the ledger at a bounded rate: an audit rests for
+//! The audit in the background, and the census of seats and holds. Both read the ledger at a bounded rate: an audit rests for
 //! twenty times as long as it took, and for `AUDIT_EVERY` at least.
 
 use std::sync::Weak;
@@ -10,18 +10,22 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
+use rules::holds::{Hold, HoldState};
 use rules::ids::EventId;
 use rules::time::Moment;
 use stores::ledger::LedgerFault;
+use stores::ledger::holds::HoldCensus;
 use stores::verify::{Finding, OVERSELL};
 
+use super::switch;
 use crate::app::App;
 
 const REST: u32 = 20;
-/// The census reads rows of events only.
+/// The census reads rows of events, and the index of holds.
 const CENSUS_EVERY: Duration = Duration::from_secs(5);
 const EVENTS: usize = 1_000;
 const EVENTS_MOST: usize = 10_000;
+const HOLDS_MOST: usize = 100_000;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SeatLabels {
@@ -38,6 +42,22 @@ pub struct AuditFigures {
     newest: Family<AuditLabels, Gauge>,
     seconds: Gauge<f64, AtomicU64>,
     seats: Family<SeatLabels, Gauge>,
+    holds: Family<SeatLabels, Gauge>,
+    hold_changes: HoldChanges,
+}
+
+/// By state; each series is found once.
+struct HoldChanges {
+    family: Family<SeatLabels, Counter>,
+    by_state: [Counter; HoldState::ALL.len()],
+}
+
+impl Default for HoldChanges {
+    fn default() -> Self {
+        let family: Family<SeatLabels, Counter> = Family::default();
+        let by_state = HoldState::ALL.map(|state| family.get_or_create(&SeatLabels { state: state.as_str() }).clone());
+        HoldChanges { family, by_state }
+    }
 }
 
 impl AuditFigures {
@@ -49,6 +69,10 @@ impl AuditFigures {
         registry.register("audit_newest_timestamp_seconds", meaning, self.newest.clone());
         registry.register_with_unit("audit_duration", "How long it took", Unit::Seconds, self.seconds.clone());
         registry.register("seats", "Seats of all events, by state", self.seats.clone());
+        let meaning = "Holds on seats and nights: live, and lapsed but not turned yet; at most 100,000 are counted";
+        registry.register("holds", meaning, self.holds.clone());
+        let meaning = "Holds that began, were extended or ended through this server, by the state they are in since";
+        registry.register("hold_changes", meaning, self.hold_changes.family.clone());
     }
 
     /// Only what was not broken in the last audit is counted: what stays broken is counted once.
@@ -62,6 +86,18 @@ impl AuditFigures {
         self.broken.set(broken.len() as i64);
         self.newest.get_or_create(&AuditLabels {}).set(ended.0 / 1_000);
         self.seconds.set(took.as_secs_f64());
+    }
+
+    /// A batch has changed these.
+    pub fn holds_changed(&self, holds: &[Hold]) {
+        if switch::is_off() {
+            return;
+        }
+        for hold in holds {
+            if let Some(place) = HoldState::ALL.iter().position(|state| *state == hold.state) {
+                self.hold_changes.by_state[place].inc();
+            }
+        }
     }
 
     fn seats(&self, sold: i64, held: i64, free: i64) {
@@ -104,7 +140,8 @@ pub async fn census(app: Weak<App>) {
     }
 }
 
-async fn count(app: &App) -> Result<(), LedgerFault> {
+/// One census.
+pub async fn count(app: &App) -> Result<(), LedgerFault> {
     let (mut after, mut read) = (None::<EventId>, 0);
     let (mut sold, mut held, mut free) = (0, 0, 0);
     while read < EVENTS_MOST {
@@ -121,6 +158,10 @@ async fn count(app: &App) -> Result<(), LedgerFault> {
         }
     }
     app.metrics.audits.seats(sold, held, free);
+    let HoldCensus { live, lapsed } = app.ledger.hold_census(HOLDS_MOST).await?;
+    for (state, count) in [("live", live), ("lapsed", lapsed)] {
+        app.metrics.audits.holds.get_or_create(&SeatLabels { state }).set(count as i64);
+    }
     Ok(())
 }
 

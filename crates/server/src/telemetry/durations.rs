@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::exponential_buckets;
 use prometheus_client::registry::Registry;
+
+use super::exemplars::{TracedHistogram, observe};
+use super::traces::context::TraceId;
 
 /// By the first digit.
 const CLASSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -18,18 +21,18 @@ struct RequestLabels {
 }
 
 /// From 0.5 ms to 8 s.
-fn buckets() -> Histogram {
-    Histogram::new(exponential_buckets(0.000_5, 2.0, 15))
+fn buckets() -> TracedHistogram {
+    TracedHistogram::new(exponential_buckets(0.000_5, 2.0, 15))
 }
 
 #[derive(Clone)]
 pub struct RequestTimes {
-    family: Family<RequestLabels, Histogram, fn() -> Histogram>,
+    family: Family<RequestLabels, TracedHistogram, fn() -> TracedHistogram>,
 }
 
 impl Default for RequestTimes {
     fn default() -> Self {
-        RequestTimes { family: Family::new_with_constructor(buckets as fn() -> Histogram) }
+        RequestTimes { family: Family::new_with_constructor(buckets as fn() -> TracedHistogram) }
     }
 }
 
@@ -48,15 +51,15 @@ impl RequestTimes {
 pub struct OperationTimes {
     operation: &'static str,
     all: RequestTimes,
-    found: [OnceLock<Histogram>; CLASSES.len()],
+    found: [OnceLock<TracedHistogram>; CLASSES.len()],
 }
 
 impl OperationTimes {
-    /// `class` is the first digit of the status.
-    pub fn took(&self, class: u16, time: Duration) {
+    /// `class` is the first digit of the status; `trace` becomes the exemplar of its bucket.
+    pub fn took(&self, class: u16, time: Duration, trace: Option<TraceId>) {
         let place = if (1..=5).contains(&class) { usize::from(class) } else { 0 };
         let labels = || RequestLabels { operation: self.operation, status: CLASSES[place] };
         let series = self.found[place].get_or_init(|| self.all.family.get_or_create(&labels()).clone());
-        series.observe(time.as_secs_f64());
+        observe(series, time, trace);
     }
 }

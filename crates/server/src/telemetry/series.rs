@@ -11,6 +11,8 @@ use prometheus_client::registry::Registry;
 use rules::ids::EventId;
 use rules::queue::Serving;
 
+use super::switch;
+
 /// Events with series of their own.
 pub const SHOWN_MOST: usize = 100;
 /// The label of all others together.
@@ -111,6 +113,9 @@ impl EventSeries {
     }
 
     fn active(&self, event: EventId, change: impl FnOnce(&mut Figures)) {
+        if switch::is_off() {
+            return;
+        }
         let mut events = self.events();
         let figures = events.entry(event).or_default();
         figures.activity += 1;

@@ -6,8 +6,11 @@ use std::time::Duration;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::exponential_buckets;
 use prometheus_client::registry::Registry;
+
+use super::exemplars::{TracedHistogram, observe};
+use super::traces::context::TraceId;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct StepLabels {
@@ -15,25 +18,25 @@ struct StepLabels {
 }
 
 /// From 0.1 ms to 6.5 s.
-fn buckets() -> Histogram {
-    Histogram::new(exponential_buckets(0.000_1, 2.0, 17))
+fn buckets() -> TracedHistogram {
+    TracedHistogram::new(exponential_buckets(0.000_1, 2.0, 17))
 }
 
 pub struct StepTimes {
-    family: Family<StepLabels, Histogram, fn() -> Histogram>,
+    family: Family<StepLabels, TracedHistogram, fn() -> TracedHistogram>,
     /// One call to a door outside the process.
-    arrive: Histogram,
+    arrive: TracedHistogram,
     /// How long the oldest request of a batch waited for it.
-    batch: Histogram,
-    commit: Histogram,
+    batch: TracedHistogram,
+    pub(super) commit: TracedHistogram,
     /// What the door is told before the answers leave.
-    publish: Histogram,
+    publish: TracedHistogram,
     retries: Counter,
 }
 
 impl Default for StepTimes {
     fn default() -> Self {
-        let family = Family::new_with_constructor(buckets as fn() -> Histogram);
+        let family = Family::new_with_constructor(buckets as fn() -> TracedHistogram);
         let step = |step| family.get_or_create(&StepLabels { step }).clone();
         StepTimes {
             arrive: step("arrive"),
@@ -55,20 +58,17 @@ impl StepTimes {
         registry.register("commit_retries", meaning, self.retries.clone());
     }
 
-    pub fn arrived(&self, took: Duration) {
-        self.arrive.observe(took.as_secs_f64());
+    /// Here as below: `trace` becomes the exemplar of its bucket.
+    pub fn arrived(&self, took: Duration, trace: Option<TraceId>) {
+        observe(&self.arrive, took, trace);
     }
 
-    pub fn waited(&self, longest: Duration) {
-        self.batch.observe(longest.as_secs_f64());
+    pub fn waited(&self, longest: Duration, trace: Option<TraceId>) {
+        observe(&self.batch, longest, trace);
     }
 
-    pub fn committed(&self, took: Duration) {
-        self.commit.observe(took.as_secs_f64());
-    }
-
-    pub fn published(&self, took: Duration) {
-        self.publish.observe(took.as_secs_f64());
+    pub fn published(&self, took: Duration, trace: Option<TraceId>) {
+        observe(&self.publish, took, trace);
     }
 
     pub fn retried(&self) {

@@ -11,6 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::clock::{Hands as _, SystemHands};
+
 /// The kernel counts processor time in these.
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -26,6 +28,7 @@ pub struct Surroundings {
     files: Gauge<u64, AtomicU64>,
     files_most: Gauge<u64, AtomicU64>,
     threads: Gauge<u64, AtomicU64>,
+    started: Gauge<f64, AtomicU64>,
     free: Gauge<u64, AtomicU64>,
     pool: Family<StateLabels, Gauge<u64, AtomicU64>>,
 }
@@ -42,6 +45,9 @@ impl Surroundings {
         process.register("process_open_fds", "Open files", self.files.clone());
         process.register("process_max_fds", "Files that may be open", self.files_most.clone());
         process.register("process_threads", "Threads", self.threads.clone());
+        self.started.set(SystemHands.wall().0 as f64 / 1_000.0);
+        let meaning = "When the process started, in seconds since 1970";
+        process.register("process_start_time_seconds", meaning, self.started.clone());
     }
 
     pub fn look(&self, data_dir: &Path, pool: Option<stores::ledger::PoolFigures>) {

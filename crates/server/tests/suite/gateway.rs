@@ -5,6 +5,7 @@ mod arriving;
 mod echoes;
 pub mod edge;
 mod faults;
+mod figures;
 mod files;
 mod framing;
 mod freed;

@@ -5,7 +5,13 @@ use std::time::{Duration, Instant};
 use rules::entries::WaitingRoom;
 use rules::event::NewEvent;
 use rules::seats::Hall;
+use server::telemetry::audits;
+use testing::backing::Backing;
+use testing::http::TestClient;
+use testing::on_every_backing;
 use testing::server::TestServer;
+
+use crate::holds::{give_back, hold, hold_id, nights, room_type};
 
 const ROOMS: i64 = 300;
 
@@ -52,5 +58,46 @@ async fn scrape_shows_the_busiest_events_and_sums_the_rest() {
         }
         assert!(began.elapsed() < Duration::from_secs(30), "{waiting} of {ROOMS} are shown");
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+on_every_backing!(holds_are_counted_by_state);
+
+async fn value(stand: &TestServer, series: &str) -> u64 {
+    let text = TestClient::new(stand.server).get("/metrics").await.text();
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {series} in {text}")).parse().unwrap()
+}
+
+async fn holds_are_counted_by_state(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let mut client = stand.client();
+    let room = room_type(&stand, 5).await;
+    let mut ids = Vec::new();
+    for (n, user) in ["alice", "bob", "carol"].into_iter().enumerate() {
+        ids.push(hold_id(&hold(&mut client, user, &nights(room, 10, 2, n as u64)).await));
+    }
+    audits::count(&stand.app).await.unwrap();
+    assert_eq!(value(&stand, "tickettock_holds{state=\"live\"}").await, 3);
+    assert_eq!(value(&stand, "tickettock_hold_changes_total{state=\"held\"}").await, 3);
+    assert_eq!(give_back(&mut client, "alice", &ids[0]).await.status, 200);
+    audits::count(&stand.app).await.unwrap();
+    assert_eq!(value(&stand, "tickettock_holds{state=\"live\"}").await, 2);
+    assert_eq!(value(&stand, "tickettock_hold_changes_total{state=\"cancelled\"}").await, 1);
+    stand.advance_ms(601_000);
+    // Lapsed, until the server has turned them in the background.
+    let began = Instant::now();
+    loop {
+        audits::count(&stand.app).await.unwrap();
+        let (live, lapsed) = (
+            value(&stand, "tickettock_holds{state=\"live\"}").await,
+            value(&stand, "tickettock_holds{state=\"lapsed\"}").await,
+        );
+        assert_eq!(live, 0);
+        if lapsed == 0 && value(&stand, "tickettock_hold_changes_total{state=\"expired\"}").await == 2 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{lapsed} holds are still lapsed");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

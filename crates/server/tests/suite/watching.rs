@@ -1,5 +1,6 @@
 //! A real Prometheus scrapes a rush: every query of every dashboard returns data, and no alert fires.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testing::database::Database;
 use testing::folder::TestFolder;
+use testing::gateway::TestGateway;
 use testing::http::TestClient;
 use testing::process::{ServerProcess, binary};
 use testing::redis::OwnRedis;
@@ -23,11 +25,12 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn scraping(folder: &Path, servers: &[&ServerProcess]) -> Prometheus {
+    fn scraping(folder: &Path, servers: &[&ServerProcess], gateway: u16) -> Prometheus {
         let targets: Vec<String> = servers.iter().map(|server| format!("'{}'", server.address)).collect();
         let config = format!(
             "global: {{scrape_interval: 500ms, evaluation_interval: 1s}}\nrule_files: ['{}']\nscrape_configs:\n\
-             - job_name: tickettock\n  static_configs: [{{targets: [{}]}}]\n",
+             - job_name: tickettock\n  static_configs: [{{targets: [{}]}}]\n\
+             - job_name: tickettock-gateway\n  static_configs: [{{targets: ['127.0.0.1:{gateway}']}}]\n",
             repository("deploy/prometheus/rules.yml").display(),
             targets.join(", ")
         );
@@ -39,6 +42,7 @@ impl Prometheus {
             .arg(format!("--config.file={}", file.display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("tsdb").display()))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .arg("--enable-feature=exemplar-storage")
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(folder.join("prometheus.log")).unwrap())
             .spawn()
@@ -48,7 +52,9 @@ impl Prometheus {
 
     async fn ask(&self, path: &str) -> Option<Value> {
         let mut client = TestClient::new(([127, 0, 0, 1], self.port).into());
-        client.try_send("GET", path, &[], "").await.ok()?.json().get("data").cloned()
+        let answer = client.try_send("GET", path, &[], "").await.ok()?;
+        // While it starts it answers 503.
+        if answer.status == 200 { answer.json().get("data").cloned() } else { None }
     }
 
     /// How many series answer, or none if there is no answer.
@@ -88,23 +94,38 @@ async fn heavy_every_panel_shows_a_rush() {
     let folder = TestFolder::new("prometheus");
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let kept = folder.path().join("backups");
-    let embedded = [("AUDIT_EVERY", "1"), ("BACKUP_DIR", kept.to_str().unwrap())];
+    // Slow requests leave exemplars: here all are.
+    let embedded = [("AUDIT_EVERY", "1"), ("BACKUP_DIR", kept.to_str().unwrap()), ("SLOW_REQUEST_MS", "1")];
     let embedded = ServerProcess::start(&folder.path().join("data"), &embedded).await;
     let url = redis.url();
-    let scaled = [("DATABASE_URL", database.url.as_str()), ("REDIS_URL", url.as_str()), ("ADMIN_TOKEN", TOKEN)];
+    let stores = [("DATABASE_URL", database.url.as_str()), ("REDIS_URL", url.as_str()), ("ADMIN_TOKEN", TOKEN)];
+    // The crowd comes through the gateway, and past it.
+    let both = [("GATEWAY_KEY", testing::gateway::KEY), ("ALLOW_TRUSTED_HEADER", "1")];
+    let scaled: Vec<(&str, &str)> = stores.into_iter().chain(both).collect();
     let scaled = ServerProcess::start(&folder.path().join("scaled"), &scaled).await;
-    let prometheus = Prometheus::scraping(folder.path(), &[&embedded, &scaled]);
-    let rush = |server: &ServerProcess, token: String, more: &[&str]| {
+    let figures = testing::free_port();
+    let gateway = [
+        ("REDIS_URL", url.clone()),
+        ("GATEWAY_TRUST_USER_HEADER", "1".into()),
+        ("GATEWAY_ADDRESS_RATE", "0".into()),
+        ("GATEWAY_METRICS_LISTEN", format!("127.0.0.1:{figures}")),
+    ];
+    let gateway = TestGateway::start(&[scaled.address], &gateway.map(|(name, value)| (name.to_owned(), value)));
+    let prometheus = Prometheus::scraping(folder.path(), &[&embedded, &scaled], figures);
+    let rush = |address: SocketAddr, token: String, more: &[&str]| {
         let mut command = binary();
-        command.args(["rush", &format!("http://{}", server.address), "--buyers", "1500", "--seats", "100"]).args(more);
+        command.args(["rush", &format!("http://{address}"), "--buyers", "1500", "--seats", "100"]).args(more);
         command.env("ADMIN_TOKEN", token).stdout(Stdio::null()).spawn().unwrap()
     };
     let mut waiting: Vec<(String, String)> = queries();
     let began = Instant::now();
+    let mut through = [gateway.address(), scaled.address].into_iter().cycle();
     while !waiting.is_empty() {
         assert!(began.elapsed() < Duration::from_secs(150), "no data: {waiting:#?}");
-        let (mut one, mut two) =
-            (rush(&embedded, embedded.admin_token(), &["--waiting-room", "20"]), rush(&scaled, TOKEN.into(), &[]));
+        let (mut one, mut two) = (
+            rush(embedded.address, embedded.admin_token(), &["--waiting-room", "20"]),
+            rush(through.next().unwrap(), TOKEN.into(), &[]),
+        );
         loop {
             let mut left = Vec::new();
             for (panel, query) in waiting {
@@ -122,6 +143,12 @@ async fn heavy_every_panel_shows_a_rush() {
         one.wait().unwrap();
         two.wait().unwrap();
     }
+    // A bucket leads to a trace.
+    let range = "start=2020-01-01T00:00:00Z&end=2100-01-01T00:00:00Z";
+    let query = "query=tickettock_request_seconds_bucket";
+    let found = prometheus.ask(&format!("/api/v1/query_exemplars?{query}&{range}")).await.unwrap();
+    let id = found[0]["exemplars"][0]["labels"]["trace_id"].as_str().unwrap_or_else(|| panic!("{found}"));
+    assert!(id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
     let alerts = prometheus.ask("/api/v1/alerts").await.unwrap();
     let firing: Vec<&Value> = alerts["alerts"].as_array().unwrap().iter().filter(|a| a["state"] == "firing").collect();
     assert!(firing.iter().all(|alert| alert["labels"]["alertname"] == "DoorReopened"), "{firing:#?}");
@@ -154,4 +181,18 @@ async fn background_audit_counts_what_is_oversold() {
         assert!(began.elapsed() < Duration::from_secs(20), "{text}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// What the benchmark compares with.
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_can_be_switched_off_for_the_benchmark() {
+    let folder = TestFolder::new("server");
+    let process = ServerProcess::spawn(folder.path(), &[], |command| command.arg("--without-metrics")).await;
+    assert_eq!(process.client().reserve(1, "alice").await.status, 200);
+    let text = process.client().get("/metrics").await.text();
+    assert!(text.contains("tickettock_requests_total 0\n"), "{text}");
+    let counted = |series: &str| !text.contains(&format!("{series} 0\n"));
+    assert!(!counted("tickettock_request_seconds_count{operation=\"reserve\",status=\"2xx\"}"), "{text}");
+    assert!(!counted("tickettock_outcomes_total{outcome=\"reserved\",operation=\"reserve\"}"), "{text}");
+    assert!(!counted("tickettock_batch_requests_count"), "{text}");
 }

@@ -14,7 +14,7 @@ use rules::subject::{HoldId, RoomTypeId, StayId, SubjectId};
 use rules::time::Moment;
 
 use crate::ledger::admin_tokens::{AdminDigest, AdminToken, AdminTokens, EndedTokens, NewAdminToken};
-use crate::ledger::holds::{At, Holds};
+use crate::ledger::holds::{At, HoldCensus, Holds};
 use crate::ledger::personal::{ErasedBeside, ErasedRows, PersonalData, PersonalRows};
 use crate::ledger::records::{HistoryHead, LedgerNote, LedgerRecord, Records};
 use crate::ledger::rooms::{Availability, Rooms};
@@ -73,6 +73,10 @@ impl Commit<RoomType> for Bent {
 }
 
 impl Holds for Bent {
+    fn hold_census(&self, most: usize) -> Answered<HoldCensus> {
+        self.good.hold_census(most)
+    }
+
     fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
         self.good.with_lapsed(limit)
     }

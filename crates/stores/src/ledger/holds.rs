@@ -15,7 +15,18 @@ pub struct At<T> {
     pub now: Moment,
 }
 
+/// Holds whose row says held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HoldCensus {
+    pub live: u64,
+    /// Over, and not turned yet.
+    pub lapsed: u64,
+}
+
 pub trait Holds {
+    /// Counts at most `most` holds, for metrics.
+    fn hold_census(&self, most: usize) -> Answered<HoldCensus>;
+
     /// Subjects with holds that have lapsed and were not turned yet.
     fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>>;
 

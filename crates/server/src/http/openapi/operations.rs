@@ -348,7 +348,10 @@ pub const METRICS: Doc = read(
     "metrics",
     "machine",
     "Counts, for Prometheus.",
-    &[Gives { status: Success::Ok, kind: "application/openmetrics-text", schema: None }],
+    &[
+        Gives { status: Success::Ok, kind: "application/openmetrics-text", schema: None },
+        Gives { status: Success::Ok, kind: "text/plain", schema: None },
+    ],
 );
 pub const OPENAPI: Doc =
     read("openapi", "machine", "This document.", &[Gives { status: Success::Ok, kind: JSON, schema: None }]);

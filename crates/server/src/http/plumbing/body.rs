@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use super::call::Incoming;
 use crate::gate::waiting_for_client;
 use crate::http::respond::Dialect;
+use crate::telemetry::journey;
 
 pub const BODY_MOST: usize = 16 * 1024;
 pub const ADMIN_BODY_MOST: usize = 1024 * 1024;
@@ -220,7 +221,10 @@ pub fn says_json(request: &Incoming) -> bool {
 
 async fn bytes(request: &mut Incoming, most: usize) -> Result<Bytes, Refusal> {
     let body = std::mem::take(&mut request.body);
-    match waiting_for_client(timeout(BODY_TIME, Limited::new(body, most).collect())).await {
+    let began = Instant::now();
+    let read = waiting_for_client(timeout(BODY_TIME, Limited::new(body, most).collect())).await;
+    journey::body_took(began.elapsed());
+    match read {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit_bytes: most }),
         // The client broke off or framed it wrongly. It may still be listening.

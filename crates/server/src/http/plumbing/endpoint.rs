@@ -22,22 +22,33 @@ use crate::app::App;
 use crate::http::resources::page;
 use crate::http::respond::{self, Dialect, Language, Reply, Speech};
 use crate::telemetry::durations::OperationTimes;
+use crate::telemetry::journey::{self, Journey};
+use crate::telemetry::slow::EndedRequest;
+use crate::telemetry::switch;
+use crate::telemetry::traces::context::{TraceId, Traceparent};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What requests are counted under that no operation answers: unknown paths, wrong methods.
 pub const UNMATCHED: &str = "unmatched";
 
+/// Health checks and scrapes.
+const QUIET: [&str; 3] = ["/livez", "/readyz", "/metrics"];
+
 /// One path of the route table, served.
 pub struct Endpoint {
     app: Arc<App>,
     speech: Speech,
+    path: &'static str,
     operations: Vec<Served>,
     allow: &'static str,
+    /// Asked for all the time by machines: nobody wants its traces.
+    quiet: bool,
 }
 
 struct Served {
     operation: Operation,
+    method: &'static str,
     /// Found once: success is counted on the path of every reservation.
     succeeded: Counter,
     times: OperationTimes,
@@ -51,9 +62,11 @@ impl Endpoint {
         let operations = route.operations.into_iter().map(|operation| Served {
             succeeded: app.metrics.outcomes(operation.doc.id, operation.doc.done),
             times: app.metrics.durations.of(operation.doc.id),
+            method: method_name(&operation.method),
             operation,
         });
-        Endpoint { app: app.clone(), speech: route.speech, operations: operations.collect(), allow }
+        let (path, quiet) = (route.path, QUIET.contains(&route.path));
+        Endpoint { app: app.clone(), speech: route.speech, path, operations: operations.collect(), allow, quiet }
     }
 
     async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
@@ -75,6 +88,7 @@ impl Endpoint {
             },
         };
         self.count(served, &completion);
+        let outcome = completion.code(served.map_or("", |served| served.operation.doc.done));
         let reply = match completion {
             Completion::Done(reply) | Completion::Unready(reply) => reply.ended(dialect),
             Completion::Refused(mut refused) => {
@@ -93,7 +107,27 @@ impl Endpoint {
             }
         };
         if let Some(served) = served {
-            served.times.took(reply.class(), began.elapsed());
+            let ended = EndedRequest {
+                trace,
+                method: served.method,
+                operation: served.operation.doc.id,
+                outcome,
+                status: reply.code(),
+                began,
+                ended: Instant::now(),
+                marks: journey::marks(),
+            };
+            let (span, slow) = (journey::span(), ended.is_slow(self.app.settings.watching.slow));
+            // The log has a slow request under its id, traced or not.
+            let unsampled = || slow.then(|| TraceId::of_hex(trace.as_bytes())).flatten();
+            let exemplar = span.map(|span| span.context.trace).or_else(unsampled);
+            served.times.took(reply.class(), ended.ended.saturating_duration_since(began), exemplar);
+            if slow {
+                ended.log();
+            }
+            if let Some(span) = span {
+                self.app.metrics.traces.request(span, &ended, self.path);
+            }
         }
         let reply = match aside {
             Some(aside) => aside.write(&self.app, reply),
@@ -153,6 +187,9 @@ impl Endpoint {
 
     /// Every outcome of every operation, refused or not.
     fn count(&self, served: Option<&Served>, completion: &Completion) {
+        if switch::is_off() {
+            return;
+        }
         match (served, completion) {
             (Some(served), Completion::Done(_)) => {
                 served.succeeded.inc();
@@ -185,16 +222,35 @@ impl Handler for Endpoint {
     async fn handle(&self, request: &mut Request, _: &mut Depot, response: &mut Response, _: &mut FlowCtrl) {
         self.app.metrics.request();
         let trace = trace_id(&self.app, request.headers());
-        let reply = self.run(request, &trace).await;
+        let span = if self.quiet { None } else { self.app.metrics.traces.begin(request.headers(), &trace) };
+        let reply = Journey::of(span, self.run(request, &trace)).await;
         reply.write(response);
         response.headers_mut().insert(REQUEST_ID, trace);
     }
 }
 
-/// The caller's own id if it fits into a header and a log line, else one of ours.
-pub fn trace_id(app: &App, headers: &HeaderMap) -> HeaderValue {
-    match headers.get(REQUEST_ID) {
-        Some(id) if !id.is_empty() && id.len() <= 128 && id.as_bytes().iter().all(u8::is_ascii_graphic) => id.clone(),
-        _ => HeaderValue::from_bytes(&app.names.next().hex()).unwrap_or(HeaderValue::from_static("unknown")),
+fn method_name(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        _ => "_OTHER",
     }
+}
+
+/// The caller's own id if it fits into a header and a log line, else that of the caller's trace, else one of ours.
+pub fn trace_id(app: &App, headers: &HeaderMap) -> HeaderValue {
+    let given = headers.get(REQUEST_ID);
+    if let Some(id) =
+        given.filter(|id| !id.is_empty() && id.len() <= 128 && id.as_bytes().iter().all(u8::is_ascii_graphic))
+    {
+        return id.clone();
+    }
+    let made = match Traceparent::of(headers) {
+        Some(caller) => HeaderValue::try_from(caller.context.trace.to_string()).ok(),
+        None => HeaderValue::from_bytes(&app.names.next().hex()).ok(),
+    };
+    made.unwrap_or(HeaderValue::from_static("unknown"))
 }

@@ -9,6 +9,7 @@ use crate::http::plumbing::call::Call;
 use crate::http::plumbing::operation::{Completion, Handled};
 use crate::http::respond::Reply;
 use crate::readiness::Readiness;
+use crate::telemetry::text_format::TextFormat;
 
 pub async fn live(_: Arc<App>, _: Call) -> Handled {
     Ok(Reply::done())
@@ -31,7 +32,7 @@ fn told(missing: &[String]) -> Completion {
     Completion::Unready(Reply::not_ready(&why))
 }
 
-pub async fn metrics(app: Arc<App>, _: Call) -> Handled {
-    let text = app.metrics.text(&app);
-    Ok(Reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text))
+pub async fn metrics(app: Arc<App>, call: Call) -> Handled {
+    let format = TextFormat::asked(&call.request.headers);
+    Ok(Reply::text(format.kind(), format.write(app.metrics.text(&app))))
 }

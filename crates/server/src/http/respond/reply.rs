@@ -61,6 +61,11 @@ impl Reply {
         self.status
     }
 
+    /// The status as a number, for the log and traces.
+    pub fn code(&self) -> u16 {
+        self.status.as_u16()
+    }
+
     /// The first digit of the status, for metrics.
     pub fn class(&self) -> u16 {
         self.status.as_u16() / 100

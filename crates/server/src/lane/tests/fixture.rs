@@ -188,8 +188,8 @@ pub enum End {
 
 pub async fn ended(receiver: Receiver) -> End {
     match tokio::time::timeout(Duration::from_secs(20), receiver).await.expect("an answer in time") {
-        Ok((Answer { outcome: Outcome::Done(_), .. }, _)) => End::Done,
-        Ok((Answer { outcome: Outcome::Refused(refusal), .. }, _)) => End::Refused(refusal),
+        Ok((Answer { outcome: Outcome::Done(_), .. }, ..)) => End::Done,
+        Ok((Answer { outcome: Outcome::Refused(refusal), .. }, ..)) => End::Refused(refusal),
         Err(_) => End::Closed,
     }
 }

@@ -52,6 +52,7 @@ fn nginx_accepts_the_files() {
     for settings in [
         &[][..],
         &[proxies, ("GATEWAY_WRAP", "1"), ("GATEWAY_WORKERS", "3"), ("GATEWAY_ADDRESS_CONNECTIONS", "0")],
+        &[("GATEWAY_METRICS_LISTEN", "127.0.0.1:9145")],
         &[six],
     ] {
         let folder = TestFolder::new("server");

@@ -14,7 +14,7 @@ use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, first, queries, values};
 use crate::ledger::Answered;
 use crate::ledger::details::sparse;
-use crate::ledger::holds::{At, Holds, read_numbers, read_stock, write_numbers, write_stock};
+use crate::ledger::holds::{At, HoldCensus, Holds, read_numbers, read_stock, write_numbers, write_stock};
 
 pub fn hold(row: &Row) -> Result<Hold, Trouble> {
     let (stock, state): (&str, &str) = (row.try_get(4)?, row.try_get(8)?);
@@ -90,6 +90,14 @@ fn reserved(hold: &Hold) -> Option<String> {
 }
 
 impl Holds for PostgresLedger {
+    fn hold_census(&self, most: usize) -> Answered<HoldCensus> {
+        self.read(queries::HOLD_CENSUS, values![most as i64], |_, rows| {
+            let count = |row: &Row, place: usize| row.try_get::<_, i64>(place).map(|count| count as u64);
+            let census = first(&rows, |row| Ok(HoldCensus { live: count(row, 0)?, lapsed: count(row, 1)? }))?;
+            Ok(census.unwrap_or_default())
+        })
+    }
+
     fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
         self.read(queries::WITH_LAPSED, values![limit as i64], |_, rows| {
             all(&rows, |row| Ok(SubjectId::of_row(row.try_get(0)?)))

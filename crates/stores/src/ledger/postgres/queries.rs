@@ -118,5 +118,6 @@ queries! {
     TIDY_HOLDS = "tidy_holds",
     TIDY_SEATS = "tidy_seats",
     WRITE_PROBE = "write_probe",
+    HOLD_CENSUS = "hold_census",
     WITH_LAPSED = "with_lapsed",
 }

@@ -11,7 +11,7 @@ use super::engine::{Asked, SqliteSubject, exactly_one};
 use super::trouble::unknown;
 use super::{SqliteLedger, many, queries};
 use crate::ledger::Answered;
-use crate::ledger::holds::{At, Holds, read_numbers, read_stock, write_numbers, write_stock};
+use crate::ledger::holds::{At, HoldCensus, Holds, read_numbers, read_stock, write_numbers, write_stock};
 
 pub fn hold(row: &Row<'_>) -> Result<Hold> {
     let (stock, state): (String, String) = (row.get(4)?, row.get(8)?);
@@ -112,6 +112,16 @@ fn reserved(hold: &Hold) -> Option<String> {
 }
 
 impl Holds for SqliteLedger {
+    fn hold_census(&self, most: usize) -> Answered<HoldCensus> {
+        let clock = self.clock.clone();
+        self.readers.read(move |conn| {
+            let mut statement = conn.prepare_cached(queries::HOLD_CENSUS)?;
+            let count = |row: &Row<'_>, place| row.get::<_, i64>(place).map(|count| count as u64);
+            let census = |row: &Row<'_>| Ok(HoldCensus { live: count(row, 0)?, lapsed: count(row, 1)? });
+            statement.query_row((clock.now().0, most as i64), census)
+        })
+    }
+
     fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
         let clock = self.clock.clone();
         self.readers.read(move |conn| {

@@ -115,5 +115,6 @@ queries! {
     TIDY_HOLDS = "tidy_holds",
     TIDY_SEATS = "tidy_seats",
     WRITE_A_PAGE = "write_a_page",
+    HOLD_CENSUS = "hold_census",
     WITH_LAPSED = "with_lapsed",
 }

@@ -12,7 +12,7 @@ use super::super::Inner;
 use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
 use super::resolve::Unknown;
-use super::together::{Deep, Lock, Locking, chain_head, ended, finish, locked};
+use super::together::{Deep, Lock, Locking, begin, chain_head, ended, finish, locked};
 use super::{DecidedBatch, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
 use crate::chain::RowHash;
 use crate::ledger::Committed;
@@ -24,9 +24,10 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     let mut writer = S::writer(&session).await?;
     let statements = Locking::prepare::<S>(ledger, &session, Lock::Wait).await?;
     session.dirty();
+    let begin = begin(batch.traceparent.as_deref());
     let (rows, now) = {
         let portions = [Portion { id: batch.subject, commands: &batch.commands, terms: batch.terms, aside: &aside }];
-        let begin = session.batch_execute("BEGIN");
+        let begin = session.batch_execute(&begin);
         let lock = statements.lock::<S>(&session, &portions);
         let now = session.query_one(&statements.now, &[]);
         let ((), rows, now) = within(try_join3(begin, lock, now)).await??;

@@ -1,5 +1,6 @@
 //! One transaction for the batches of one or several subjects.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -41,8 +42,9 @@ pub async fn together<S: PostgresSubject>(
     let mut writer = S::writer(&session).await?;
     let statements = Locking::prepare::<S>(ledger, &session, lock).await?;
     session.dirty();
+    let begin = begin(all.iter().find_map(|one| one.batch.traceparent.as_deref()));
     let (rows, now, mut found) = {
-        let begin = session.batch_execute("BEGIN");
+        let begin = session.batch_execute(&begin);
         let locked = statements.lock(&session, &portions);
         let now = session.query_one(&statements.now, &[]);
         let found = S::read(&reads, &session, &portions);
@@ -110,6 +112,16 @@ pub async fn together<S: PostgresSubject>(
     drop(to_write);
     let unknown = Unknown { subject, first, id, committed: each(decisions) };
     finish(session, written.map(|result| result.map(drop)), unknown)
+}
+
+/// Begins a transaction. A traced one shows its span as `application_name`, in `pg_stat_activity` and in the lines of
+/// PostgreSQL's log (`%a`). It goes out with BEGIN, so it costs no round trip, and ends with the transaction.
+pub fn begin(traceparent: Option<&str>) -> Cow<'static, str> {
+    let plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    match traceparent.filter(plain) {
+        None => Cow::Borrowed("BEGIN"),
+        Some(span) => Cow::Owned(format!("BEGIN; SET LOCAL application_name = '{span}'")),
+    }
 }
 
 /// A batch that is decided with what was read, or with more if that proves to be too little.

@@ -1,0 +1,5 @@
+-- How many holds last, and how many have lapsed and were not turned yet. Reads at most $1 entries of the index of
+-- holds that are held, so its cost is bounded however many there are.
+SELECT count(*) FILTER (WHERE ends_at > clock.now), count(*) FILTER (WHERE ends_at <= clock.now)
+FROM (SELECT ends_at FROM hold WHERE state = 'held' ORDER BY subject, ends_at, n LIMIT $1) AS held
+CROSS JOIN (SELECT ledger_now() AS now) AS clock

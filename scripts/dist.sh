@@ -66,7 +66,7 @@ for page in "$root"/man/*.1; do
 done
 gzip -n9 "$package"/usr/share/man/man1/*.1
 install -m 644 LICENSE "$package/usr/share/doc/tickettock/copyright"
-install -m 755 deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm "$package/DEBIAN/"
+install -m 755 deploy/debian/preinst deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm "$package/DEBIAN/"
 echo /etc/tickettock/tickettock.toml >"$package/DEBIAN/conffiles"
 size=$(du -sk --exclude=DEBIAN "$package" | cut -f1)
 # The oldest libc that has every symbol the binary needs; a static one needs none.

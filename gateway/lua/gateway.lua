@@ -230,14 +230,14 @@ end
 
 -- Handles the response headers of a read.
 function M.heard_read()
-    servers.heard(ngx.var.upstream_http_x_fcfs_auth)
+    servers.heard(ngx.var.upstream_http_x_fcfs_auth, ngx.var.upstream_http_x_fcfs_stops)
     if settings.wrap then wrap.headers() end
 end
 
 -- Handles the server's response headers before the response is sent.
 function M.heard()
     local var = ngx.var
-    servers.heard(var.upstream_http_x_fcfs_auth)
+    servers.heard(var.upstream_http_x_fcfs_auth, var.upstream_http_x_fcfs_stops)
     servers.heard_full(var.upstream_http_x_fcfs_full)
     local outcome = var.upstream_http_x_fcfs_outcome
     local event = var.gw_event

@@ -1,6 +1,7 @@
--- Chooses a server, round robin. A server that could not be reached is skipped for a moment, and then tried
--- by one request at a time. If all servers failed, round robin goes on, so that the first one back is found
--- at once.
+-- Chooses a server, round robin. A server that could not be reached, or that says that it stops, is skipped for a
+-- moment, and then tried by one request at a time. Requests that cannot be sent twice do not try it: they go there
+-- again when it has answered others. If all servers failed, each request goes to the one that failed first, so that
+-- the first one back is found at once.
 
 local balancer = require "ngx.balancer"
 local settings = require "settings"
@@ -11,6 +12,9 @@ local servers = settings.servers
 local SPARED_S, TRYING_S = 0.25, 1
 -- Without a failure for this long the server counts as healthy. Longer than both of the above.
 local DOUBTED_S = 1.5
+-- A server that stops answers for another half second and then closes its connections. Until then no request may be
+-- on its way to it: one that meets the closing is lost.
+local STOPS_S = 2
 -- A server in another AUTH_MODE gets one request per worker in this time, to learn whether it still is.
 local DIFFERS_S = 1
 -- nginx.conf decides whether and when the next server is tried.
@@ -25,6 +29,8 @@ local turn = math.random(#servers)
 
 for place, server in ipairs(servers) do
     server.place, server.doubted, server.spared = place, "doubted:" .. server.name, "spared:" .. server.name
+    -- Since when it has not answered. In a shared dictionary, as all of these.
+    server.silent, server.stops = "silent:" .. server.name, "stops:" .. server.name
     -- Reservation requests of this worker that the server has. Each of them has a slot.
     server.busy = 0
 end
@@ -72,10 +78,23 @@ local function fits(server)
     return false
 end
 
--- `mode` is what the server reports; an older one reports none.
-function M.heard(mode)
+-- `mode` and `stops` are what the server reports; an older one reports none.
+function M.heard(mode, stops)
     local server = ngx.ctx.server
     if not mode or not server then return end
+    if stops then
+        state:set(server.doubted, true, STOPS_S + DOUBTED_S)
+        state:set(server.spared, true, STOPS_S)
+        state:set(server.silent, ngx.now())
+        state:set(server.stops, true)
+    elseif state:get(server.silent) then
+        state:delete(server.silent)
+        -- It stopped as it should, and was started again: there is nothing to doubt.
+        if state:get(server.stops) then
+            state:delete(server.stops)
+            state:delete(server.doubted)
+        end
+    end
     if mode == settings.auth then
         if server.differs then differing, server.differs, server.trial = differing - 1, nil, nil end
         return
@@ -111,23 +130,31 @@ local function has_room(server, slot)
     return not slot or server.busy < settings.server_requests
 end
 
-local function next_one(slot)
-    local failed_too
+-- Whether the server may get a request. `again` says whether another server may get it if this one does not answer.
+local function trusted(server, again)
+    if not again and state:get(server.silent) then return false end
+    return not state:get(server.doubted) or (again and state:add(server.spared, true, TRYING_S))
+end
+
+local function next_one(slot, again)
+    local failed_first, since
     for _ = 1, #servers do
         turn = turn % #servers + 1
         local server = servers[turn]
         if has_room(server, slot) and (differing == 0 or fits(server)) then
-            if not state:get(server.doubted) or state:add(server.spared, true, TRYING_S) then return server end
-            failed_too = failed_too or turn
+            if trusted(server, again) then return server end
+            local at = state:get(server.silent) or 0
+            if not since or at < since then failed_first, since = turn, at end
         end
     end
-    turn = failed_too or turn % #servers + 1
+    turn = failed_first or turn % #servers + 1
     return servers[turn]
 end
 
 local function failed(name)
     state:set("doubted:" .. name, true, DOUBTED_S)
     state:set("spared:" .. name, true, SPARED_S)
+    state:set("silent:" .. name, ngx.now())
 end
 
 -- A request with a slot has ended at the server that has it. A variable says which: error pages clear `ngx.ctx`.
@@ -137,16 +164,17 @@ function M.ended()
 end
 
 function M.choose()
+    local again = AGAIN[ngx.req.get_method()]
     -- A retry: the first server did not respond or could not be reached.
     if balancer.get_last_failure() then
         local server = ngx.ctx.server
         if server then failed(server.name) end
         M.ended()
-    elseif #servers > 1 and AGAIN[ngx.req.get_method()] then
+    elseif #servers > 1 and again then
         balancer.set_more_tries(#servers - 1)
     end
     local slot = ngx.var.gw_slot == "1"
-    local server = next_one(slot)
+    local server = next_one(slot, again)
     ngx.ctx.server = server
     if slot then server.busy, ngx.var.gw_server = server.busy + 1, server.place end
     local ok, why = balancer.set_current_peer(server.host, server.port)

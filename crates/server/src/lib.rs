@@ -26,6 +26,7 @@ pub mod readiness;
 pub mod refusals;
 mod reload;
 pub mod reopen;
+pub mod replica;
 mod restored;
 pub mod rush;
 pub mod secrets;

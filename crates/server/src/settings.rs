@@ -1,6 +1,7 @@
 //! Settings. Flags override the environment, which overrides the file, which overrides the defaults. The
 //! command line, the file, the environment and the manual are all derived from one table.
 
+mod copies;
 pub mod gateway;
 pub mod identity;
 mod stores;

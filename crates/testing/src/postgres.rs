@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tokio_postgres::NoTls;
+use tokio_postgres::{Client, NoTls};
 
 use crate::folder::TestFolder;
 use crate::services::services;
@@ -41,6 +41,26 @@ impl OwnPostgres {
         copy.args(["-h", "127.0.0.1", "-U", "postgres", "-c", "fast", "-X", "stream", "-p"]);
         run(copy.arg(self.port.to_string()).arg("-D").arg(&data));
         run(as_postgres(Path::new("touch")).arg(data.join("recovery.signal")));
+        let log = folder.path().join("postgres.log");
+        let mut own = OwnPostgres { port: free_port(), data, log, child: None, _folder: folder };
+        own.begin().await;
+        own
+    }
+
+    pub async fn connect(&self) -> Client {
+        let (client, connection) = tokio_postgres::connect(&self.url(), NoTls).await.expect("a connection");
+        tokio::spawn(connection);
+        client
+    }
+
+    /// A standby of this server, named `standby`, once it streams.
+    pub async fn standby(&self) -> OwnPostgres {
+        let folder = TestFolder::new("postgres");
+        run(Command::new("chmod").arg("777").arg(folder.path()));
+        let data = folder.path().join("data");
+        let mut copy = as_postgres(&services().postgres_programs.join("pg_basebackup"));
+        let primary = format!("host=127.0.0.1 port={} user=postgres application_name=standby", self.port);
+        run(copy.args(["-c", "fast", "-X", "stream", "-R", "-d", &primary]).arg("-D").arg(&data));
         let log = folder.path().join("postgres.log");
         let mut own = OwnPostgres { port: free_port(), data, log, child: None, _folder: folder };
         own.begin().await;

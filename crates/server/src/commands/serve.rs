@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::supervisor::Supervisor;
 use crate::terminal::say;
 use crate::tidier::Tidier;
-use crate::{backups, telemetry, wiring};
+use crate::{backups, replica, telemetry, wiring};
 
 const DEMO_CONTROL: &str = "demo-control";
 const WITHOUT_METRICS: &str = "without-metrics";
@@ -74,6 +74,9 @@ async fn serve(
         tokio::spawn(telemetry::audits::census(Arc::downgrade(&app)));
     }
     tokio::spawn(backups::run(Arc::downgrade(&app), schedules));
+    if let Some(plan) = app.settings.replica.clone() {
+        tokio::spawn(replica::run(Arc::downgrade(&app), plan));
+    }
     drop(app);
     say!("Tickettock listens on http://{}", listening.address);
     if let Some(address) = listening.operators_address {

@@ -94,6 +94,11 @@ fn judged(facts: &PostgresFacts, pool: usize) -> Vec<Diagnosis> {
 
 fn standby(facts: &PostgresFacts) -> Vec<Diagnosis> {
     let check = "standby";
+    if facts.replicas.is_empty() && facts.hidden > 0 {
+        let found = format!("{} connections that this role may not look at", facts.hidden);
+        let change = "GRANT pg_monitor to the role of DATABASE_URL, and ask again";
+        return vec![Diagnosis::bad(check, Severity::Advice, found, change)];
+    }
     let synchronous = facts.replicas.iter().filter(|one| matches!(one.sync_state.as_str(), "sync" | "quorum")).count();
     let found = format!("{} connected, {synchronous} of them synchronous", facts.replicas.len());
     let mut all = vec![if !facts.synchronous_standbys.is_empty() && synchronous == 0 {
@@ -108,7 +113,8 @@ fn standby(facts: &PostgresFacts) -> Vec<Diagnosis> {
     } else {
         Diagnosis::ok(check, found)
     }];
-    if let Some(lag) = facts.replicas.iter().filter_map(|one| one.lag_ms).max() {
+    // Without anything to catch up with there is no lag.
+    if let Some(lag) = facts.replicas.iter().map(|one| one.lag_ms.unwrap_or_default()).max() {
         let found = format!("{lag} ms behind");
         all.push(if lag <= LAG_MOST_MS {
             Diagnosis::ok("replication lag", found)
@@ -122,7 +128,7 @@ fn standby(facts: &PostgresFacts) -> Vec<Diagnosis> {
 
 fn connections(facts: &PostgresFacts, pool: usize) -> Diagnosis {
     let (most, used) = (facts.connections_most.max(0) as usize, facts.connections.max(0) as usize);
-    let found = format!("{used} of {most} in use; each server takes up to {} (DB_POOL)", pool + 2);
+    let found = format!("{used} of {most} (max_connections) in use; each server takes up to {} (DB_POOL)", pool + 2);
     if most.saturating_sub(used) >= pool + 2 {
         return Diagnosis::ok("connections", found);
     }
@@ -147,6 +153,7 @@ mod tests {
             connections: 5,
             standby: false,
             replicas: vec![ReplicaFacts { sync_state: "sync".into(), lag_ms: Some(3) }],
+            hidden: 0,
         }
     }
 
@@ -163,6 +170,8 @@ mod tests {
         assert_eq!(worst(&PostgresFacts { replicas: Vec::new(), ..good() }), Severity::Critical);
         let alone = PostgresFacts { replicas: Vec::new(), synchronous_standbys: String::new(), ..good() };
         assert_eq!(worst(&alone), Severity::Advice);
+        let hidden = PostgresFacts { replicas: Vec::new(), hidden: 1, ..good() };
+        assert_eq!(worst(&hidden), Severity::Advice, "not seen is not absent");
         assert_eq!(worst(&PostgresFacts { connections: 90, ..good() }), Severity::Warning);
         let behind = vec![ReplicaFacts { sync_state: "sync".into(), lag_ms: Some(60_000) }];
         assert_eq!(worst(&PostgresFacts { replicas: behind, ..good() }), Severity::Warning);

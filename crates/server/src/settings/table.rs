@@ -329,6 +329,18 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("BACKUP_EVERY", "3600", "Seconds between two scheduled backups."),
     setting("BACKUP_KEEP", "24", "How many scheduled backups stay; older ones are removed."),
+    setting(
+        "REPLICATE_TO",
+        "",
+        "Folder in a second place, on another disk or machine, that always has a recent copy of the embedded ledger. If unset: \
+         there is none. With DATABASE_URL use a standby.",
+    ),
+    setting(
+        "REPLICATE_EVERY",
+        "5",
+        "Seconds between two copies to REPLICATE_TO: what is sold in this time is lost with the machine. A copy is made only \
+         after a change, and rests four times as long as it took.",
+    ),
     setting("RUST_LOG", "info", "Log level: error, warn, info, debug, trace, or filters per module."),
     setting("LOG_FORMAT", "text", "Log format: text or json."),
     setting(

@@ -20,6 +20,7 @@ use crate::connections::ConnectionLimits;
 use crate::connections::files::room_for_connections;
 use crate::gate::planted::OverloadBug;
 use crate::rates::RateLimits;
+use crate::replica::ReplicaPlan;
 use crate::tidier::Keep;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct Settings {
     pub audit_every: Duration,
     /// None: there are no scheduled backups.
     pub backups: Option<BackupSchedule>,
+    /// None: there is no continuous copy.
+    pub replica: Option<ReplicaPlan>,
     /// None: as many as the limit of open files has room for.
     pub max_connections: Option<usize>,
     /// None: the default, which depends on who connects.
@@ -78,7 +81,7 @@ pub struct Settings {
 /// The gateway has the same default.
 const ADDRESS_RATE: u32 = 2_000;
 /// Ten years.
-const KEEP_MOST_S: i64 = 315_360_000;
+pub(super) const KEEP_MOST_S: i64 = 315_360_000;
 const ADMIN_TOKEN_CHARS: usize = 16;
 /// Where strangers can guess.
 const ADMIN_TOKEN_CHARS_EXPOSED: usize = 32;
@@ -120,6 +123,7 @@ impl Settings {
             keep: read.keep()?,
             audit_every: Duration::from_secs(read.within("AUDIT_EVERY", 0, KEEP_MOST_S)? as u64),
             backups: read.backups()?,
+            replica: read.replica()?,
             max_connections: read.unless_empty("MAX_CONNECTIONS", |name| read.within(name, 1, 1_000_000))?,
             address_connections: read.unless_empty("ADDRESS_CONNECTIONS", |name| read.within(name, 0, 1_000_000))?,
             max_watchers: read.within("MAX_WATCHERS", 0, 1_000_000)? as usize,
@@ -151,9 +155,7 @@ impl Settings {
                 "ADMIN_TOKEN is unset: it is required with DATABASE_URL, with the same value on every server".into(),
             ));
         }
-        if settings.backups.is_some() && settings.stores != Stores::Embedded {
-            return Err(read.bad("BACKUP_DIR", "nothing with DATABASE_URL: PostgreSQL has its own backups"));
-        }
+        settings.copies_of_sqlite(&read)?;
         settings.safe_to_listen()?;
         if settings.exposed() && settings.admin_token.as_ref().is_some_and(|token| guessable(token)) {
             let wanted = format!(
@@ -295,13 +297,6 @@ impl Reading<'_> {
         })
     }
 
-    fn backups(&self) -> Result<Option<BackupSchedule>, BadSetting> {
-        let every = Duration::from_secs(self.within("BACKUP_EVERY", 1, KEEP_MOST_S)? as u64);
-        let keep = self.within("BACKUP_KEEP", 1, 100_000)? as usize;
-        let folder = self.text("BACKUP_DIR");
-        Ok((!folder.is_empty()).then(|| BackupSchedule { folder: PathBuf::from(folder), every, keep }))
-    }
-
     pub(super) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<T, BadSetting> {
         self.text(name).trim().parse().map_err(|_| self.bad(name, expected))
     }
@@ -414,6 +409,7 @@ mod tests {
             ("CACHE_KEEP", "0"),
             ("BACKUP_EVERY", "0"),
             ("BACKUP_KEEP", "0"),
+            ("REPLICATE_EVERY", "0"),
             ("LOG_FORMAT", "xml"),
             ("RUST_LOG", "no such=level=x"),
         ] {

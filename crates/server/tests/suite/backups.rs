@@ -3,6 +3,7 @@
 
 mod embedded;
 mod postgres;
+mod replica;
 mod scheduled;
 
 use std::collections::HashMap;

@@ -33,6 +33,30 @@ fn deploy_files_hold_together() {
     assert!(!good && text.contains("REDIS_URL is no setting"), "{text}");
 }
 
+/// The schemas come from PyPI, once.
+#[test]
+fn deploy_files_follow_their_schemas() {
+    let (good, text) = run(&mut Command::new("scripts/deploy-schemas.sh"));
+    assert!(good && text.contains("10 objects of Kubernetes, 8 services of compose"), "{text}");
+    // And it can fail, in each of the three.
+    let folder = TestFolder::new("schemas");
+    for (file, right, wrong, complaint) in [
+        ("compose.yaml", "cap_drop:", "cap_dropped:", "cap_dropped"),
+        ("kubernetes/server.yaml", "  replicas:", "  replicaCount:", "replicaCount"),
+        ("Dockerfile", "WORKDIR /src", "WORKDIR src", "DL3000"),
+    ] {
+        let copy = folder.path().join("deploy");
+        let (good, text) = run(Command::new("cp").args(["-r", "deploy"]).arg(&copy));
+        assert!(good, "{text}");
+        let text = read(&format!("deploy/{file}"));
+        assert!(text.contains(right), "{file} has no {right}");
+        std::fs::write(copy.join(file), text.replace(right, wrong)).unwrap();
+        let (good, text) = run(Command::new("scripts/deploy-schemas.sh").env("DEPLOY", &copy));
+        assert!(!good && text.contains(complaint), "{file}: {text}");
+        std::fs::remove_dir_all(copy).unwrap();
+    }
+}
+
 /// 10 is the worst.
 const EXPOSURE_MOST: f64 = 2.0;
 

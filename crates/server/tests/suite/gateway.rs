@@ -13,6 +13,7 @@ mod hints;
 mod likeness;
 mod limits;
 mod modes;
+mod rolling;
 mod slots;
 mod slow;
 mod spelling;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testing::database::Database;
 use testing::folder::TestFolder;
+use testing::postgres::OwnPostgres;
 use testing::process::{ServerProcess, binary};
 use testing::redis::OwnRedis;
 
@@ -66,6 +67,67 @@ async fn doctor_finds_what_is_wrong_with_postgresql_and_redis() {
     assert_eq!(code, 3);
     let (code, found) = doctor("postgres://nobody@127.0.0.1:1/none?sslmode=disable");
     assert!(code == 3 && finding(&found, "PostgreSQL")["severity"] == "critical", "{found:#}");
+}
+
+/// Everything that `doctor` should list of PostgreSQL, Redis and the machine, with a real standby.
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_doctor_lists_a_standby_and_its_lag() {
+    let (primary, redis) = (OwnPostgres::start().await, OwnRedis::start());
+    let standby = primary.standby().await;
+    let client = primary.connect().await;
+    let began = Instant::now();
+    let streams = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+    while client.query_one(streams, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "the standby does not follow");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let doctor = |url: &str| {
+        let mut command = binary();
+        command.args(["doctor", "--json", "--sale", "50000/500"]).env("DATABASE_URL", url);
+        let (_, text) = run(command.env("REDIS_URL", redis.url()).env("ADMIN_TOKEN", "0123456789abcdef"));
+        serde_json::from_str::<Value>(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+    };
+    let found = doctor(&primary.url());
+    for check in [
+        "open files",
+        "clock",
+        "connections that wait to be accepted",
+        "PostgreSQL",
+        "synchronous_commit",
+        "fsync",
+        "standby",
+        "replication lag",
+        "connections",
+        "clock of PostgreSQL",
+        "commit in PostgreSQL",
+        "Redis",
+        "maxmemory-policy",
+        "persistence of Redis",
+        "clock of Redis",
+        "call to Redis",
+        "sale",
+    ] {
+        finding(&found, check);
+    }
+    let standby_of = |found: &Value| finding(found, "standby").clone();
+    assert!(standby_of(&found)["change"].as_str().unwrap().contains("synchronous_standby_names"), "{found:#}");
+    assert_eq!(finding(&found, "replication lag")["severity"], "ok");
+
+    client.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'").await.unwrap();
+    client.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+    while client.query_one(synchronous, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(60), "the standby is not synchronous");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(standby_of(&doctor(&primary.url()))["severity"], "ok");
+    // A role as the manual asks for: it may not look at standbys, and is not told that there is none.
+    client.batch_execute("CREATE ROLE seller LOGIN").await.unwrap();
+    let seller = primary.url().replace("postgres@", "seller@");
+    let seen = standby_of(&doctor(&seller));
+    assert!(seen["severity"] == "advice" && seen["change"].as_str().unwrap().contains("pg_monitor"), "{seen}");
+    // The wrong address.
+    assert_eq!(doctor(&standby.url())["worst"], "critical");
 }
 
 #[tokio::test(flavor = "multi_thread")]

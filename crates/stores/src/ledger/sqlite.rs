@@ -7,6 +7,7 @@
 mod admin_tokens;
 mod answers;
 mod backup;
+mod changes;
 mod checkpoint;
 mod data_dir;
 mod engine;
@@ -41,6 +42,7 @@ use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
 
 pub use self::backup::{BackupMade, BackupPace, CopyFault, backup};
+pub use self::changes::{LedgerChanges, LedgerState};
 pub use self::data_dir::database_in;
 use self::data_dir::{DataDir, NotClaimed};
 use self::flusher::{Fatal, Flusher};

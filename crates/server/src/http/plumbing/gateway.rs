@@ -16,6 +16,7 @@
 //! | `X-Fcfs-Freed`      | the event in which something came back, or may have begun            |
 //! | `X-Fcfs-Auth`       | this server's `AUTH_MODE`; a gateway in another mode stops asking it  |
 //! | `X-Fcfs-Full`       | this server refuses for load; the refused wait so many seconds       |
+//! | `X-Fcfs-Stops`      | this server was told to stop: ask another one                        |
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -43,6 +44,7 @@ const LEDGER: HeaderName = HeaderName::from_static("x-fcfs-ledger");
 const FREED: HeaderName = HeaderName::from_static("x-fcfs-freed");
 const AUTH: HeaderName = HeaderName::from_static("x-fcfs-auth");
 pub const FULL: HeaderName = HeaderName::from_static("x-fcfs-full");
+const STOPS: HeaderName = HeaderName::from_static("x-fcfs-stops");
 
 /// An answer waits at most this long until a mark is removed.
 const RELEASE_TIME: Duration = Duration::from_millis(50);
@@ -67,6 +69,9 @@ impl Aside {
 
     pub fn write(&self, app: &App, mut reply: Reply) -> Reply {
         reply = reply.with(AUTH, HeaderValue::from_static(app.settings.auth_mode.name()));
+        if app.draining() {
+            reply = reply.with(STOPS, HeaderValue::from_static("1"));
+        }
         if let Some(outcome) = self.outcome.get() {
             reply = reply.with(OUTCOME, HeaderValue::from_static(outcome));
             let ledger = app.door.ledger().and_then(|ledger| HeaderValue::from_str(&ledger).ok());

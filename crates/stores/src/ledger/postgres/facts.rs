@@ -27,6 +27,8 @@ pub struct PostgresFacts {
     /// It takes no writes.
     pub standby: bool,
     pub replicas: Vec<ReplicaFacts>,
+    /// Standbys, perhaps, of which this role may know nothing.
+    pub hidden: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,7 @@ impl PostgresProbe {
             connections: first.get("connections"),
             standby: first.get("standby"),
             replicas: rows.iter().filter_map(replica).collect(),
+            hidden: rows.iter().filter(|row| row.get::<_, Option<bool>>("hidden") == Some(true)).count(),
         })
     }
 

@@ -11,5 +11,7 @@ SELECT current_setting('server_version_num')::integer AS version,
        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::integer AS connections,
        pg_is_in_recovery() AS standby,
        r.sync_state,
-       (extract(epoch FROM r.replay_lag) * 1000)::bigint AS lag_ms
-FROM (SELECT 1) one LEFT JOIN pg_stat_replication r ON r.state IN ('streaming', 'catchup')
+       (extract(epoch FROM r.replay_lag) * 1000)::bigint AS lag_ms,
+       -- Only a member of pg_monitor sees more of it than that it is there.
+       r.pid IS NOT NULL AND r.state IS NULL AS hidden
+FROM (SELECT 1) one LEFT JOIN pg_stat_replication r ON r.state IN ('streaming', 'catchup') OR r.state IS NULL

@@ -123,9 +123,38 @@ test("reservations are searched, exported and cancelled; the history and the aud
   await page.goto(`${server.base}/admin#/history`);
   await page.locator("select").selectOption(`event=${event.id}`);
   await page.getByRole("cell", { name: "cancelled", exact: true }).waitFor();
+  await page.getByText("Every row is what its hash says.").waitFor();
+  const { head } = await shop.call("GET", `/api/v1/admin/events/${event.id}/history/head`);
+  assert.match(head.kept, new RegExp(`^e${event.id}-${head.number}:[0-9a-f]{64}$`));
+  await page.locator("code", { hasText: head.kept }).waitFor();
   await page.goto(`${server.base}/admin#/audit`);
   await page.getByText("Every invariant holds.").waitFor();
   assert.ok((await page.locator("li .sign").count()) > 10);
+  sound(operator);
+  await operator.close();
+});
+
+test("the live charts follow what is sold, by outcome", async () => {
+  const event = await shop.event({ name: "Charts", seats: 12 });
+  const { operator, page } = await signedIn(server.base, server.token);
+  assert.deepEqual(
+    await page.locator("figure .title").evaluateAll((all) => all.map((one) => one.textContent.replaceAll(/\s+/g, " ").trim())),
+    ["Answers per second answers / s", "Latency ms", "Requests per batch, and in the queue requests", "Waiting and inside people", "Sold and on hold seats"],
+  );
+  const figure = (label) =>
+    page.evaluate((wanted) => {
+      const line = [...document.querySelectorAll("figure .line")].find((one) => one.textContent.trim().startsWith(wanted));
+      return Number(line.querySelector("b").innerText.replaceAll(/[^\d.]/g, "") || 0);
+    }, label);
+  const seen = { "sold, held": 0, "sold out": 0, sold: 0 };
+  for (let i = 0; Object.values(seen).some((most) => most === 0); i += 1) {
+    assert.ok(i < 100, JSON.stringify(seen));
+    await shop.buy(event.id, `charted-${i}`);
+    await page.waitForTimeout(200);
+    for (const label of Object.keys(seen)) seen[label] = Math.max(seen[label], await figure(label));
+  }
+  const trails = page.getByRole("img", { name: "Seats taken in the last minutes" });
+  assert.ok((await trails.count()) > 0, "a sparkline for each event");
   sound(operator);
   await operator.close();
 });

@@ -115,6 +115,30 @@ test("a hold counts down, survives a reload and a second tab, and is confirmed",
   await a.close();
 });
 
+test("buyers are asked for what the event wants; price and answer are shown as they came", async () => {
+  const wanted = { buyerFields: { userName: "optional", phone: "absent", email: "required" }, price: { amount: "12.50", currency: "EUR" } };
+  const event = await shop.event({ name: "By email", seats: 5, ...wanted });
+  const a = await as();
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "choose");
+  await page.getByText("€12.50 a seat").waitFor();
+  assert.equal(await page.getByLabel("Phone").count(), 0);
+  await page.getByLabel("Name (optional)").waitFor();
+  await button(page, "Any seat, now").click();
+  await page.getByText("Enter an email address").waitFor();
+  await page.getByLabel("Email").fill("minji@example.com");
+  await button(page, "Any seat, now").click();
+  await step(page, "yours");
+  const answer = page.locator("details pre");
+  assert.equal(await answer.isVisible(), false, "not in the way");
+  await page.getByText("The server's answer, as JSON").click();
+  const told = JSON.parse(await answer.innerText());
+  assert.equal(told.success, true);
+  await page.locator(".stub", { hasText: told.reservationId }).waitFor();
+  sound(a);
+  await a.close();
+});
+
 test("an expired hold gives the seat back in the other tab", async () => {
   const event = await shop.event({ name: "Lapses", seats: 20, maxPerUser: 2, holdTtl: 3 });
   const [a, b] = [await as(), await as()];
@@ -269,30 +293,55 @@ test("axe finds no serious problem, in both themes", async () => {
   }
 });
 
-test("a stadium of 100,000 seats is drawn and moved without a stutter", async () => {
+/** Zooms in and out, then pans: how long 95% of the frames took at most, in milliseconds; and the same while nothing moves. */
+const frames = (page, most) =>
+  page.evaluate(async (most) => {
+    const target = document.querySelector(".window");
+    const { x, y, width, height } = target.getBoundingClientRect();
+    const middle = { clientX: x + width / 2, clientY: y + height / 2, bubbles: true, cancelable: true };
+    const pointer = (kind, dx) => target.dispatchEvent(new PointerEvent(kind, { ...middle, clientX: middle.clientX + dx, pointerId: 1, isPrimary: true, button: 0, buttons: 1 }));
+    const measured = async (count, move) => {
+      const times = [];
+      let last = await new Promise(requestAnimationFrame);
+      for (let i = 0; i < count; i += 1) {
+        move(i);
+        const now = await new Promise(requestAnimationFrame);
+        times.push(now - last);
+        last = now;
+      }
+      return times.sort((a, b) => a - b)[Math.floor(count * 0.95)];
+    };
+    const still = await measured(most, () => undefined);
+    const zoomed = await measured(most, (i) => target.dispatchEvent(new WheelEvent("wheel", { ...middle, deltaY: i < most * 0.6 ? -60 : 60 })));
+    pointer("pointerdown", 0);
+    const panned = await measured(most, (i) => pointer("pointermove", 120 * Math.sin(i / 6)));
+    pointer("pointerup", 0);
+    return { still, moving: Math.max(zoomed, panned) };
+  }, most);
+
+/** Six frames of a screen above what this machine needs for nothing at all: it may be busy with other tests. */
+const STUTTER_MS = 100;
+
+test("a stadium of 100,000 seats is drawn, zoomed and panned without a stutter", async () => {
   const event = await shop.event({ name: "Stadium", seats: 100_000, maxPerUser: 4 });
   const a = await as();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "choose", 30_000);
   await page.waitForSelector(".map-canvas");
   await page.getByRole("application").focus();
-  const box = await page.locator(".window").boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  const longest = await page.evaluate(async () => {
-    const frames = [];
-    let last = performance.now();
-    const target = document.querySelector(".window");
-    const at = target.getBoundingClientRect();
-    for (let i = 0; i < 60; i += 1) {
-      target.dispatchEvent(new WheelEvent("wheel", { deltaY: i < 30 ? -60 : 60, clientX: at.x + at.width / 2, clientY: at.y + at.height / 2, bubbles: true, cancelable: true }));
-      await new Promise((done) => requestAnimationFrame(done));
-      const now = performance.now();
-      frames.push(now - last);
-      last = now;
-    }
-    return frames.sort((x, y) => x - y)[Math.floor(frames.length / 2)];
+  const { still, moving } = await frames(page, 60);
+  assert.ok(moving < still + STUTTER_MS, `95% of the frames within ${moving} ms, and ${still} ms while nothing moves`);
+  // The measure sees a slow map: one that needs a quarter of a second for each frame.
+  await page.evaluate(() => {
+    const clear = CanvasRenderingContext2D.prototype.clearRect;
+    CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+      const until = performance.now() + 250;
+      while (performance.now() < until);
+      return clear.apply(this, box);
+    };
   });
-  assert.ok(longest < 120, `a frame took ${longest} ms`);
+  const slow = await frames(page, 10);
+  assert.ok(slow.moving > slow.still + STUTTER_MS, `${slow.moving} ms looked smooth`);
   sound(a);
   await a.close();
 });

@@ -15,8 +15,10 @@ function freePort() {
 }
 
 export class Server {
-  static async start() {
+  /** `settings` beside those of the suite. */
+  static async start(settings = {}) {
     const server = new Server();
+    server.settings = settings;
     server.port = await freePort();
     server.base = `http://127.0.0.1:${server.port}`;
     await server.up();
@@ -26,11 +28,12 @@ export class Server {
   async up() {
     const { TICKETTOCK, DATA_DIR } = process.env;
     this.child = spawn(TICKETTOCK, ["serve"], {
-      env: { ...process.env, DATA_DIR, APP_PORT: String(this.port), RUST_LOG: "error" },
+      env: { ...process.env, DATA_DIR, APP_PORT: String(this.port), RUST_LOG: "error", ...this.settings },
       stdio: ["ignore", "ignore", "inherit"],
     });
     this.ended = new Promise((done) => this.child.once("exit", done));
     for (;;) {
+      if (this.child.exitCode !== null) throw new Error(`the server ended with ${this.child.exitCode}`);
       const ready = await fetch(`${this.base}/readyz`).then((answer) => answer.ok, () => false);
       if (ready) return;
       await new Promise((done) => setTimeout(done, 30));

@@ -4,4 +4,5 @@
 pub mod control;
 pub mod crowd;
 pub mod process;
+pub mod qr;
 pub mod stock;

@@ -15,6 +15,8 @@ mod links;
 #[cfg(test)]
 mod migrations;
 #[cfg(test)]
+mod readme;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod sql;

@@ -31,7 +31,7 @@ pub fn files() -> Vec<File> {
     found
 }
 
-/// Every text file of the repository.
+/// Every text file of the repository; pictures are listed without their content, because documents link to them.
 pub fn everything() -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
@@ -53,8 +53,10 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<File>) {
         if kind.is_dir() {
             collect(&entry.path(), &format!("{prefix}{name}/"), found);
         } else if kind.is_file() {
-            // Images are not text, and an editor's temporary file may be gone by now: neither is source.
-            let Ok(text) = fs::read_to_string(entry.path()) else { continue };
+            let is_picture = name.ends_with(".png");
+            // An editor's temporary file may be gone by now.
+            let read = if is_picture { Ok(String::new()) } else { fs::read_to_string(entry.path()) };
+            let Ok(text) = read else { continue };
             found.push(File { path: format!("{prefix}{name}"), text });
         }
     }

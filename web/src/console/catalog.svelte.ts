@@ -4,10 +4,14 @@ import { operator, type Schema } from "./session.svelte";
 
 const AGAIN_MS = 3_000;
 const PAGE = 200;
+/** Points of a sparkline: three minutes. */
+const TRAIL = 60;
 
 class Catalog {
   events = $state.raw<Schema["AdminEvent"][] | null>(null);
   rooms = $state.raw<Schema["RoomType"][] | null>(null);
+  /** By event, how many seats were not free at each reading. */
+  trails = $state.raw<ReadonlyMap<number, number[]>>(new Map());
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   start(): () => void {
@@ -29,6 +33,7 @@ class Catalog {
     } while (after && events.length < 2_000);
     // The newest first: it is the one that is being worked on.
     this.events = events.reverse();
+    this.trails = new Map(events.map(({ id, seatCount, remainingSeats }) => [id, [...(this.trails.get(id) ?? []).slice(1 - TRAIL), seatCount - remainingSeats]]));
     this.rooms = (await operator.get<Schema["RoomTypesAnswer"]>(`/api/v1/admin/room-types?limit=${PAGE}`)).roomTypes;
   }
 

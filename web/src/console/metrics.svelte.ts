@@ -13,6 +13,9 @@ export interface Sample {
   p99: number | null;
   batch: number | null;
   depth: number;
+  /** Seats of all events. */
+  sold: number;
+  held: number;
   /** People, by event. */
   waiting: Map<number, number>;
   inside: Map<number, number>;
@@ -26,6 +29,7 @@ interface Reading {
   batchSum: number;
   batchCount: number;
   depth: number;
+  seats: Map<string, number>;
   waiting: Map<number, number>;
   inside: Map<number, number>;
   /** Upper bound in seconds, and how many were below it. */
@@ -59,6 +63,7 @@ export function read(text: string, at: number): Reading {
     batchSum: 0,
     batchCount: 0,
     depth: 0,
+    seats: new Map(),
     waiting: new Map(),
     inside: new Map(),
     times: [],
@@ -79,6 +84,7 @@ export function read(text: string, at: number): Reading {
     else if (name === "batch_requests_count") reading.batchCount = value;
     else if (name === "queue_waiting") reading.waiting.set(Number(label("event")), value);
     else if (name === "queue_inside") reading.inside.set(Number(label("event")), value);
+    else if (name === "seats") reading.seats.set(label("state"), value);
     else if (name === "waiting_requests") reading.depth = value;
     else if (name === "commit_seconds_bucket") add(commits, label("le"), value);
     else if (name === "request_seconds_bucket" && SALE.test(label("operation"))) add(asked, label("le"), value);
@@ -109,6 +115,9 @@ export function quantile(share: number, before: [number, number][], now: [number
   }
   return low * 1_000;
 }
+
+/** Of all events together. */
+export const everybody = (people: Map<number, number>): number => [...people.values()].reduce((sum, count) => sum + count, 0);
 
 class Metrics {
   samples = $state.raw<Sample[]>([]);
@@ -151,6 +160,8 @@ class Metrics {
       p99: quantile(0.99, before.times, now.times),
       batch: batches > 0 ? (now.batchSum - before.batchSum) / batches : null,
       depth: now.depth,
+      sold: now.seats.get("sold") ?? 0,
+      held: now.seats.get("held") ?? 0,
       waiting: now.waiting,
       inside: now.inside,
     };

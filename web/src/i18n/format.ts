@@ -14,8 +14,13 @@ function once<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: string, m
 
 export const number = (value: number): string => once("number", (locale) => new Intl.NumberFormat(locale)).format(value);
 
-export const money = (value: number, currency = "KRW"): string =>
-  once(`money ${currency}`, (l) => new Intl.NumberFormat(l, { style: "currency", currency, maximumFractionDigits: 0 })).format(value);
+/** As it was set: no digit is added or rounded away. Without a currency it is a number. */
+export function money(amount: string | number, currency?: string): string {
+  const digits = String(amount).split(".")[1]?.length ?? 0;
+  const exact = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const form = currency ? ({ style: "currency", currency, ...exact } as const) : exact;
+  return once(`money ${currency} ${digits}`, (l) => new Intl.NumberFormat(l, form)).format(Number(amount));
+}
 
 /** 19:04:12 */
 export const clock = (at: Date): string =>

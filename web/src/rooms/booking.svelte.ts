@@ -34,7 +34,6 @@ export class Booking {
   readonly today: string = $derived(this.kind ? today(this.kind.timeZone, serverClock.now) : "");
   readonly checkOut: string | null = $derived(this.last ? addDays(this.last, 1) : null);
   readonly count: number = $derived(this.first && this.checkOut ? daysBetween(this.first, this.checkOut) : 0);
-  readonly total: number | null = $derived(this.kind?.price ? this.kind.price * this.count : null);
   readonly hold: NightHold | null = $derived(this.holds.find((one) => one.roomTypeId === this.kind?.id) ?? null);
   /** Every chosen night has a room. */
   readonly possible: boolean = $derived(

@@ -1,6 +1,7 @@
 //! `tickettock demo`: what `make run` ends in. A server with something to look at, and a crowd that comes when asked.
 
 use std::fs;
+use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tokio::task::JoinHandle;
 use crate::demo::control::{DemoControl, DemoCrowd, DemoPhase, DemoWish, PulledPlug};
 use crate::demo::crowd::{DemoBoard, DemoRush, ask};
 use crate::demo::process::{ServerLaunch, ServingProcess};
-use crate::demo::stock;
+use crate::demo::{qr, stock};
 use crate::terminal::{complain, say};
 use crate::wiring::admin_token_file;
 
@@ -49,7 +50,7 @@ pub fn command() -> Command {
             Arg::new("lan")
                 .long("lan")
                 .action(ArgAction::SetTrue)
-                .help("Listen on every address, so that a phone on the same network can come; anybody there can"),
+                .help("Listen on every address, so that a phone on the same network can come, and print a QR code for it; anybody there can come"),
         )
 }
 
@@ -135,7 +136,13 @@ impl Demo {
         if self.launch.host.is_unspecified() {
             complain!("--lan: everybody on this network can reach this server, and be any user. Do not sell with it.");
             match lan_address() {
-                Some(host) => say!("From a phone: http://{}", SocketAddr::new(host, address.port())),
+                Some(host) => {
+                    let phone = format!("http://{}", SocketAddr::new(host, address.port()));
+                    say!("From a phone: {phone}");
+                    if let Some(code) = qr::code(&phone, std::io::stdout().is_terminal()) {
+                        say!("{code}");
+                    }
+                }
                 None => complain!("this machine's address in its network is not known"),
             }
         }

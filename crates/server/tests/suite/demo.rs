@@ -1,6 +1,8 @@
 //! `tickettock demo`: something to look at, a rush with a verdict, a plug to pull, and data that stays.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -82,6 +84,41 @@ async fn demo_survives_a_pulled_plug_and_keeps_its_data() {
     let process = start(&data, &["--fresh"]).await;
     assert_eq!(names(&process, "/api/v1/events", "events").await, events, "it begins anew");
     stop(process).await;
+}
+
+/// What a demo prints until it is ready, and its complaints. It is stopped then.
+fn greeting(data: &Path, more: &[&str]) -> (String, String) {
+    let mut child = demo(data, more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        said.push_str(&line);
+        said.push('\n');
+        if line.contains("Ctrl-C stops it") {
+            break;
+        }
+    }
+    assert!(std::process::Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    let mut complaints = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}{complaints}");
+    (said, complaints)
+}
+
+/// A QR code for a phone only when asked, because it means a listener that others reach.
+#[test]
+fn lan_demo_warns_and_prints_a_code() {
+    let folder = TestFolder::new("demo");
+    let (said, complaints) = greeting(&folder.path().join("plain"), &[]);
+    assert!(said.contains("http://127.0.0.1:") && !said.contains('█'), "{said}");
+    assert!(!complaints.contains("--lan"), "{complaints}");
+    let (said, complaints) = greeting(&folder.path().join("lan"), &["--lan"]);
+    assert!(complaints.contains("everybody on this network can reach this server"), "{complaints}");
+    let phone = said.lines().skip_while(|line| !line.starts_with("From a phone: http://")).skip(1);
+    let code: Vec<&str> = phone.take_while(|line| line.contains(['█', '▀', '▄'])).collect();
+    // A machine without a network has no address to print.
+    let unknown = complaints.contains("address in its network is not known");
+    assert!(unknown || code.len() >= 15, "{said}{complaints}");
+    assert!(code.iter().all(|line| line.chars().count() == code[0].chars().count()), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,6 @@ export const en = {
   free: "free",
   held: "on hold",
   sold: "sold",
-  upTo: (n: number) => (n === 1 ? "One seat per person" : `Up to ${n} seats per person`),
   states: { scheduled: "Not open yet", open: "On sale", paused: "Paused", closed: "Closed", soldOut: "Sold out" },
 
   opensIn: "Opens in",
@@ -45,11 +44,15 @@ export const en = {
   remove: (name: string) => `Give up ${name}`,
   enough: (n: number) => `You can have ${seats(n)} here. Give one up to choose another.`,
   forTicket: "For the ticket",
-  name: "Name",
-  phone: "Phone",
-  phoneHint: "Kept in this browser for the next time.",
-  needName: "Enter the name for the ticket.",
-  needPhone: "Enter a phone number, such as 010-1234-5678.",
+  fields: { userName: "Name", phone: "Phone", email: "Email" },
+  optional: "optional",
+  keptHint: "Kept in this browser for the next time.",
+  need: {
+    userName: "Enter the name for the ticket.",
+    phone: "Enter a phone number, such as 010-1234-5678.",
+    email: "Enter an email address, such as minji@example.com.",
+  },
+  each: (price: string) => `${price} a seat`,
   heldOut: "Every free seat is in somebody's checkout. Seats that are given back appear here at once.",
 
   held_: "Held for you",
@@ -63,12 +66,6 @@ export const en = {
 
   yoursTitle: (n: number): string => (n === 1 ? "The seat is yours" : "The seats are yours"),
   seat: "Seat",
-  number: "Number",
-  reservation: "Reservation",
-  bought: "Bought",
-  copy: "Copy",
-  copied: "Copied.",
-  print: "Print",
   more: (n: number) => `Take another (${n} left for you)`,
   toMine: "My tickets",
   cancelThere: "To give a seat back, go to My tickets.",
@@ -88,9 +85,6 @@ export const en = {
   closedHint: "No more seats are sold here. What you bought stays yours.",
   deletedTitle: "This event does not exist",
   deletedHint: "It may have been deleted, or the address is not complete.",
-  raw: "The server's answer",
-  tryAgain: "Try again",
-  signIn: "Sign in first: the server needs to know who is buying.",
 };
 
 export type EventWords = typeof en;

@@ -242,6 +242,7 @@ pub fn line_alone(under: &Path) {
 
 /// Live streams, run by hand during development.
 pub fn watchers_alone(under: &Path, count: usize) {
+    std::fs::create_dir_all(under).expect("a folder");
     let folder = tempfile::tempdir_in(under).expect("a folder");
     for goal in watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), count, QUICK.rounds)) {
         println!("{}: {}, goal {}", goal.what, goal.measured, goal.goal);

@@ -9,6 +9,7 @@ pub mod drift;
 pub mod forms;
 mod persistent;
 pub mod routes;
+pub mod webhooks;
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -30,6 +30,12 @@ pub struct FetchLimits {
 #[derive(Debug)]
 pub struct FetchError(String);
 
+impl FetchError {
+    pub(crate) fn new(why: String) -> FetchError {
+        FetchError(why)
+    }
+}
+
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -132,7 +138,7 @@ where
 }
 
 /// Ends with the request, also if that is given up.
-struct Ending(tokio::task::JoinHandle<()>);
+pub(crate) struct Ending(pub(crate) tokio::task::JoinHandle<()>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -141,7 +147,7 @@ impl Drop for Ending {
 }
 
 /// The authorities are read once.
-fn tls() -> Result<Arc<ClientConfig>, FetchError> {
+pub(crate) fn tls() -> Result<Arc<ClientConfig>, FetchError> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());

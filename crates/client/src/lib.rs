@@ -4,7 +4,7 @@
 //! [`Client`] opens one when it needs it, opens a new one when the server has closed the last, and
 //! limits the time. [`ask_once`] uses a connection for a single request.
 //!
-//! [`fetch`] gets one document from elsewhere, with TLS.
+//! [`fetch`] gets one document from elsewhere, with TLS; [`outbound`] posts to elsewhere.
 //!
 //! There is no pool, no redirect and no retry down here: a load generator and a test decide about those. [`api`] knows
 //! the routes, and comes again where the server asks for it.
@@ -15,6 +15,7 @@ mod connection;
 mod error;
 pub mod fetch;
 mod keeping;
+pub mod outbound;
 mod request;
 mod response;
 mod stream;

@@ -181,7 +181,14 @@ impl Details {
     /// None where there is nothing to tell.
     pub fn of(metadata: Option<&Metadata>, reason: Option<&str>) -> Option<Box<Details>> {
         let told = metadata.is_some() || reason.is_some();
-        told.then(|| Box::new(Details { metadata: metadata.cloned(), reason: reason.map(Into::into) }))
+        let details = || Details { metadata: metadata.cloned(), reason: reason.map(Into::into), reservation: None };
+        told.then(|| Box::new(details()))
+    }
+
+    /// Of a cancellation.
+    pub fn of_cancelled(reservation: u64, metadata: Option<&Metadata>, reason: Option<&str>) -> Option<Box<Details>> {
+        let (metadata, reason) = (metadata.cloned(), reason.map(Into::into));
+        Some(Box::new(Details { metadata, reason, reservation: Some(reservation) }))
     }
 }
 

@@ -191,6 +191,8 @@ pub struct Details {
     pub metadata: Option<Metadata>,
     /// Why it was cancelled.
     pub reason: Option<Box<str>>,
+    /// Of a cancellation: the history number of the reservation that was cancelled.
+    pub reservation: Option<u64>,
 }
 
 #[cfg(test)]

@@ -360,10 +360,12 @@ pub enum Expected {
     /// 32 hexadecimal digits.
     RequestName,
     ArrivalNumber,
+    /// `https`, and nothing private.
+    WebhookUrl,
 }
 
 impl Expected {
-    pub const ALL: [Expected; 30] = [
+    pub const ALL: [Expected; 31] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -394,6 +396,7 @@ impl Expected {
         Expected::IpAddress,
         Expected::RequestName,
         Expected::ArrivalNumber,
+        Expected::WebhookUrl,
     ];
 }
 

@@ -26,6 +26,7 @@ use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::telemetry::Metrics;
 use crate::tickets::Tickets;
+use crate::webhooks::Deliverer;
 
 pub struct App {
     pub settings: Settings,
@@ -36,6 +37,7 @@ pub struct App {
     pub boards: Boards,
     pub lines: Lines,
     pub live: LiveStreams,
+    pub webhooks: Deliverer,
     pub inside: Arc<InsideCheck>,
     pub tickets: Tickets,
     pub secrets: Secrets,
@@ -65,6 +67,7 @@ impl App {
             boards: Boards::new(ledger.clone()),
             lines: Lines::default(),
             live: LiveStreams::new(settings.max_watchers, metrics.live.clone()),
+            webhooks: Deliverer::new(metrics.webhooks.clone()),
             inside,
             tickets: Tickets::new(ledger.clone()),
             secrets: Secrets::new(ledger.clone()),

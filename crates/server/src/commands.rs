@@ -17,6 +17,7 @@ mod rush;
 mod serve;
 mod token;
 mod verify;
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ pub fn run() -> ExitCode {
         Some(("gateway", given)) => gateway::run(given),
         Some(("openapi", given)) => openapi::run(given),
         Some(("token", given)) => token::run(given),
+        Some(("webhook", given)) => webhook::run(given),
         Some(("rush", given)) => return end(rush::run(given)),
         Some(("doctor", given)) => return doctor::run_doctor(given),
         Some(("healthcheck", given)) => return doctor::run_healthcheck(given),

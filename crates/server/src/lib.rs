@@ -37,5 +37,6 @@ pub mod terminal;
 pub mod tickets;
 pub mod tidier;
 pub mod turner;
+pub mod webhooks;
 pub mod wiring;
 pub mod zones;

@@ -24,6 +24,7 @@ pub struct LedgerSecret {
     pub ids: Arc<PublicIds>,
     pub streams: StreamTickets,
     phones: Hmac<Sha256>,
+    messages: Hmac<Sha256>,
 }
 
 impl Secrets {
@@ -52,7 +53,13 @@ impl LedgerSecret {
             ids: Arc::new(PublicIds::new(keyed(secret, b"tickettock reservation ids\0"))),
             streams: StreamTickets::new(keyed(secret, b"tickettock stream tickets\0")),
             phones: keyed(secret, b"tickettock phones\0"),
+            messages: keyed(secret, b"tickettock webhook messages\0"),
         }
+    }
+
+    /// Makes the ids of webhook messages.
+    pub fn messages(&self) -> Hmac<Sha256> {
+        self.messages.clone()
     }
 
     /// Who a telephone number is, where nothing else says who asks. The number itself stands in the seat's

@@ -117,6 +117,7 @@ pub struct Metrics {
     unread: Gauge<u64, AtomicU64>,
     refused: Counter,
     rate_limited: Family<ScopeLabels, Counter>,
+    pub webhooks: crate::webhooks::WebhookSeries,
     pub backups: BackupFigures,
     pub live: LiveSeries,
     front: OnceLock<(Arc<OpenConnections>, Arc<Gate>, Arc<RequestRates>)>,
@@ -178,6 +179,8 @@ impl Metrics {
         let rate_limited = Family::default();
         let meaning = "Requests refused because a token bucket was empty, of a user or of an address";
         registry.register("rate_limited", meaning, rate_limited.clone());
+        let webhooks = crate::webhooks::WebhookSeries::default();
+        webhooks.register(&mut registry);
         let backups = BackupFigures::default();
         backups.register(&mut registry);
         let live = LiveSeries::default();
@@ -227,6 +230,7 @@ impl Metrics {
             unread,
             refused,
             rate_limited,
+            webhooks,
             backups,
             front: OnceLock::new(),
         }

@@ -29,6 +29,7 @@ use crate::readiness::Readiness;
 use crate::settings::{Settings, Stores};
 use crate::telemetry::watch::watch_lines;
 use crate::turner;
+use crate::webhooks::Deliverer;
 
 /// How long `/readyz` answers 503 before connections are refused, so that a load balancer notices.
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
@@ -192,6 +193,7 @@ impl Listening {
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(watch_lines(Arc::downgrade(&self.app)));
         let turning = tokio::spawn(turner::run(Arc::downgrade(&self.app)));
+        let telling = tokio::spawn(Deliverer::run(Arc::downgrade(&self.app)));
         tokio::spawn(Gate::beat(Arc::downgrade(&self.app.gate)));
         let operators = self.operators.map(|listener| {
             tokio::spawn(Readiness::watch(Arc::downgrade(&self.app)));
@@ -213,6 +215,8 @@ impl Listening {
         self.app.metrics.traces.flush(CLOSING).await;
         drop(operators);
         turning.abort();
+        telling.abort();
+        let _ = tokio::time::timeout(CLOSING, self.app.webhooks.release(&self.app)).await;
         // A ledger that hangs must not keep the process alive.
         if let Ok(Err(fault)) = tokio::time::timeout(CLOSING, self.app.ledger.close()).await {
             tracing::warn!(%fault, "the ledger was not closed");

@@ -28,6 +28,7 @@ mod orders;
 pub mod queue;
 pub mod reads;
 pub mod stays;
+mod webhooks;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -80,6 +81,7 @@ pub const CHAPTERS: &[(&str, Chapter)] = &[
     ("archive", |s| Box::pin(archive::chapter(s))),
     ("chain", |s| Box::pin(chain::chapter(s))),
     ("erasure", |s| Box::pin(erasure::chapter(s))),
+    ("webhooks", |s| Box::pin(webhooks::chapter(s))),
 ];
 
 /// `Err` with this message unless the condition holds.

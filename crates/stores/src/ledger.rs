@@ -13,6 +13,7 @@ pub mod records;
 pub mod rooms;
 pub mod sqlite;
 pub mod tidy;
+pub mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ use self::personal::PersonalData;
 use self::records::Records;
 use self::rooms::Rooms;
 use self::tidy::{Aged, Tidied};
+use self::webhooks::Webhooks;
 use crate::Working;
 
 /// The most commands in one batch.
@@ -168,7 +170,17 @@ pub trait Commit<S: Subject> {
 }
 
 pub trait Ledger:
-    Commit<Event> + Commit<RoomType> + Rooms + Holds + Records + PersonalData + AdminTokens + Send + Sync + 'static
+    Commit<Event>
+    + Commit<RoomType>
+    + Rooms
+    + Holds
+    + Records
+    + PersonalData
+    + AdminTokens
+    + Webhooks
+    + Send
+    + Sync
+    + 'static
 {
     /// How many batches of one subject may be in flight at once. The ledger decides them in the order in
     /// which `commit` was called, one while it makes the other durable. With more than one, a batch that

@@ -20,7 +20,14 @@ pub struct Single<T> {
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ListPage<T> {
-    #[serde(alias = "events", alias = "reservations", alias = "holds", alias = "roomTypes", alias = "tokens")]
+    #[serde(
+        alias = "events",
+        alias = "reservations",
+        alias = "holds",
+        alias = "roomTypes",
+        alias = "tokens",
+        alias = "webhooks"
+    )]
     pub items: Vec<T>,
     /// `after` of the next page; none: this is the last one.
     #[serde(default)]

@@ -12,7 +12,7 @@ use super::forms::{BuyerForm, CancellationForm, EventForm, HoldForm, RoomTypeFor
 use super::routes::{self, ApiRoute};
 
 /// A form is text, numbers and lists of them: it can always be written.
-fn json(form: &impl Serialize) -> String {
+pub(super) fn json(form: &impl Serialize) -> String {
     serde_json::to_string(form).unwrap_or_default()
 }
 

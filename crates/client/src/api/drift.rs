@@ -10,6 +10,9 @@ use super::answers::{
 };
 use super::forms::{BuyerForm, CancellationForm, EventForm, HoldForm, RoomTypeForm, RotationForm, TokenForm};
 use super::routes::{self, ApiRoute};
+use super::webhooks::{
+    NewWebhookView, OverlapForm, ReplayForm, WebhookForm, WebhookReport, WebhookTestView, WebhookView,
+};
 
 /// A route, and how an example of each of its bodies is tried.
 pub struct DriftCheck {
@@ -87,4 +90,12 @@ pub static CALLS: &[DriftCheck] = &[
     sent::<NewTokenView, RotationForm>(&routes::ROTATE_TOKEN),
     read::<DoneView>(&routes::END_REPLACED_TOKEN),
     read::<DoneView>(&routes::REVOKE_TOKEN),
+    read::<ListPage<WebhookView>>(&routes::WEBHOOKS),
+    sent::<NewWebhookView, WebhookForm>(&routes::CREATE_WEBHOOK),
+    read::<WebhookReport>(&routes::WEBHOOK),
+    sent::<WebhookReport, WebhookForm>(&routes::AMEND_WEBHOOK),
+    read::<DoneView>(&routes::DELETE_WEBHOOK),
+    sent::<NewWebhookView, OverlapForm>(&routes::ROTATE_WEBHOOK),
+    read::<WebhookTestView>(&routes::TEST_WEBHOOK),
+    sent::<DoneView, ReplayForm>(&routes::REPLAY_WEBHOOK),
 ];

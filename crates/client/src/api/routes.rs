@@ -99,6 +99,14 @@ pub static CREATE_TOKEN: ApiRoute = send("POST", "/api/v1/admin/tokens");
 pub static ROTATE_TOKEN: ApiRoute = send("POST", "/api/v1/admin/tokens/{tokenName}/rotate");
 pub static END_REPLACED_TOKEN: ApiRoute = send("DELETE", "/api/v1/admin/tokens/{tokenName}/replaced");
 pub static REVOKE_TOKEN: ApiRoute = send("DELETE", "/api/v1/admin/tokens/{tokenName}");
+pub static WEBHOOKS: ApiRoute = read("/api/v1/admin/webhooks");
+pub static CREATE_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks");
+pub static WEBHOOK: ApiRoute = read("/api/v1/admin/webhooks/{webhookId}");
+pub static AMEND_WEBHOOK: ApiRoute = send("PATCH", "/api/v1/admin/webhooks/{webhookId}");
+pub static DELETE_WEBHOOK: ApiRoute = send("DELETE", "/api/v1/admin/webhooks/{webhookId}");
+pub static ROTATE_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks/{webhookId}/rotate");
+pub static TEST_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks/{webhookId}/test");
+pub static REPLAY_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks/{webhookId}/replay");
 
 #[cfg(test)]
 mod tests {

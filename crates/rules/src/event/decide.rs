@@ -273,7 +273,7 @@ impl Deciding<Event> {
         }
         let seat = sale.seat;
         let owner = sale.owner.as_ref().map(|o| o.user.clone());
-        let details = Details::of(sale.metadata.as_ref(), command.reason());
+        let details = Details::of_cancelled(n, sale.metadata.as_ref(), command.reason());
         self.draft.sales.remove(&n);
         if let Some(holdings) = owner.as_ref().and_then(|user| self.draft.holdings.get_mut(user)) {
             holdings.retain(|h| h.n != n);

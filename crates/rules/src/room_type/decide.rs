@@ -182,7 +182,7 @@ impl Deciding<RoomType> {
             return Err(Refusal::Forbidden(Forbidden::Anothers));
         }
         let (dates, owner, hold) = (stay.dates, stay.owner.clone(), stay.hold);
-        let details = Details::of(stay.metadata.as_ref(), command.reason());
+        let details = Details::of_cancelled(n, stay.metadata.as_ref(), command.reason());
         self.draft.stays.remove(&n);
         self.writes.ended.push(n);
         self.shift(dates, NightShift { reserved: -1, ..NightShift::default() });

@@ -39,6 +39,7 @@ pub fn command() -> Command {
         .subcommand(super::openapi::command())
         .subcommand(super::rush::command())
         .subcommand(super::token::command())
+        .subcommand(super::webhook::command())
         .subcommand(with_settings_named(
             Command::new("verify")
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken")

@@ -96,7 +96,7 @@ fn seconds(text: &str) -> Result<i64, String> {
     seconds_from(1, text)
 }
 
-fn seconds_from(least: i64, text: &str) -> Result<i64, String> {
+pub(super) fn seconds_from(least: i64, text: &str) -> Result<i64, String> {
     let bad = || "expected a time such as 90s, 15m, 1h or 7d, at most 30d".to_owned();
     let split = text.len() - text.chars().next_back().map_or(0, char::len_utf8);
     let (number, unit) = text.split_at(split);

@@ -154,7 +154,7 @@ fn seed_004() -> Vec<Route> {
 }
 
 fn operators() -> Vec<Route> {
-    use admin::{audit, events, history, holds, reservations, room_types, tokens, users, waiting_room};
+    use admin::{audit, events, history, holds, reservations, room_types, tokens, users, waiting_room, webhooks};
     vec![
         plain("/api/v1/admin/events").on(GET, ViewerOrAdmin, NoBody, events::list, doc::ADMIN_EVENTS).on(
             POST,
@@ -298,6 +298,32 @@ fn operators() -> Vec<Route> {
             admin_json("TokenRotation"),
             tokens::rotate,
             doc::ROTATE_ADMIN_TOKEN,
+        ),
+        plain("/api/v1/admin/webhooks").on(GET, ViewerOrAdmin, NoBody, webhooks::list, doc::ADMIN_WEBHOOKS).on(
+            POST,
+            AdminOnly,
+            admin_json("NewWebhook"),
+            webhooks::create,
+            doc::CREATE_WEBHOOK,
+        ),
+        plain("/api/v1/admin/webhooks/{webhookId}")
+            .on(GET, ViewerOrAdmin, NoBody, webhooks::one, doc::ADMIN_WEBHOOK)
+            .on(PATCH, AdminOnly, admin_json("WebhookAmendment"), webhooks::amend, doc::AMEND_WEBHOOK)
+            .on(DELETE, AdminOnly, NoBody, webhooks::delete, doc::DELETE_WEBHOOK),
+        plain("/api/v1/admin/webhooks/{webhookId}/rotate").on(
+            POST,
+            AdminOnly,
+            admin_json("WebhookRotation"),
+            webhooks::rotate,
+            doc::ROTATE_WEBHOOK,
+        ),
+        plain("/api/v1/admin/webhooks/{webhookId}/test").on(POST, AdminOnly, NoBody, webhooks::test, doc::TEST_WEBHOOK),
+        plain("/api/v1/admin/webhooks/{webhookId}/replay").on(
+            POST,
+            AdminOnly,
+            admin_json("WebhookReplay"),
+            webhooks::replay,
+            doc::REPLAY_WEBHOOK,
         ),
     ]
 }

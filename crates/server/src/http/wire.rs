@@ -18,6 +18,7 @@ pub mod seeds;
 pub mod stays;
 pub mod tokens;
 mod verdict;
+pub mod webhooks;
 
 use jiff::Timestamp;
 use rules::time::Moment;

@@ -101,6 +101,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("MAX_DAYS_AHEAD", "730", "How many days ahead nights can be reserved."),
     setting("DEFAULT_REGION", "KR", "Region (ISO 3166) for telephone numbers without a country code."),
     setting(
+        "WEBHOOK_PRIVATE",
+        "0",
+        "1: webhooks may go to private, loopback and link-local addresses, and over http. Otherwise only over https to \
+         public addresses.",
+    ),
+    setting(
         "AUTH_MODE",
         "header",
         "header: trust FCFS_USER_HEADER in requests with GATEWAY_KEY, and without such a key from loopback. jwt: the user is \

@@ -71,6 +71,8 @@ pub struct Settings {
     /// None: the default, which spares loopback.
     pub address_rate: Option<usize>,
     pub admin_listen: Option<SocketAddr>,
+    /// Webhooks may go to private addresses.
+    pub webhook_private: bool,
     pub log_filter: String,
     pub log_format: LogFormat,
     pub watching: WatchSettings,
@@ -133,6 +135,7 @@ impl Settings {
                 "" => None,
                 _ => Some(read.parsed("ADMIN_LISTEN", "an address and a port such as 127.0.0.1:5900")?),
             },
+            webhook_private: read.switch("WEBHOOK_PRIVATE")?,
             log_filter: read.log_filter("RUST_LOG")?,
             log_format: match read.text("LOG_FORMAT") {
                 "text" => LogFormat::Text,

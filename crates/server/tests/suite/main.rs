@@ -57,3 +57,4 @@ mod traces;
 mod verify;
 mod waiting;
 mod watching;
+mod webhooks;

@@ -63,6 +63,7 @@ async fn every_documented_path_answers() {
         let path = path.replace("{eventId}", "1").replace("{seatId}", "1").replace("{reservationId}", "e1-9");
         let path = path.replace("{roomTypeId}", "1").replace("{holdId}", "hr1-2").replace("{tokenName}", "ops");
         let path = path.replace("{userId}", "alice");
+        let path = path.replace("{webhookId}", "1");
         let file = if path.starts_with("/openapi/") { "1.1.json" } else { "swagger-ui.css" };
         let path = path.replace("{file}", file);
         let wrong = client.send("PUT", &path, &[], "").await;

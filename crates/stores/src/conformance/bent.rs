@@ -1,5 +1,7 @@
 //! A good ledger behind a wrapper, for tests that need a ledger to refuse, to stall or to be wrong.
 
+mod webhooks;
+
 use std::sync::Arc;
 
 use rules::entries::{Entry as Entered, InsideDigest};

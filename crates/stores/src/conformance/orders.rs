@@ -72,7 +72,7 @@ async fn sales_carry_their_order(stand: &Stand) -> Verdict {
     let kept: Vec<Option<Metadata>> = standing.iter().map(|r| r.sale.metadata.clone()).collect();
     ensure!(kept == [None, None, Some(metadata("C")), Some(metadata("E"))], "{kept:?}");
     let cancelled = told(stand, event, Happened::Cancelled).await?;
-    ensure!(cancelled == [Details::of(Some(&metadata("A")), Some("ill"))], "{cancelled:?}");
+    ensure!(cancelled == [Details::of_cancelled(first, Some(&metadata("A")), Some("ill"))], "{cancelled:?}");
     let reserved = told(stand, event, Happened::Reserved).await?;
     ensure!(reserved == [order("A"), None, order("C"), None, order("E")], "{reserved:?}");
     // A freed seat that is sold again with an order has that one.
@@ -148,7 +148,7 @@ async fn stays_carry_their_order(stand: &Stand) -> Verdict {
         (Happened::Reserved, order("H")),
         (Happened::Held, None),
         (Happened::Released, because("rain")),
-        (Happened::Cancelled, Details::of(Some(&metadata("H")), Some("ill"))),
+        (Happened::Cancelled, Details::of_cancelled(n, Some(&metadata("H")), Some("ill"))),
     ];
     ensure!(told == wanted, "{told:?}");
     let all = stand.ledger.records(Some(SubjectId::RoomType(hotel.id)), None, 99).await.map_err(fault)?;

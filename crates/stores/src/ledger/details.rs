@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 pub fn write_details(details: &Details) -> String {
     let reason = details.reason.as_deref().map(|reason| format!("\"reason\":{}", serde_json::Value::from(reason)));
     let metadata = details.metadata.as_ref().map(|metadata| format!("\"metadata\":{}", metadata.as_str()));
-    let fields: Vec<String> = metadata.into_iter().chain(reason).collect();
+    let reservation = details.reservation.map(|n| format!("\"reservation\":{n}"));
+    let fields: Vec<String> = metadata.into_iter().chain(reason).chain(reservation).collect();
     format!("{{{}}}", fields.join(","))
 }
 
@@ -19,7 +20,11 @@ pub fn read_details(text: Option<&str>) -> Option<Box<Details>> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text?).ok()?;
     let metadata = fields.get("metadata").map(|raw| Metadata::stored(raw.get()));
     let reason: Option<String> = fields.get("reason").and_then(|raw| serde_json::from_str(raw.get()).ok());
-    Details::of(metadata.as_ref(), reason.as_deref())
+    let reservation: Option<u64> = fields.get("reservation").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    match reservation {
+        Some(n) => Details::of_cancelled(n, metadata.as_ref(), reason.as_deref()),
+        None => Details::of(metadata.as_ref(), reason.as_deref()),
+    }
 }
 
 /// Columns of a multi-row statement that are mostly null: without a single value the array is empty.
@@ -41,6 +46,8 @@ mod tests {
             let details = Details::of(metadata, reason);
             let stored = details.as_deref().map(write_details);
             assert_eq!(read_details(stored.as_deref()), details, "{stored:?}");
+            let cancelled = Details::of_cancelled(43, metadata, reason);
+            assert_eq!(read_details(cancelled.as_deref().map(write_details).as_deref()), cancelled);
         }
         assert_eq!(read_details(Some("not json")), None);
     }

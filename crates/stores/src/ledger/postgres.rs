@@ -26,6 +26,7 @@ mod session;
 mod tidy;
 mod trouble;
 mod verify;
+mod webhooks;
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;

@@ -27,6 +27,7 @@ mod room_type;
 mod tidy;
 mod trouble;
 mod verify;
+mod webhooks;
 mod writer;
 
 use std::collections::VecDeque;

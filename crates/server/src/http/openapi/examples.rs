@@ -25,6 +25,10 @@ pub fn request(schema: &str) -> Option<Value> {
         })),
         "NewAdminToken" => Some(json!({ "name": "box-office", "role": "viewer" })),
         "TokenRotation" => Some(json!({ "graceSeconds": 3600 })),
+        "NewWebhook" => Some(json!({ "url": "https://shop.example/hooks", "types": ["reservation.confirmed"] })),
+        "WebhookAmendment" => Some(json!({ "enabled": true })),
+        "WebhookRotation" => Some(json!({ "overlapSeconds": 86400 })),
+        "WebhookReplay" => Some(json!({ "eventId": 1, "from": 1 })),
         "RoomTypeAmendment" => Some(json!({ "totalQuantity": 6 })),
         _ => None,
     }
@@ -88,6 +92,12 @@ fn canonical(schema: &str) -> Option<Value> {
         "NewAdminTokenAnswer" => {
             json!({ "token": admin_token(), "secret": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f60714f1c2a9e8b7d6c5f0a1b2c3d4e5f6071" })
         }
+        "WebhooksAnswer" => json!({ "webhooks": [webhook()] }),
+        "WebhookAnswer" => json!({ "webhook": webhook(), "outstanding": 0, "deliveries": [webhook_delivery()] }),
+        "WebhookSecretAnswer" => {
+            json!({ "webhook": webhook(), "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" })
+        }
+        "WebhookTestAnswer" => json!({ "delivery": webhook_delivery() }),
         "HistoryAnswer" => json!({ "history": [], "next": null }),
         "ErasedAnswer" => {
             json!({ "erased": { "historyRows": 7, "reservations": 2, "holds": 2, "stays": 1, "answers": 1 } })
@@ -116,6 +126,20 @@ fn admin_token() -> Value {
     json!({
         "name": "box-office", "role": "viewer", "live": true, "createdAt": "2026-11-16T09:00:00.000Z", "createdBy": "admin",
         "endsAt": null, "endedBy": null,
+    })
+}
+
+fn webhook() -> Value {
+    json!({
+        "id": 1, "url": "https://shop.example/hooks", "types": ["reservation.confirmed"], "state": "enabled", "why": null,
+        "createdAt": MADE, "createdBy": "admin", "oldSecretEndsAt": null,
+    })
+}
+
+fn webhook_delivery() -> Value {
+    json!({
+        "messageId": "msg_4f1c2a9e8b7d6c5f0a1b2c3d4e5f6071", "type": "reservation.confirmed", "eventId": 1,
+        "roomTypeId": null, "number": 43, "at": MADE, "tookMs": 12, "delivered": true, "status": 200, "error": null,
     })
 }
 

@@ -3,6 +3,7 @@
 mod live;
 mod rooms;
 mod tokens;
+mod webhooks;
 
 use rules::ids::Seat;
 use rules::outcome::{Forbidden, Limit, Refusal};
@@ -10,6 +11,7 @@ use rules::outcome::{Forbidden, Limit, Refusal};
 pub use self::live::*;
 pub use self::rooms::*;
 pub use self::tokens::*;
+pub use self::webhooks::*;
 use super::{Doc, Filter, Gives, Shown};
 use crate::http::respond::Success;
 use crate::tickets::TICKET_CHARS;

@@ -15,6 +15,7 @@ pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec
     for name in route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
         let schema = match name {
             "eventId" => json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }),
+            "webhookId" => json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX }),
             "roomTypeId" => json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX }),
             "seatId" => json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }),
             _ => json!({ "type": "string" }),

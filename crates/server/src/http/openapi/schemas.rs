@@ -24,6 +24,10 @@ use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
 use crate::http::wire::stays::{AvailabilityBody, CalendarBody};
 use crate::http::wire::tokens::{AdminTokensAnswer, NewAdminTokenAnswer, NewAdminTokenBody, TokenRotationBody};
+use crate::http::wire::webhooks::{
+    NewWebhookBody, WebhookAmendmentBody, WebhookAnswer, WebhookReplayBody, WebhookRotationBody, WebhookSecretAnswer,
+    WebhookTestAnswer, WebhooksAnswer,
+};
 use crate::http::wire::{BareSeatBody, ReservedBody};
 
 /// A schema by the name that it has in the route table. Paths that speak several dialects have one in each.
@@ -99,6 +103,10 @@ fn asked() -> Map<String, Value> {
     name::<RoomTypeAmendmentBody>(&mut generator);
     name::<NewAdminTokenBody>(&mut generator);
     name::<TokenRotationBody>(&mut generator);
+    name::<NewWebhookBody>(&mut generator);
+    name::<WebhookAmendmentBody>(&mut generator);
+    name::<WebhookRotationBody>(&mut generator);
+    name::<WebhookReplayBody>(&mut generator);
     name::<CancellationBody>(&mut generator);
     generator.take_definitions(true)
 }
@@ -144,6 +152,10 @@ fn answered() -> Map<String, Value> {
     name::<TicketKeyBody>(&mut generator);
     name::<AdminTokensAnswer>(&mut generator);
     name::<NewAdminTokenAnswer>(&mut generator);
+    name::<WebhooksAnswer>(&mut generator);
+    name::<WebhookAnswer>(&mut generator);
+    name::<WebhookSecretAnswer>(&mut generator);
+    name::<WebhookTestAnswer>(&mut generator);
     name::<RefusalBody<'static>>(&mut generator);
     name::<Refusal10>(&mut generator);
     name::<Envelope<'static>>(&mut generator);

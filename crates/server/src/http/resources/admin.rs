@@ -15,3 +15,4 @@ mod search;
 pub mod tokens;
 pub mod users;
 pub mod waiting_room;
+pub mod webhooks;

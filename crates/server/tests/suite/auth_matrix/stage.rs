@@ -198,6 +198,10 @@ impl Stage {
             "NewHold" => nights(self.room_type, 1, 2, n),
             "NewEvent" => json!({ "name": "Gala", "seats": 9 }),
             "Amendment" => json!({ "maxPerUser": 4 }),
+            "NewWebhook" => json!({ "url": "https://localhost:1/", "enabled": false }),
+            "WebhookAmendment" => json!({ "types": ["hold.expired"] }),
+            "WebhookRotation" => json!({ "overlapSeconds": 60 }),
+            "WebhookReplay" => json!({ "eventId": 1, "from": 1 }),
             "NewRoomType" => json!({ "name": "Suite", "totalQuantity": 2 }),
             "NewAdminToken" => json!({ "name": format!("token-{n}"), "role": "viewer" }),
             "TokenRotation" => json!({ "graceSeconds": 60 }),
@@ -256,6 +260,12 @@ impl Stage {
                 assert_eq!(self.stand.admin("POST", &path, &json!({})).await.status, 201);
             }
             target = target.replace("{tokenName}", &name);
+        }
+        if target.contains("{webhookId}") {
+            let body = json!({ "url": "https://localhost:1/", "enabled": false });
+            let made = self.stand.admin("POST", "webhooks", &body).await;
+            assert_eq!(made.status, 201, "{}", made.text());
+            target = target.replace("{webhookId}", &made.json()["webhook"]["id"].to_string());
         }
         if target.contains("{reservationId}") {
             let event = self.stand.event(9, 1).await;

@@ -129,5 +129,9 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
         Expected::IpAddress => ("an IP address", "IP 주소여야 합니다."),
         Expected::RequestName => ("32 hexadecimal digits", "32자리 16진수여야 합니다."),
         Expected::ArrivalNumber => ("an arrival number", "도착 번호여야 합니다."),
+        Expected::WebhookUrl => (
+            "an address such as https://shop.example/hooks, public unless WEBHOOK_PRIVATE allows others",
+            "https://shop.example/hooks와 같은 공개 주소여야 합니다. 사설 주소는 WEBHOOK_PRIVATE로 허용해야 합니다.",
+        ),
     }
 }

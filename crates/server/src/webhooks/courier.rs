@@ -1,0 +1,111 @@
+//! Carries one message after another to one endpoint, over a connection that stays open while it is used.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use client::outbound::{Outbound, OutboundAnswer};
+use rules::subject::SubjectId;
+use serde_json::json;
+use stores::ledger::webhooks::{Webhook, WebhookDelivery};
+
+use super::address::{is_public, target};
+use super::message::WebhookMessage;
+use super::signature::signatures;
+use crate::app::App;
+use crate::http::wire::moment;
+
+/// From the lookup of the name to the last byte of the answer.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
+/// Of a test: somebody waits for the answer.
+const TEST_LIMIT: Duration = Duration::from_secs(10);
+/// What is kept of an error.
+const ERROR_CHARS: usize = 200;
+/// The receiver wants nothing more, ever.
+const GONE: u16 = 410;
+
+pub struct Courier<'a> {
+    app: &'a App,
+    webhook: Arc<Webhook>,
+    connection: Option<Outbound>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    Taken,
+    /// With the seconds that the receiver asked for.
+    Failed(Option<u64>),
+    Gone,
+}
+
+impl Courier<'_> {
+    pub fn new(app: &App, webhook: Arc<Webhook>) -> Courier<'_> {
+        Courier { app, webhook, connection: None }
+    }
+
+    pub async fn deliver(&mut self, subject: SubjectId, message: &WebhookMessage) -> (Attempt, WebhookDelivery) {
+        let kind = message.kind.as_str();
+        let (attempt, made) = self.send(&message.id, kind, &message.body, TIME_LIMIT).await;
+        self.app.webhooks.series.attempted(self.webhook.id, attempt == Attempt::Taken);
+        (attempt, WebhookDelivery { subject: Some(subject), n: message.n, ..made })
+    }
+
+    /// A message that tells nothing.
+    pub async fn test(&mut self) -> WebhookDelivery {
+        let id = format!("msg_{}", uuid::Uuid::new_v4().simple());
+        let at = moment(self.app.ledger.wall());
+        let body = json!({ "type": TEST, "timestamp": at, "data": { "webhookId": self.webhook.id } });
+        self.send(&id, TEST, &body.to_string(), TEST_LIMIT).await.1
+    }
+
+    async fn send(&mut self, id: &str, kind: &str, body: &str, limit: Duration) -> (Attempt, WebhookDelivery) {
+        let (began, at) = (Instant::now(), self.app.ledger.now());
+        let answered = tokio::time::timeout(limit, self.post(id, body)).await;
+        let answered = answered.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs())));
+        if !matches!(answered, Ok(OutboundAnswer { closes: false, .. })) {
+            self.connection = None;
+        }
+        let (attempt, error) = match &answered {
+            Ok(OutboundAnswer { status: 200..300, .. }) => (Attempt::Taken, None),
+            Ok(OutboundAnswer { status: GONE, .. }) => (Attempt::Gone, Some("it answered 410: it is gone".to_owned())),
+            Ok(OutboundAnswer { status, retry_after, .. }) => {
+                let redirect = if (300..400).contains(status) { "; redirects are not followed" } else { "" };
+                (Attempt::Failed(*retry_after), Some(format!("it answered {status}{redirect}")))
+            }
+            Err(why) => (Attempt::Failed(None), Some(why.chars().take(ERROR_CHARS).collect())),
+        };
+        let made = WebhookDelivery {
+            subject: None,
+            n: 0,
+            kind: kind.to_owned(),
+            message: id.to_owned(),
+            at,
+            took_ms: began.elapsed().as_millis() as i64,
+            status: answered.ok().map(|answer| answer.status),
+            error,
+        };
+        (attempt, made)
+    }
+
+    async fn post(&mut self, id: &str, body: &str) -> Result<OutboundAnswer, String> {
+        let private = self.app.settings.webhook_private;
+        // Also what was configured while it was allowed.
+        let url = target(&self.webhook.url, private).ok_or("the address is not allowed")?;
+        if self.connection.as_ref().is_none_or(|open| !open.is_open()) {
+            let connected = Outbound::connect(&url, |ip| private || is_public(ip)).await;
+            self.connection = Some(connected.map_err(|why| why.to_string())?);
+        }
+        let connection = self.connection.as_mut().ok_or("no connection")?;
+        let timestamp = self.app.ledger.wall().0 / 1_000;
+        let signed = signatures(&self.webhook, self.app.ledger.now(), id, timestamp, body.as_bytes());
+        let headers = [
+            ("webhook-id", id.to_owned()),
+            ("webhook-timestamp", timestamp.to_string()),
+            ("webhook-signature", signed),
+        ];
+        connection.post(&url, &headers, body.to_owned().into()).await.map_err(|why| why.to_string())
+    }
+}
+
+/// The type of a test message.
+const TEST: &str = "webhook.test";

@@ -1,0 +1,122 @@
+//! Delivers to one endpoint, as long as this server has the lease on it: several subjects at a time, each in order.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rules::subject::SubjectId;
+use stores::ledger::LedgerFault;
+use stores::ledger::webhooks::{Webhook, WebhookDue, WebhookState};
+use stores::limited;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::LEASE;
+use super::subject::SubjectRun;
+use crate::app::App;
+
+/// How often it looks for what is due, and whether its settings changed.
+const TICK: Duration = Duration::from_millis(250);
+/// It rests this many times as long as a look took, so that sales get most of the ledger's time.
+const REST: u32 = 3;
+const RENEW: Duration = Duration::from_secs(2);
+const COUNT: Duration = Duration::from_secs(5);
+/// Subjects that are told at a time.
+const PARALLEL: usize = 8;
+const DUE_MOST: usize = 256;
+
+/// Ends when the endpoint is not this server's to deliver to, or not enabled; it is looked for again.
+pub async fn serve(app: Weak<App>, id: i64) {
+    if let Err(fault) = deliver(&app, id).await {
+        limited!(warn, webhook = id, %fault, "webhooks could not be delivered");
+    }
+    if let Some(app) = app.upgrade() {
+        app.webhooks.held().remove(&id);
+        app.webhooks.series.forget(id);
+    }
+}
+
+async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
+    let (lease, leased) = watch::channel(Instant::now());
+    let mut runs = JoinSet::new();
+    let mut busy: HashMap<tokio::task::Id, SubjectId> = HashMap::new();
+    let mut waiting: VecDeque<WebhookDue> = VecDeque::new();
+    let mut webhook: Option<Arc<Webhook>> = None;
+    let (mut renewed, mut counted, mut next_look) = (None::<Instant>, None::<Instant>, Instant::now());
+    loop {
+        let Some(strong) = app.upgrade() else { return Ok(()) };
+        if strong.draining() {
+            return Ok(());
+        }
+        if Instant::now() >= next_look {
+            let began = Instant::now();
+            let all = strong.ledger.webhooks().await?;
+            let found = all.into_iter().find(|one| one.id == id && one.state == WebhookState::Enabled);
+            let Some(found) = found else { return Ok(()) };
+            webhook = Some(Arc::new(found));
+            if renewed.is_none_or(|at| at.elapsed() >= RENEW) {
+                let (asked, server) = (Instant::now(), strong.webhooks.server.clone());
+                if !strong.ledger.lease_webhook(id, server, LEASE.as_millis() as i64).await? {
+                    return Ok(());
+                }
+                strong.webhooks.held().insert(id);
+                lease.send_replace(asked + LEASE);
+                renewed = Some(asked);
+            }
+            let due = strong.ledger.webhook_due(id, DUE_MOST).await?;
+            let told: HashSet<SubjectId> = busy.values().copied().collect();
+            waiting = due.into_iter().filter(|due| !told.contains(&due.subject)).collect();
+            if counted.is_none_or(|at| at.elapsed() >= COUNT) {
+                strong.webhooks.series.outstanding(id, strong.ledger.webhook_outstanding(id).await?);
+                counted = Some(Instant::now());
+            }
+            next_look = Instant::now() + TICK.max(began.elapsed() * REST);
+        }
+        while busy.len() < PARALLEL
+            && let (Some(webhook), Some(due)) = (&webhook, waiting.pop_front())
+        {
+            let run = SubjectRun::page(strong.clone(), webhook.clone(), due);
+            let leased = leased.clone();
+            let task = runs.spawn(async move {
+                tokio::select! {
+                    () = run => {}
+                    // Another server may begin: what is on its way is broken off.
+                    () = ended(leased) => {}
+                }
+            });
+            busy.insert(task.id(), due.subject);
+        }
+        drop(strong);
+        tokio::select! {
+            Some(done) = runs.join_next_with_id() => {
+                busy.remove(&done.map_or_else(|failed| failed.id(), |(id, ())| id));
+                if waiting.is_empty() {
+                    // A subject with more than one page goes on at once.
+                    next_look = next_look.min(Instant::now() + TICK / 10);
+                }
+            }
+            () = tokio::time::sleep_until(next_look) => {}
+        }
+    }
+}
+
+/// The lease has ended without being renewed.
+async fn ended(mut leased: watch::Receiver<Instant>) {
+    loop {
+        let until = *leased.borrow_and_update();
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => {
+                if *leased.borrow() <= Instant::now() {
+                    return;
+                }
+            }
+            changed = leased.changed() => {
+                if changed.is_err() {
+                    // The endpoint's task has ended, and ends this one, too.
+                    return;
+                }
+            }
+        }
+    }
+}

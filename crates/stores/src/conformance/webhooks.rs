@@ -1,0 +1,157 @@
+//! Webhooks: what an endpoint is told of, and who moves its cursors.
+
+use rules::history::AdminName;
+use rules::subject::SubjectId;
+use rules::time::Moment;
+
+use super::{Stand, Verdict, expect_sale};
+use crate::ensure;
+use crate::ledger::LedgerFault;
+use crate::ledger::webhooks::{
+    DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookState,
+    WebhookType,
+};
+
+pub async fn chapter(stand: &Stand) -> Verdict {
+    endpoint_is_told_from_now_on(stand).await?;
+    cursor_moves_once_and_rewinds(stand).await?;
+    failures_wait_and_are_forgotten(stand).await?;
+    secrets_overlap_and_deliveries_are_few(stand).await
+}
+
+fn fault(fault: LedgerFault) -> String {
+    fault.to_string()
+}
+
+const SERVER: &str = "server-1";
+
+async fn endpoint(stand: &Stand) -> Result<Webhook, String> {
+    let new = NewWebhook {
+        url: "https://shop.example/".into(),
+        types: vec![WebhookType::HoldExpired, WebhookType::EventOpened],
+        enabled: true,
+        secret: vec![7; 32],
+        by: AdminName::default(),
+    };
+    let made = stand.ledger.create_webhook(new).await.map_err(fault)?;
+    let leased = stand.ledger.lease_webhook(made.id, SERVER.into(), 60_000).await.map_err(fault)?;
+    ensure!(leased, "nobody else has it");
+    Ok(made)
+}
+
+async fn due(stand: &Stand, id: i64) -> Result<Vec<WebhookDue>, String> {
+    stand.ledger.webhook_due(id, 100).await.map_err(fault)
+}
+
+async fn endpoint_is_told_from_now_on(stand: &Stand) -> Verdict {
+    let before = stand.event(3, 1).await?.id;
+    stand.commit(before, vec![stand.reserve("a")]).await?;
+    let made = endpoint(stand).await?;
+    let found = stand.ledger.webhooks().await.map_err(fault)?;
+    ensure!(found.contains(&made), "{found:?}");
+    let old = due(stand, made.id).await?;
+    ensure!(old.is_empty(), "{old:?}");
+    stand.commit(before, vec![stand.reserve("b")]).await?;
+    let after = stand.event(3, 1).await?;
+    let news = due(stand, made.id).await?;
+    let known = WebhookDue {
+        subject: SubjectId::Event(before),
+        cursor: WebhookCursor { n: 2, sold: 1, opened: news[0].cursor.opened, rewound: 0, attempts: 0 },
+    };
+    let new = WebhookDue { subject: SubjectId::Event(after.id), cursor: WebhookCursor::default() };
+    ensure!(news == [known, new] && news[0].cursor.opened.is_some(), "{news:?}");
+    let outstanding = stand.ledger.webhook_outstanding(made.id).await.map_err(fault)?;
+    ensure!(outstanding == 2, "{outstanding}");
+    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    ensure!(!stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "and is gone");
+    Ok(())
+}
+
+async fn cursor_moves_once_and_rewinds(stand: &Stand) -> Verdict {
+    let made = endpoint(stand).await?;
+    let event = stand.event(3, 1).await?.id;
+    let subject = SubjectId::Event(event);
+    let sold = stand.commit(event, vec![stand.reserve("a"), stand.reserve("b")]).await?;
+    let first = expect_sale(&sold[0])?.reservation.n;
+    stand.commit(event, vec![stand.cancel("a", first)]).await?;
+    let opened = Some(Moment(1));
+    let cursor = WebhookCursor { n: 4, sold: 1, opened, ..WebhookCursor::default() };
+    let told = |cursor| stand.ledger.move_cursor(made.id, SERVER.into(), subject, cursor, None);
+    let rewound = stand.ledger.rewind_webhook(made.id, subject, 0).await.map_err(fault)?;
+    ensure!(rewound, "it may be told for the first time right now");
+    ensure!(told(cursor).await.map_err(fault)?.is_none(), "what was read before the rewind moves nothing");
+    let cursor = WebhookCursor { rewound: 1, ..cursor };
+    ensure!(told(cursor).await.map_err(fault)?.is_some(), "the first move");
+    let rewound = stand.ledger.rewind_webhook(made.id, subject, 2).await.map_err(fault)?;
+    ensure!(rewound, "it has that many rows");
+    ensure!(told(cursor).await.map_err(fault)?.is_none(), "a cursor from before the rewind is refused");
+    let again = due(stand, made.id).await?;
+    let wanted = WebhookCursor { n: 2, sold: 1, opened, rewound: 2, attempts: 0 };
+    ensure!(again == [WebhookDue { subject, cursor: wanted }], "{again:?}");
+    for (subject, after) in [(subject, 5), (SubjectId::of_row(987_654), 1), (SubjectId::of_row(-987_654), 1)] {
+        let rewound = stand.ledger.rewind_webhook(made.id, subject, after).await.map_err(fault)?;
+        ensure!(!rewound, "{subject} has no row {after}");
+    }
+    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    Ok(())
+}
+
+async fn failures_wait_and_are_forgotten(stand: &Stand) -> Verdict {
+    let made = endpoint(stand).await?;
+    let subject = SubjectId::Event(stand.event(3, 1).await?.id);
+    let fails = |attempts| {
+        let cursor = WebhookCursor { attempts, ..WebhookCursor::default() };
+        stand.ledger.move_cursor(made.id, SERVER.into(), subject, cursor, Some(5_000))
+    };
+    let first = fails(1).await.map_err(fault)?.ok_or("not moved")?;
+    ensure!(first.failing_since == Some(first.now), "{first:?}");
+    ensure!(due(stand, made.id).await?.is_empty(), "it waits");
+    (stand.advance)(5_000);
+    ensure!(due(stand, made.id).await?.len() == 1, "it is due");
+    let second = fails(2).await.map_err(fault)?.ok_or("not moved")?;
+    ensure!(second.failing_since == first.failing_since && second.now > first.now, "{second:?}");
+    let state = |state, why: Option<&str>| {
+        let change = WebhookChange { state: Some((state, why.map(Into::into))), ..WebhookChange::default() };
+        stand.ledger.change_webhook(made.id, change)
+    };
+    ensure!(state(WebhookState::Failing, Some("down")).await.map_err(fault)?, "it is there");
+    ensure!(state(WebhookState::Enabled, None).await.map_err(fault)?, "it is there");
+    let again = due(stand, made.id).await?;
+    ensure!(again.len() == 1 && again[0].cursor.attempts == 0, "{again:?}");
+    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    Ok(())
+}
+
+async fn secrets_overlap_and_deliveries_are_few(stand: &Stand) -> Verdict {
+    let made = endpoint(stand).await?;
+    let rotated = stand.ledger.rotate_webhook(made.id, vec![8; 32], 60_000).await.map_err(fault)?;
+    ensure!(rotated, "it is there");
+    let found = stand.ledger.webhooks().await.map_err(fault)?;
+    let found = found.into_iter().find(|webhook| webhook.id == made.id).ok_or("no endpoint")?;
+    let old = found.old_secret.as_ref().map(|(secret, _)| secret.clone());
+    ensure!((&found.secret, old) == (&vec![8; 32], Some(vec![7; 32])), "{found:?}");
+    let delivery = |n: u64| WebhookDelivery {
+        subject: (n > 0).then_some(SubjectId::of_row(-7)),
+        n,
+        kind: "hold.expired".into(),
+        message: format!("msg_{n}"),
+        at: Moment(5),
+        took_ms: 3,
+        status: (n % 2 == 0).then_some(204),
+        error: (n % 2 == 1).then(|| "down".into()),
+    };
+    for some in (0..DELIVERIES_KEPT as u64 * 2).collect::<Vec<_>>().chunks(50) {
+        let some = some.iter().map(|n| delivery(*n)).collect();
+        stand.ledger.keep_deliveries(made.id, some).await.map_err(fault)?;
+    }
+    let kept = stand.ledger.deliveries(made.id, 1_000).await.map_err(fault)?;
+    let most = DELIVERIES_KEPT as usize + 50;
+    ensure!((DELIVERIES_KEPT as usize..=most).contains(&kept.len()), "{}", kept.len());
+    let newest: Vec<WebhookDelivery> =
+        (0..kept.len() as u64).map(|i| delivery(DELIVERIES_KEPT as u64 * 2 - 1 - i)).collect();
+    ensure!(kept == newest, "{:?}", kept.first());
+    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    let kept = stand.ledger.deliveries(made.id, 1_000).await.map_err(fault)?;
+    ensure!(kept.is_empty(), "{}", kept.len());
+    Ok(())
+}

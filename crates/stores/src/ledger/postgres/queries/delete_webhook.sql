@@ -1,0 +1,1 @@
+DELETE FROM webhook WHERE id = $1::bigint RETURNING id

@@ -1,0 +1,19 @@
+-- The cursor goes back to $3. How many seats were sold there follows from what was sold and given back since.
+-- From the beginning the opening is told again, too. A subject that has no cursor yet may be told right now: what that
+-- has read was before the rewind.
+INSERT INTO webhook_cursor AS c (webhook, subject, n, sold, opened, rewound)
+SELECT webhook.id, told.id, $3::bigint,
+       told.sold - (SELECT count(*) FILTER (WHERE what = 'reserved') - count(*) FILTER (WHERE what = 'cancelled')
+                    FROM history WHERE history.event = told.id AND history.n > $3::bigint AND history.n <= told.n),
+       NULL, 1
+FROM webhook
+CROSS JOIN (
+    SELECT id, n, sold FROM event WHERE id = $2::bigint
+    UNION ALL
+    SELECT -id, n, 0 FROM room_type WHERE id = -$2::bigint
+) AS told
+WHERE webhook.id = $1::bigint AND told.n >= $3::bigint
+ON CONFLICT (webhook, subject) DO UPDATE
+SET n = excluded.n, sold = excluded.sold, rewound = c.rewound + 1, attempts = 0, next_at = NULL, failing_since = NULL,
+    opened = CASE WHEN excluded.n > 0 THEN c.opened END
+RETURNING subject

@@ -1,0 +1,1 @@
+DELETE FROM webhook_cursor WHERE webhook = ?1

@@ -1,0 +1,3 @@
+SELECT coalesce(sum(max(told.n - coalesce(c.n, 0), 0)), 0)
+FROM (SELECT id, n FROM event UNION ALL SELECT -id, n FROM room_type) AS told
+LEFT JOIN webhook_cursor AS c ON c.webhook = ?1 AND c.subject = told.id

@@ -19,6 +19,7 @@ mod scraper;
 mod services;
 mod table;
 mod watchers;
+mod webhooks;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ bench metrics FOLDER                     sales with metrics and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone
 bench watchers FOLDER [COUNT]            a sale while many watch it live, alone
+bench webhooks FOLDER                    a sale with a webhook, and without, alone
 bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
 
 fn main() -> ExitCode {
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         ["watchers", folder, count] => {
             program::watchers_alone(Path::new(folder), count.parse().expect("a number"));
         }
+        ["webhooks", folder] => program::webhooks_alone(Path::new(folder)),
         ["line-bytes"] => println!("{}", line::bytes()),
         ["line", folder] => program::line_alone(Path::new(folder)),
         ["ledger", sales] => ledger::run(sales.parse::<u64>().expect("a number") / 256, 256),

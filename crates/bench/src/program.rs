@@ -12,7 +12,7 @@ use crate::overload::{self, OverloadPace};
 use crate::product::ServerData;
 use crate::rounds::{Series, Spread, alternate};
 use crate::table::{Goal, Report};
-use crate::watchers;
+use crate::{watchers, webhooks};
 
 /// Who watches a sale.
 pub const WATCHERS: usize = 10_000;
@@ -68,6 +68,7 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     goals.extend(memory(&bench));
     goals.extend(waiting(&bench, pace));
     goals.extend(watched(&bench, pace));
+    goals.extend(told(&bench, pace));
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
     let series =
@@ -253,6 +254,21 @@ pub fn watchers_alone(under: &Path, count: usize) {
 fn watched(bench: &Bench, pace: &Pace) -> Vec<Goal> {
     let folder = bench.empty();
     watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), WATCHERS, pace.rounds))
+}
+
+/// Webhooks, run by hand during development.
+pub fn webhooks_alone(under: &Path) {
+    for goal in told(&Bench::new(under, QUICK.time), &QUICK) {
+        println!("{}: {}, goal {}", goal.what, goal.measured, goal.goal);
+    }
+}
+
+/// Webhooks: what telling of every sale costs the sale.
+fn told(bench: &Bench, pace: &Pace) -> Vec<Goal> {
+    let folder = bench.empty();
+    let embedded = ServerData::embedded(folder.path());
+    let (scaled, _folder) = bench.scaled();
+    webhooks::goals(&[("embedded", &embedded), ("Redis + PostgreSQL", &scaled)], pace.rounds)
 }
 
 /// The waiting room: what a long line costs.

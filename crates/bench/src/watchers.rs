@@ -18,7 +18,7 @@ use crate::running::Running;
 use crate::table::Goal;
 
 /// As many seats as a large hall has.
-const SEATS: usize = 10_000;
+pub const SEATS: usize = 10_000;
 const BUYERS: usize = 128;
 /// Watchers whose messages are understood; the others only read, as a browser's network process does.
 const SAMPLED: usize = 100;
@@ -35,7 +35,7 @@ pub struct WatcherFigures {
 }
 
 /// The sale that the watchers see.
-struct WatchedSale {
+pub struct WatchedSale {
     began: Instant,
     /// When the buyer of each seat had the answer, in microseconds; 0: not yet.
     sold_at: Vec<AtomicU64>,
@@ -45,7 +45,7 @@ struct WatchedSale {
 }
 
 impl WatchedSale {
-    fn new() -> Arc<WatchedSale> {
+    pub fn new() -> Arc<WatchedSale> {
         Arc::new(WatchedSale {
             began: Instant::now(),
             sold_at: (0..=SEATS).map(|_| AtomicU64::new(0)).collect(),
@@ -73,17 +73,17 @@ impl WatchedSale {
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-fn make_event(server: &Running) -> u64 {
+pub fn make_event(server: &Running) -> u64 {
     let body = format!(r#"{{"name":"Bench","seats":{SEATS}}}"#);
     create(server, "events", &body)["event"]["id"].as_u64().expect("an id")
 }
 
 /// Sells the whole hall. Gives sales per second.
-async fn sell(address: SocketAddr, event: u64, sale: Arc<WatchedSale>) -> f64 {
+pub async fn sell(address: SocketAddr, event: u64, sale: Arc<WatchedSale>) -> f64 {
     const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
     let (next, people) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let began = Instant::now();

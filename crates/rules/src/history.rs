@@ -40,10 +40,16 @@ pub enum Happened {
     KeyRotated,
     /// Personal data was removed.
     Erased,
+    /// A webhook was made, changed, given another secret, replayed, deleted.
+    WebhookMade,
+    WebhookChanged,
+    WebhookRotated,
+    WebhookReplayed,
+    WebhookDeleted,
 }
 
 impl Happened {
-    pub const ALL: [Happened; 24] = [
+    pub const ALL: [Happened; 29] = [
         Happened::Created,
         Happened::Reserved,
         Happened::Cancelled,
@@ -68,6 +74,11 @@ impl Happened {
         Happened::TokenRevoked,
         Happened::KeyRotated,
         Happened::Erased,
+        Happened::WebhookMade,
+        Happened::WebhookChanged,
+        Happened::WebhookRotated,
+        Happened::WebhookReplayed,
+        Happened::WebhookDeleted,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -96,6 +107,11 @@ impl Happened {
             Happened::TokenRevoked => "token_revoked",
             Happened::KeyRotated => "key_rotated",
             Happened::Erased => "erased",
+            Happened::WebhookMade => "webhook_made",
+            Happened::WebhookChanged => "webhook_changed",
+            Happened::WebhookRotated => "webhook_rotated",
+            Happened::WebhookReplayed => "webhook_replayed",
+            Happened::WebhookDeleted => "webhook_deleted",
         }
     }
 

@@ -6,6 +6,7 @@ pub mod address;
 mod courier;
 mod endpoint;
 mod message;
+mod pace;
 pub mod planted;
 mod series;
 pub mod signature;
@@ -20,6 +21,7 @@ use stores::limited;
 use tokio::task::JoinSet;
 
 use self::courier::Courier;
+use self::pace::DeliveryPace;
 use self::planted::WebhookBug;
 pub use self::series::WebhookSeries;
 use crate::app::App;
@@ -34,6 +36,7 @@ pub struct Deliverer {
     server: String,
     /// Endpoints that this server delivers to.
     held: Mutex<HashSet<i64>>,
+    pace: DeliveryPace,
     pub series: WebhookSeries,
     planted: Mutex<WebhookBug>,
 }
@@ -41,7 +44,7 @@ pub struct Deliverer {
 impl Deliverer {
     pub fn new(series: WebhookSeries) -> Deliverer {
         let server = uuid::Uuid::new_v4().simple().to_string();
-        Deliverer { server, held: Mutex::default(), series, planted: Mutex::default() }
+        Deliverer { server, held: Mutex::default(), pace: DeliveryPace::default(), series, planted: Mutex::default() }
     }
 
     /// Delivers until the server is gone.

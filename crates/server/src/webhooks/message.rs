@@ -120,12 +120,22 @@ impl MessageMaker<'_> {
         if let Some(metadata) = metadata.and_then(|metadata| serde_json::to_value(metadata).ok()) {
             data.insert("metadata".into(), metadata);
         }
+        let reason = first.details.as_ref().and_then(|details| details.reason.as_deref());
+        if let Some(reason) = reason.filter(|_| kind == WebhookType::ReservationCancelled) {
+            data.insert("reason".into(), reason.into());
+        }
         Some(self.made(kind, first.n, first.at, data))
     }
 
     fn about(&self) -> Map<String, Value> {
         match self.subject {
-            SubjectId::Event(event) => Map::from_iter([("eventId".to_owned(), event.0.into())]),
+            SubjectId::Event(event) => {
+                let mut about = Map::from_iter([("eventId".to_owned(), event.0.into())]);
+                if self.event.is_some_and(|event| event.rehearsal) {
+                    about.insert("rehearsal".into(), true.into());
+                }
+                about
+            }
             SubjectId::RoomType(room_type) => Map::from_iter([("roomTypeId".to_owned(), room_type.0.into())]),
             // Endpoints are told nothing of the ledger itself.
             SubjectId::Ledger => Map::new(),

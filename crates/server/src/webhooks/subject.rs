@@ -123,6 +123,7 @@ impl SubjectRun {
         if !self.webhook.types.contains(&message.kind) {
             return Ok(Ok(()));
         }
+        self.app.webhooks.pace.turn(self.app.gate.in_progress()).await;
         let (attempt, made) = courier.deliver(self.subject, message).await;
         self.made.push(made);
         let retry_after = match attempt {
@@ -152,7 +153,7 @@ impl SubjectRun {
     async fn end(&self, state: WebhookState, why: &str) -> Result<(), LedgerFault> {
         tracing::warn!(webhook = self.webhook.id, why, "a webhook is {}", state.as_str());
         let change = WebhookChange { state: Some((state, Some(why.to_owned()))), ..WebhookChange::default() };
-        self.app.ledger.change_webhook(self.webhook.id, change).await?;
+        self.app.ledger.change_webhook(self.webhook.id, change, None).await?;
         Ok(())
     }
 

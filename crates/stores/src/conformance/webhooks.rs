@@ -1,15 +1,16 @@
 //! Webhooks: what an endpoint is told of, and who moves its cursors.
 
-use rules::history::AdminName;
+use rules::history::{AdminName, Happened, RequestOrigin};
 use rules::subject::SubjectId;
 use rules::time::Moment;
 
 use super::{Stand, Verdict, expect_sale};
 use crate::ensure;
 use crate::ledger::LedgerFault;
+use crate::ledger::records::LedgerNote;
 use crate::ledger::webhooks::{
-    DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookState,
-    WebhookType,
+    DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookNote,
+    WebhookState, WebhookType,
 };
 
 pub async fn chapter(stand: &Stand) -> Verdict {
@@ -23,6 +24,16 @@ fn fault(fault: LedgerFault) -> String {
     fault.to_string()
 }
 
+fn note(what: Happened) -> WebhookNote {
+    let (by, origin) = (Some(AdminName::default()), RequestOrigin::default());
+    Some(LedgerNote { what, by, owner: None, origin, detail: Some("webhook 1".into()) })
+}
+
+async fn noted(stand: &Stand) -> Result<Vec<Happened>, String> {
+    let rows = stand.ledger.records(Some(SubjectId::Ledger), None, 1_000).await.map_err(fault)?;
+    Ok(rows.iter().map(|row| row.what).collect())
+}
+
 const SERVER: &str = "server-1";
 
 async fn endpoint(stand: &Stand) -> Result<Webhook, String> {
@@ -33,7 +44,7 @@ async fn endpoint(stand: &Stand) -> Result<Webhook, String> {
         secret: vec![7; 32],
         by: AdminName::default(),
     };
-    let made = stand.ledger.create_webhook(new).await.map_err(fault)?;
+    let made = stand.ledger.create_webhook(new, None).await.map_err(fault)?;
     let leased = stand.ledger.lease_webhook(made.id, SERVER.into(), 60_000).await.map_err(fault)?;
     ensure!(leased, "nobody else has it");
     Ok(made)
@@ -62,8 +73,8 @@ async fn endpoint_is_told_from_now_on(stand: &Stand) -> Verdict {
     ensure!(news == [known, new] && news[0].cursor.opened.is_some(), "{news:?}");
     let outstanding = stand.ledger.webhook_outstanding(made.id).await.map_err(fault)?;
     ensure!(outstanding == 2, "{outstanding}");
-    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
-    ensure!(!stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "and is gone");
+    ensure!(stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "it was there");
+    ensure!(!stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "and is gone");
     Ok(())
 }
 
@@ -77,22 +88,22 @@ async fn cursor_moves_once_and_rewinds(stand: &Stand) -> Verdict {
     let opened = Some(Moment(1));
     let cursor = WebhookCursor { n: 4, sold: 1, opened, ..WebhookCursor::default() };
     let told = |cursor| stand.ledger.move_cursor(made.id, SERVER.into(), subject, cursor, None);
-    let rewound = stand.ledger.rewind_webhook(made.id, subject, 0).await.map_err(fault)?;
+    let rewound = stand.ledger.rewind_webhook(made.id, subject, 0, None).await.map_err(fault)?;
     ensure!(rewound, "it may be told for the first time right now");
     ensure!(told(cursor).await.map_err(fault)?.is_none(), "what was read before the rewind moves nothing");
     let cursor = WebhookCursor { rewound: 1, ..cursor };
     ensure!(told(cursor).await.map_err(fault)?.is_some(), "the first move");
-    let rewound = stand.ledger.rewind_webhook(made.id, subject, 2).await.map_err(fault)?;
+    let rewound = stand.ledger.rewind_webhook(made.id, subject, 2, None).await.map_err(fault)?;
     ensure!(rewound, "it has that many rows");
     ensure!(told(cursor).await.map_err(fault)?.is_none(), "a cursor from before the rewind is refused");
     let again = due(stand, made.id).await?;
     let wanted = WebhookCursor { n: 2, sold: 1, opened, rewound: 2, attempts: 0 };
     ensure!(again == [WebhookDue { subject, cursor: wanted }], "{again:?}");
     for (subject, after) in [(subject, 5), (SubjectId::of_row(987_654), 1), (SubjectId::of_row(-987_654), 1)] {
-        let rewound = stand.ledger.rewind_webhook(made.id, subject, after).await.map_err(fault)?;
+        let rewound = stand.ledger.rewind_webhook(made.id, subject, after, None).await.map_err(fault)?;
         ensure!(!rewound, "{subject} has no row {after}");
     }
-    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    ensure!(stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "it was there");
     Ok(())
 }
 
@@ -112,19 +123,24 @@ async fn failures_wait_and_are_forgotten(stand: &Stand) -> Verdict {
     ensure!(second.failing_since == first.failing_since && second.now > first.now, "{second:?}");
     let state = |state, why: Option<&str>| {
         let change = WebhookChange { state: Some((state, why.map(Into::into))), ..WebhookChange::default() };
-        stand.ledger.change_webhook(made.id, change)
+        stand.ledger.change_webhook(made.id, change, None)
     };
     ensure!(state(WebhookState::Failing, Some("down")).await.map_err(fault)?, "it is there");
     ensure!(state(WebhookState::Enabled, None).await.map_err(fault)?, "it is there");
     let again = due(stand, made.id).await?;
     ensure!(again.len() == 1 && again[0].cursor.attempts == 0, "{again:?}");
-    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    ensure!(stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "it was there");
     Ok(())
 }
 
 async fn secrets_overlap_and_deliveries_are_few(stand: &Stand) -> Verdict {
+    let before = noted(stand).await?.len();
     let made = endpoint(stand).await?;
-    let rotated = stand.ledger.rotate_webhook(made.id, vec![8; 32], 60_000).await.map_err(fault)?;
+    let rotated = stand
+        .ledger
+        .rotate_webhook(made.id, vec![8; 32], 60_000, note(Happened::WebhookRotated))
+        .await
+        .map_err(fault)?;
     ensure!(rotated, "it is there");
     let found = stand.ledger.webhooks().await.map_err(fault)?;
     let found = found.into_iter().find(|webhook| webhook.id == made.id).ok_or("no endpoint")?;
@@ -137,7 +153,7 @@ async fn secrets_overlap_and_deliveries_are_few(stand: &Stand) -> Verdict {
         message: format!("msg_{n}"),
         at: Moment(5),
         took_ms: 3,
-        status: (n % 2 == 0).then_some(204),
+        status: n.is_multiple_of(2).then_some(204),
         error: (n % 2 == 1).then(|| "down".into()),
     };
     for some in (0..DELIVERIES_KEPT as u64 * 2).collect::<Vec<_>>().chunks(50) {
@@ -150,8 +166,13 @@ async fn secrets_overlap_and_deliveries_are_few(stand: &Stand) -> Verdict {
     let newest: Vec<WebhookDelivery> =
         (0..kept.len() as u64).map(|i| delivery(DELIVERIES_KEPT as u64 * 2 - 1 - i)).collect();
     ensure!(kept == newest, "{:?}", kept.first());
-    ensure!(stand.ledger.delete_webhook(made.id).await.map_err(fault)?, "it was there");
+    ensure!(stand.ledger.delete_webhook(made.id, note(Happened::WebhookDeleted)).await.map_err(fault)?, "it was there");
     let kept = stand.ledger.deliveries(made.id, 1_000).await.map_err(fault)?;
     ensure!(kept.is_empty(), "{}", kept.len());
+    let gone = stand.ledger.rotate_webhook(made.id, vec![8; 32], 0, note(Happened::WebhookRotated)).await;
+    ensure!(!gone.map_err(fault)?, "it is gone");
+    let noted = noted(stand).await?;
+    let told = noted.len() - before;
+    ensure!(noted[before..] == [Happened::WebhookRotated, Happened::WebhookDeleted], "{told} rows: {noted:?}");
     Ok(())
 }

@@ -6,6 +6,7 @@ use rules::subject::SubjectId;
 use rules::time::Moment;
 
 use super::Answered;
+use super::records::LedgerNote;
 
 /// What an endpoint can listen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,21 +177,24 @@ pub struct CursorMoved {
 /// Deliveries that are kept per endpoint.
 pub const DELIVERIES_KEPT: i64 = 200;
 
+/// What operators do is noted in the history of the ledger, in the same transaction. None: nobody asked for it.
+pub type WebhookNote = Option<LedgerNote>;
+
 pub trait Webhooks {
     /// Every endpoint by id.
     fn webhooks(&self) -> Answered<Vec<Webhook>>;
 
     /// Makes an endpoint. It is told what happens from now on.
-    fn create_webhook(&self, new: NewWebhook) -> Answered<Webhook>;
+    fn create_webhook(&self, new: NewWebhook, note: WebhookNote) -> Answered<Webhook>;
 
     /// False: there is no such endpoint.
-    fn change_webhook(&self, id: i64, change: WebhookChange) -> Answered<bool>;
+    fn change_webhook(&self, id: i64, change: WebhookChange, note: WebhookNote) -> Answered<bool>;
 
     /// A new secret. The old one signs beside it for so long. False: there is no such endpoint.
-    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64) -> Answered<bool>;
+    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64, note: WebhookNote) -> Answered<bool>;
 
     /// False: there is no such endpoint.
-    fn delete_webhook(&self, id: i64) -> Answered<bool>;
+    fn delete_webhook(&self, id: i64, note: WebhookNote) -> Answered<bool>;
 
     /// This server delivers to an enabled endpoint for so long, or longer than before. False: another one does.
     fn lease_webhook(&self, id: i64, server: String, lease_ms: i64) -> Answered<bool>;
@@ -215,7 +219,7 @@ pub trait Webhooks {
 
     /// Everything behind `after` is delivered again. False: there is no such endpoint or subject, or its history is
     /// not that long.
-    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64) -> Answered<bool>;
+    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64, note: WebhookNote) -> Answered<bool>;
 
     fn keep_deliveries(&self, id: i64, deliveries: Vec<WebhookDelivery>) -> Answered<()>;
 

@@ -48,6 +48,8 @@ impl Received {
     }
 }
 
+const HANGS_UP: u16 = 0;
+
 /// What it answers: status, headers, and how long it takes.
 #[derive(Clone, Debug)]
 pub struct Behaviour(pub u16, pub String, pub Duration);
@@ -55,6 +57,15 @@ pub struct Behaviour(pub u16, pub String, pub Duration);
 impl Behaviour {
     pub fn status(status: u16) -> Behaviour {
         Behaviour(status, String::new(), Duration::ZERO)
+    }
+
+    /// It reads, and closes the connection without an answer.
+    pub fn hangs_up() -> Behaviour {
+        Behaviour::status(HANGS_UP)
+    }
+
+    pub fn fails(&self) -> bool {
+        !(200..300).contains(&self.0)
     }
 }
 
@@ -193,6 +204,9 @@ fn serve(stream: TcpStream, seen: &Seen, behaviour: &Mutex<Behaviour>) -> Option
         } else {
             seen.refused.fetch_add(1, Ordering::SeqCst);
         }
-        write!(stream, "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n{headers}\r\n").ok()?;
+        if status == HANGS_UP {
+            return None;
+        }
+        stream.write_all(format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n{headers}\r\n").as_bytes()).ok()?;
     }
 }

@@ -5,8 +5,8 @@ use rules::subject::SubjectId;
 use super::Bent;
 use crate::ledger::Answered;
 use crate::ledger::webhooks::{
-    CursorMoved, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookSecret,
-    Webhooks,
+    CursorMoved, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookNote,
+    WebhookSecret, Webhooks,
 };
 
 impl Webhooks for Bent {
@@ -14,20 +14,20 @@ impl Webhooks for Bent {
         self.good.webhooks()
     }
 
-    fn create_webhook(&self, new: NewWebhook) -> Answered<Webhook> {
-        self.good.create_webhook(new)
+    fn create_webhook(&self, new: NewWebhook, note: WebhookNote) -> Answered<Webhook> {
+        self.good.create_webhook(new, note)
     }
 
-    fn change_webhook(&self, id: i64, change: WebhookChange) -> Answered<bool> {
-        self.good.change_webhook(id, change)
+    fn change_webhook(&self, id: i64, change: WebhookChange, note: WebhookNote) -> Answered<bool> {
+        self.good.change_webhook(id, change, note)
     }
 
-    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64) -> Answered<bool> {
-        self.good.rotate_webhook(id, secret, overlap_ms)
+    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64, note: WebhookNote) -> Answered<bool> {
+        self.good.rotate_webhook(id, secret, overlap_ms, note)
     }
 
-    fn delete_webhook(&self, id: i64) -> Answered<bool> {
-        self.good.delete_webhook(id)
+    fn delete_webhook(&self, id: i64, note: WebhookNote) -> Answered<bool> {
+        self.good.delete_webhook(id, note)
     }
 
     fn lease_webhook(&self, id: i64, server: String, lease_ms: i64) -> Answered<bool> {
@@ -53,8 +53,8 @@ impl Webhooks for Bent {
         self.good.move_cursor(id, server, subject, cursor, retry_ms)
     }
 
-    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64) -> Answered<bool> {
-        self.good.rewind_webhook(id, subject, after)
+    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64, note: WebhookNote) -> Answered<bool> {
+        self.good.rewind_webhook(id, subject, after, note)
     }
 
     fn keep_deliveries(&self, id: i64, deliveries: Vec<WebhookDelivery>) -> Answered<()> {

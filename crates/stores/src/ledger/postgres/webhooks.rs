@@ -9,7 +9,7 @@ use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, first, queries, values};
 use crate::ledger::webhooks::{
     CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
-    WebhookSecret, WebhookState, WebhookType, Webhooks,
+    WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
 };
 use crate::ledger::{Answered, LedgerFault};
 
@@ -18,30 +18,30 @@ impl Webhooks for PostgresLedger {
         self.read(queries::WEBHOOKS, values![], |_, rows| all(&rows, webhook))
     }
 
-    fn create_webhook(&self, new: NewWebhook) -> Answered<Webhook> {
+    fn create_webhook(&self, new: NewWebhook, note: WebhookNote) -> Answered<Webhook> {
         let state = if new.enabled { WebhookState::Enabled } else { WebhookState::Disabled };
         let (types, by) = (WebhookType::write(&new.types), new.by.as_str().to_owned());
         let row = values![new.url, types, state.as_str().to_owned(), new.secret, by];
-        let made = self.read(queries::CREATE_WEBHOOK, row, |_, rows| first(&rows, webhook));
+        let made = self.noted(queries::CREATE_WEBHOOK, row, note, |rows| first(rows, webhook));
         Box::pin(async move { made.await?.ok_or_else(|| LedgerFault::Broken("no endpoint was made".into())) })
     }
 
-    fn change_webhook(&self, id: i64, change: WebhookChange) -> Answered<bool> {
+    fn change_webhook(&self, id: i64, change: WebhookChange, note: WebhookNote) -> Answered<bool> {
         let types = change.types.as_deref().map(WebhookType::write);
         let (state, why) = change.state.map_or((None, None), |(state, why)| (Some(state.as_str().to_owned()), why));
-        self.hits(queries::CHANGE_WEBHOOK, values![id, change.url, types, state, why])
+        self.hits(queries::CHANGE_WEBHOOK, values![id, change.url, types, state, why], note)
     }
 
-    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64) -> Answered<bool> {
-        self.hits(queries::ROTATE_WEBHOOK, values![id, secret, overlap_ms])
+    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64, note: WebhookNote) -> Answered<bool> {
+        self.hits(queries::ROTATE_WEBHOOK, values![id, secret, overlap_ms], note)
     }
 
-    fn delete_webhook(&self, id: i64) -> Answered<bool> {
-        self.hits(queries::DELETE_WEBHOOK, values![id])
+    fn delete_webhook(&self, id: i64, note: WebhookNote) -> Answered<bool> {
+        self.hits(queries::DELETE_WEBHOOK, values![id], note)
     }
 
     fn lease_webhook(&self, id: i64, server: String, lease_ms: i64) -> Answered<bool> {
-        self.hits(queries::LEASE_WEBHOOK, values![id, server, lease_ms])
+        self.hits(queries::LEASE_WEBHOOK, values![id, server, lease_ms], None)
     }
 
     fn webhook_due(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDue>> {
@@ -93,8 +93,8 @@ impl Webhooks for PostgresLedger {
         })
     }
 
-    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64) -> Answered<bool> {
-        self.hits(queries::REWIND_WEBHOOK, values![id, subject.row(), after as i64])
+    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64, note: WebhookNote) -> Answered<bool> {
+        self.hits(queries::REWIND_WEBHOOK, values![id, subject.row(), after as i64], note)
     }
 
     fn keep_deliveries(&self, id: i64, deliveries: Vec<WebhookDelivery>) -> Answered<()> {
@@ -137,8 +137,20 @@ impl Webhooks for PostgresLedger {
 
 impl PostgresLedger {
     /// Whether a statement that returns what it changed changed anything.
-    fn hits(&self, query: &'static str, row: super::Values) -> Answered<bool> {
-        self.read(query, row, |_, rows| Ok(!rows.is_empty()))
+    fn hits(&self, query: &'static str, row: super::Values, note: WebhookNote) -> Answered<bool> {
+        self.noted(query, row, note, |rows| Ok(!rows.is_empty()))
+    }
+
+    /// With the note in the same transaction, if there is one and something changed.
+    fn noted<T: Default + PartialEq + Send + 'static>(
+        &self,
+        query: &'static str,
+        row: super::Values,
+        note: WebhookNote,
+        changed: fn(&[Row]) -> Result<T, Trouble>,
+    ) -> Answered<T> {
+        let Some(note) = note else { return self.read(query, row, move |_, rows| changed(&rows)) };
+        self.run(move |inner| async move { inner.noted(query, row, note, changed).await.map_err(Trouble::fault) })
     }
 }
 

@@ -6,12 +6,13 @@ use rules::time::Moment;
 use rusqlite::{OptionalExtension, Result, Row, params};
 
 use super::job::{Task, Transaction};
+use super::records::append_note;
 use super::trouble::unknown;
 use super::{SqliteLedger, ask, queries};
 use crate::ledger::Answered;
 use crate::ledger::webhooks::{
     CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
-    WebhookSecret, WebhookState, WebhookType, Webhooks,
+    WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
 };
 
 impl Webhooks for SqliteLedger {
@@ -19,7 +20,7 @@ impl Webhooks for SqliteLedger {
         self.readers.read(|conn| conn.prepare_cached(queries::WEBHOOKS)?.query_map([], webhook)?.collect())
     }
 
-    fn create_webhook(&self, new: NewWebhook) -> Answered<Webhook> {
+    fn create_webhook(&self, new: NewWebhook, note: WebhookNote) -> Answered<Webhook> {
         self.write(move |tx| {
             let state = if new.enabled { WebhookState::Enabled } else { WebhookState::Disabled };
             let row = params![
@@ -33,6 +34,7 @@ impl Webhooks for SqliteLedger {
             tx.conn.prepare_cached(queries::ADD_WEBHOOK)?.execute(row)?;
             let id = tx.conn.last_insert_rowid();
             tx.conn.prepare_cached(queries::BEGIN_CURSORS)?.execute((id, tx.read.wall.0))?;
+            noted(tx, true, &note)?;
             Ok(Some(Webhook {
                 id,
                 url: new.url.clone(),
@@ -47,7 +49,7 @@ impl Webhooks for SqliteLedger {
         })
     }
 
-    fn change_webhook(&self, id: i64, change: WebhookChange) -> Answered<bool> {
+    fn change_webhook(&self, id: i64, change: WebhookChange, note: WebhookNote) -> Answered<bool> {
         self.write(move |tx| {
             let types = change.types.as_deref().map(WebhookType::write);
             let (state, why) =
@@ -57,23 +59,25 @@ impl Webhooks for SqliteLedger {
             if state == Some(WebhookState::Enabled) {
                 tx.conn.prepare_cached(queries::FORGET_FAILURES)?.execute([id])?;
             }
-            Ok(Some(changed > 0))
+            noted(tx, changed > 0, &note).map(Some)
         })
     }
 
-    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64) -> Answered<bool> {
+    fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64, note: WebhookNote) -> Answered<bool> {
         self.write(move |tx| {
             let row = params![id, secret, overlap_ms, tx.read.now.0];
-            Ok(Some(tx.conn.prepare_cached(queries::ROTATE_WEBHOOK)?.execute(row)? > 0))
+            let rotated = tx.conn.prepare_cached(queries::ROTATE_WEBHOOK)?.execute(row)?;
+            noted(tx, rotated > 0, &note).map(Some)
         })
     }
 
-    fn delete_webhook(&self, id: i64) -> Answered<bool> {
+    fn delete_webhook(&self, id: i64, note: WebhookNote) -> Answered<bool> {
         self.write(move |tx| {
             for rows in [queries::DELETE_CURSORS, queries::DELETE_DELIVERIES] {
                 tx.conn.prepare_cached(rows)?.execute([id])?;
             }
-            Ok(Some(tx.conn.prepare_cached(queries::DELETE_WEBHOOK)?.execute([id])? > 0))
+            let deleted = tx.conn.prepare_cached(queries::DELETE_WEBHOOK)?.execute([id])?;
+            noted(tx, deleted > 0, &note).map(Some)
         })
     }
 
@@ -132,7 +136,7 @@ impl Webhooks for SqliteLedger {
         })
     }
 
-    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64) -> Answered<bool> {
+    fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64, note: WebhookNote) -> Answered<bool> {
         let (row, after) = (subject.row(), after as i64);
         // A long history is not counted where it would hold up sales.
         let sold = self.readers.read(move |conn| {
@@ -144,7 +148,7 @@ impl Webhooks for SqliteLedger {
             let Some(sold) = sold.await? else { return Ok(false) };
             let rewind = move |tx: &Transaction<'_>| {
                 let rewound = tx.conn.prepare_cached(queries::REWIND_WEBHOOK)?.execute((id, row, after, sold))?;
-                Ok(Some(rewound > 0))
+                noted(tx, rewound > 0, &note).map(Some)
             };
             ask(&jobs, |reply| Box::new(Task::new(rewind, reply))).await
         })
@@ -190,6 +194,14 @@ impl Webhooks for SqliteLedger {
                 .collect()
         })
     }
+}
+
+/// Notes what changed something. Returns whether it did.
+fn noted(tx: &Transaction<'_>, changed: bool, note: &WebhookNote) -> Result<bool> {
+    if changed && let Some(note) = note {
+        append_note(tx, note)?;
+    }
+    Ok(changed)
 }
 
 fn webhook(row: &Row<'_>) -> Result<Webhook> {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use rules::history::{AdminName, Happened};
 use rules::ids::EventId;
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{RoomTypeId, SubjectId};
-use stores::ledger::webhooks::{NewWebhook, Webhook, WebhookChange, WebhookState, WebhookType};
+use stores::ledger::records::LedgerNote;
+use stores::ledger::webhooks::{NewWebhook, Webhook, WebhookChange, WebhookNote, WebhookState, WebhookType};
+use url::Url;
 
 use super::fields::AdminFields;
 use crate::app::App;
@@ -52,7 +55,10 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     }
     let secret = random::<32>()?.to_vec();
     let new = NewWebhook { url, types, enabled, secret, by: call.caller.name() };
-    let webhook = app.ledger.create_webhook(new).await?;
+    // Without path and query, which may be secret.
+    let origin = Url::parse(&new.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let note = noted(Happened::WebhookMade, call.caller.name(), &call.request, origin);
+    let webhook = app.ledger.create_webhook(new, note).await?;
     tracing::info!(webhook = webhook.id, by = call.caller.name().as_str(), "a webhook was made");
     Ok(secret_shown(&app, &webhook))
 }
@@ -63,7 +69,8 @@ pub async fn amend(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled 
     let new = fields.new_text("url", URL_CHARS)?.map(|text| url(&app, &text)).transpose()?;
     let state = enabled(&fields)?.map(|on| if on { WebhookState::Enabled } else { WebhookState::Disabled });
     let change = WebhookChange { url: new, types: types(&fields)?, state: state.map(|state| (state, None)) };
-    if !app.ledger.change_webhook(id, change).await? {
+    let note = noted(Happened::WebhookChanged, call.caller.name(), &call.request, format!("webhook {id}"));
+    if !app.ledger.change_webhook(id, change, note).await? {
         return Err(Refusal::NotFound.into());
     }
     tracing::info!(webhook = id, by = call.caller.name().as_str(), "a webhook was changed");
@@ -73,7 +80,8 @@ pub async fn amend(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled 
 
 pub async fn delete(app: Arc<App>, call: Call<Admin>) -> Handled {
     let id = named(&app, &call.request).await?.id;
-    if !app.ledger.delete_webhook(id).await? {
+    let note = noted(Happened::WebhookDeleted, call.caller.name(), &call.request, format!("webhook {id}"));
+    if !app.ledger.delete_webhook(id, note).await? {
         return Err(Refusal::NotFound.into());
     }
     tracing::info!(webhook = id, by = call.caller.name().as_str(), "a webhook was deleted");
@@ -85,7 +93,8 @@ pub async fn rotate(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     let overlap_s = fields.whole("overlapSeconds", 0, OVERLAP_MOST_S)?.unwrap_or(OVERLAP_S);
     let id = named(&app, &call.request).await?.id;
     let secret = random::<32>()?.to_vec();
-    if !app.ledger.rotate_webhook(id, secret, i64::from(overlap_s) * 1_000).await? {
+    let note = noted(Happened::WebhookRotated, call.caller.name(), &call.request, format!("webhook {id}"));
+    if !app.ledger.rotate_webhook(id, secret, i64::from(overlap_s) * 1_000, note).await? {
         return Err(Refusal::NotFound.into());
     }
     tracing::info!(webhook = id, by = call.caller.name().as_str(), "the secret of a webhook was rotated");
@@ -117,11 +126,17 @@ pub async fn replay(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     fields.required("from")?;
     let from = number("from")?.unwrap_or(1);
     let id = named(&app, &call.request).await?.id;
-    if !app.ledger.rewind_webhook(id, subject, from as u64 - 1).await? {
+    let detail = format!("webhook {id} {subject} from {from}");
+    let note = noted(Happened::WebhookReplayed, call.caller.name(), &call.request, detail);
+    if !app.ledger.rewind_webhook(id, subject, from as u64 - 1, note).await? {
         return Err(Refusal::NotFound.into());
     }
     tracing::info!(webhook = id, %subject, from, by = call.caller.name().as_str(), "a webhook is replayed");
     Ok(Reply::done())
+}
+
+fn noted(what: Happened, by: AdminName, request: &Incoming, detail: String) -> WebhookNote {
+    Some(LedgerNote { what, by: Some(by), owner: None, origin: request.origin(), detail: Some(detail.into()) })
 }
 
 async fn named(app: &App, request: &Incoming) -> Result<Webhook, Failure> {

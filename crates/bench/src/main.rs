@@ -67,7 +67,6 @@ fn main() -> ExitCode {
             let crowd: crowd::CrowdLoad = serde_json::from_str(crowd).expect("a crowd");
             println!("{}", serde_json::to_string(&crowd.run()).expect("JSON"));
         }
-        ["spin"] => processor::BusyNeighbour::spin(),
         ["overload", "quick", folder, place] => overload::alone(Path::new(folder), &program::QUICK, place),
         ["overload", "full", folder, place] => overload::alone(Path::new(folder), &program::FULL, place),
         ["holds", folder] => program::holds_alone(Path::new(folder)),

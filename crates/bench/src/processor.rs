@@ -1,7 +1,7 @@
 //! Processor time of processes, and which core they run on.
 
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The server and its services have one core, the generator another.
 pub const SERVER_CORE: usize = 0;
@@ -39,29 +39,39 @@ fn moved(process: u32, core: usize) -> bool {
     taskset.output().is_ok_and(|output| output.status.success())
 }
 
-/// A process that uses as much of a core as it gets, until it is dropped.
-pub struct BusyNeighbour(Child);
+/// A quarter of a core for a process, by a control group of its own, until it is dropped. Busy neighbours would
+/// leave a process with more runnable threads a larger share, which an overload has.
+pub struct QuarterCore(PathBuf);
 
-impl BusyNeighbour {
-    pub fn start(core: usize) -> BusyNeighbour {
-        let myself = Command::new(std::env::current_exe().expect("a path"));
-        let mut spin = pinned(core, &myself);
-        BusyNeighbour(spin.arg("spin").spawn().expect("taskset runs"))
-    }
+impl QuarterCore {
+    /// The kernel hands out the time in short periods, so that nobody waits long for the next.
+    const QUOTA_US: u32 = 1_250;
+    const PERIOD_US: u32 = 5_000;
 
-    /// What it does. Bounded, in case nobody is left to end it.
-    pub fn spin() {
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(300) {
-            std::hint::black_box(0);
+    pub fn new(process: u32) -> std::io::Result<QuarterCore> {
+        let name = format!("tickettock-bench-{}", std::process::id());
+        let (old, new) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
+        let (group, settings) = if old.join("cpu.cfs_quota_us").exists() {
+            let quota = ("cpu.cfs_quota_us", Self::QUOTA_US.to_string());
+            (old.join(name), vec![("cpu.cfs_period_us", Self::PERIOD_US.to_string()), quota])
+        } else {
+            std::fs::write(new.join("cgroup.subtree_control"), "+cpu")?;
+            (new.join(name), vec![("cpu.max", format!("{} {}", Self::QUOTA_US, Self::PERIOD_US))])
+        };
+        std::fs::create_dir_all(&group)?;
+        let quarter = QuarterCore(group);
+        for (file, value) in settings {
+            std::fs::write(quarter.0.join(file), value)?;
         }
+        std::fs::write(quarter.0.join("cgroup.procs"), process.to_string())?;
+        Ok(quarter)
     }
 }
 
-impl Drop for BusyNeighbour {
+impl Drop for QuarterCore {
+    /// After its process has ended.
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = std::fs::remove_dir(&self.0);
     }
 }
 
@@ -80,6 +90,8 @@ pub fn seconds(process: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]

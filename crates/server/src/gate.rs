@@ -3,6 +3,7 @@
 //! the subjects that have more than their share, with an answer that was prepared at the start.
 
 mod client_wait;
+mod coming;
 mod kinds;
 mod parked;
 pub mod planted;
@@ -11,6 +12,7 @@ mod refusing;
 mod retry;
 
 pub use self::client_wait::{take_client_wait, waiting_for_client};
+pub use self::coming::Coming;
 pub use self::kinds::{GateRequest, RequestKind};
 pub use self::parked::Parked;
 pub use self::pressure::{Accepting, Admitted, Gate, GateFull, Unread};

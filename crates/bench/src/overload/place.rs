@@ -10,7 +10,7 @@ use super::{GATEWAY_GOALS, GOALS};
 use crate::crowd::{Coming, CrowdFigures, CrowdLoad, Manners};
 use crate::gateway::Gateway;
 use crate::measure::{Bench, MANY_SEATS, myself};
-use crate::processor::{self, BusyNeighbour, GENERATOR_CORE, SERVER_CORE};
+use crate::processor::{self, GENERATOR_CORE, QuarterCore, SERVER_CORE};
 use crate::product::ServerData;
 use crate::running::Running;
 use crate::services::free_port;
@@ -18,7 +18,7 @@ use crate::services::free_port;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverloadPlace {
     Embedded,
-    /// Others use three quarters of its core, so that the generator can send ten times the peak.
+    /// With a quarter of its core, so that the generator can send ten times the peak.
     Quarter,
     /// One server on Redis and PostgreSQL.
     Scaled,
@@ -47,7 +47,7 @@ pub struct OverloadStand<'a> {
     gateway: Option<Gateway>,
     operators: SocketAddr,
     data: ServerData,
-    _others: Vec<BusyNeighbour>,
+    quarter: Option<QuarterCore>,
     _folders: Vec<TempDir>,
 }
 
@@ -74,9 +74,9 @@ impl<'a> OverloadStand<'a> {
             folders.push(folder);
             gateway
         });
-        let others = if place == OverloadPlace::Quarter { 3 } else { 0 };
-        let _others = (0..others).map(|_| BusyNeighbour::start(SERVER_CORE)).collect();
-        OverloadStand { bench, server, gateway, operators, data, _others, _folders: folders }
+        let quarter = (place == OverloadPlace::Quarter)
+            .then(|| QuarterCore::new(server.id()).expect("a control group, which takes root"));
+        OverloadStand { bench, server, gateway, operators, data, quarter, _folders: folders }
     }
 
     /// The generator, as a process of its own on its own core.
@@ -105,8 +105,8 @@ impl<'a> OverloadStand<'a> {
 
     /// Kills it, and checks its ledger: nothing sold twice, order kept.
     pub fn end(self) {
-        let OverloadStand { server, gateway, data, _others, _folders, .. } = self;
-        drop((gateway, server, _others));
+        let OverloadStand { server, gateway, data, quarter, _folders, .. } = self;
+        drop((gateway, server, quarter));
         data.verify();
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
@@ -36,6 +36,8 @@ const BACKLOG: u32 = 4_096;
 const WRITE_STALL: Duration = Duration::from_secs(10);
 /// A longer request is not refused before its connection is served.
 const LOOKED_AT: usize = 4_096;
+/// Connections refused between two looks at the time.
+const REFUSED_AT_ONCE: usize = 8;
 /// After an error of `accept`, such as no free file.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Errors of `accept` are logged at most this often, with their number.
@@ -116,42 +118,55 @@ impl HttpListener {
             ListenerKind::Crowd => self.app.gate.accepting().await,
             ListenerKind::Operators(_) => Accepting::ToServe,
         };
-        let accepted = match accepting {
-            // Those who came since the last beat are refused together: their requests have come meanwhile.
-            Accepting::ToRefuse => match accept(self.listener.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.app.gate.next_beat().await,
-                accepted => accepted,
-            },
-            Accepting::ToServe | Accepting::ToAdmit => self.listener.async_io(Interest::READABLE, accept).await,
-        };
-        match accepted.and_then(|(stream, peer)| Ok((self.looked_at(stream, accepting)?, peer))) {
-            Ok((Some(stream), peer)) => self.begin(stream, peer, accepting),
-            Ok((None, _)) => {}
-            Err(error) => {
-                failures.count(&error);
-                tokio::time::sleep(PAUSE).await;
+        if accepting == Accepting::ToRefuse {
+            return self.refuse_waiting(failures).await;
+        }
+        let accepted = self.listener.async_io(Interest::READABLE, accept).await;
+        match accepted.and_then(|(stream, peer)| Ok((TcpStream::from_std(stream)?, peer))) {
+            Ok((stream, peer)) => self.begin(stream, peer, accepting),
+            Err(error) => failures.pause(&error).await,
+        }
+    }
+
+    /// Refuses those who came since the last beat together, for as long as there is time: their requests have come
+    /// meanwhile. What accepting them costs is a part of what refusing them costs.
+    async fn refuse_waiting(&self, failures: &mut Failures) {
+        let refusals = self.app.gate.refusals();
+        while refusals.is_left() {
+            let began = thread_time();
+            for _ in 0..REFUSED_AT_ONCE {
+                let accepted = accept(self.listener.get_ref());
+                let taken = accepted.and_then(|(stream, peer)| Ok((self.looked_at(stream)?, peer)));
+                match taken {
+                    Ok((Some(stream), peer)) => self.begin(stream, peer, Accepting::ToRefuse),
+                    Ok((None, _)) => {}
+                    Err(error) => {
+                        refusals.spend(thread_time().saturating_sub(began));
+                        if error.kind() != io::ErrorKind::WouldBlock {
+                            failures.pause(&error).await;
+                        }
+                        return self.app.gate.next_beat().await;
+                    }
+                }
             }
+            refusals.spend(thread_time().saturating_sub(began));
         }
     }
 
     /// A connection to serve. None: its request came with it and was refused, which costs a fraction of a
     /// connection that is served.
-    fn looked_at(&self, mut stream: std::net::TcpStream, accepting: Accepting) -> io::Result<Option<TcpStream>> {
-        if accepting == Accepting::ToRefuse {
-            let (began, mut start) = (thread_time(), [0; LOOKED_AT]);
-            // Peeked, because it is served if it is more important than others.
-            if let Ok(length) = stream.peek(&mut start)
-                && is_one_request(&start[..length])
-                && let Some(answer) = refused(&self.app, &start[..length], true, true)
-            {
-                // Read to the end, so that closing does not reset the connection before the answer is read.
-                let read = stream.read(&mut start);
-                // The answer goes out with the end of the connection, in one packet.
-                let _ = read.map(|_| send(&stream, &answer, SendFlags::MORE | SendFlags::NOSIGNAL));
-                drop(stream);
-                self.app.gate.refusals().spend(thread_time().saturating_sub(began));
-                return Ok(None);
-            }
+    fn looked_at(&self, mut stream: std::net::TcpStream) -> io::Result<Option<TcpStream>> {
+        let mut start = [0; LOOKED_AT];
+        // Peeked, because it is served if it is more important than others.
+        if let Ok(length) = stream.peek(&mut start)
+            && is_one_request(&start[..length])
+            && let Some(answer) = refused(&self.app, &start[..length], true, true)
+        {
+            // Read to the end, so that closing does not reset the connection before the answer is read.
+            let read = stream.read(&mut start);
+            // The answer goes out with the end of the connection, in one packet.
+            let _ = read.map(|_| send(&stream, &answer, SendFlags::MORE | SendFlags::NOSIGNAL));
+            return Ok(None);
         }
         TcpStream::from_std(stream).map(Some)
     }
@@ -159,14 +174,16 @@ impl HttpListener {
     /// Serves a connection in a task of its own. One that its address has no place for is closed.
     fn begin(&self, stream: TcpStream, peer: SocketAddr, accepting: Accepting) {
         let Some(place) = self.open.enter(peer.ip()) else { return };
-        if accepting == Accepting::ToAdmit {
+        let coming = (accepting == Accepting::ToAdmit).then(|| {
             place.called();
-        }
+            self.app.gate.expect()
+        });
         let place = Arc::new(place);
         let (fuse, ctrl) = (FuseConfig::disabled().with_write_stall_timeout(WRITE_STALL), ConnCtrl::new());
         let (local, peer) = (self.local.into(), peer.into());
         let handler = self.service.hyper_handler(local, peer, Scheme::HTTP, Some(fuse), ctrl.clone(), None);
-        let service = GatedService { app: self.app.clone(), place: place.clone(), handler, kind: self.kind.clone() };
+        let (kind, coming) = (self.kind.clone(), Mutex::new(coming));
+        let service = GatedService { app: self.app.clone(), place: place.clone(), handler, kind, coming };
         let client = ClientSocket::new(stream);
         let crowd = matches!(self.kind, ListenerKind::Crowd).then(|| self.app.clone());
         let reads = PacedReads::new(client.clone(), place.clone(), crowd);
@@ -190,11 +207,12 @@ struct Failures {
 }
 
 impl Failures {
-    fn count(&mut self, error: &io::Error) {
+    async fn pause(&mut self, error: &io::Error) {
         self.count += 1;
         if self.logged.is_none_or(|logged| logged.elapsed() >= LOGGED_EVERY) {
             tracing::error!(%error, failures = self.count, "connections could not be accepted");
             (self.count, self.logged) = (0, Some(Instant::now()));
         }
+        tokio::time::sleep(PAUSE).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Between hyper and the router: a request passes the gate or gets its prepared refusal.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use salvo::http::body::HyperBody;
@@ -15,7 +15,7 @@ use super::listener::ListenerKind;
 use super::open::{BusyConnection, OpenConnection};
 use crate::app::App;
 use crate::auth::from_gateway;
-use crate::gate::{Admitted, GateFull, GateRequest, take_client_wait};
+use crate::gate::{Admitted, Coming, GateFull, GateRequest, take_client_wait};
 use crate::http::plumbing::endpoint::trace_id;
 use crate::http::plumbing::gateway::FULL;
 
@@ -37,6 +37,8 @@ pub struct GatedService<H> {
     pub(super) place: Arc<OpenConnection>,
     pub(super) handler: H,
     pub(super) kind: ListenerKind,
+    /// Its first request has its place.
+    pub(super) coming: Mutex<Option<Coming>>,
 }
 
 impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
@@ -72,7 +74,11 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
             ListenerKind::Crowd => {
                 let asked = GateRequest::of(request.method(), request.uri().path());
                 let called = self.place.was_called();
-                match if called { Ok(self.app.gate.admit(asked)) } else { self.app.gate.enter(asked) } {
+                let coming = self.coming.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+                let entered = if called { Ok(self.app.gate.admit(asked)) } else { self.app.gate.enter(asked) };
+                // After it is counted, so that nobody else takes its place.
+                drop(coming);
+                match entered {
                     Ok(admitted) => {
                         let answering = self.handler.call(request);
                         GatedAnswer::Served { answering, reader, admitted, busy: Some(busy) }

@@ -11,6 +11,7 @@ use salvo::http::{HeaderMap, HeaderValue, ResBody};
 use salvo::hyper::Response;
 use tokio::sync::Notify;
 
+use super::coming::{Coming, ComingRequests};
 use super::kinds::{GateRequest, RequestKind};
 use super::parked::{Parked, ParkedRequests};
 use super::planted::{self, OverloadBug};
@@ -25,6 +26,8 @@ const TARGET_US: u64 = 250_000;
 /// fewer there are, the less each costs: 128 are served at 32,000 a second where 8,192 are at 20,000, because
 /// their memory stays in the processor's caches.
 const BUSY_TARGET_US: u64 = 50_000;
+/// So many are in progress then, however slow the ledger is.
+const BUSY_LEAST: usize = 128;
 /// The gate is busy until nobody was refused and nobody waited for so many beats.
 const BUSY_BEATS: u64 = 25;
 /// No more than this, measured or not.
@@ -72,6 +75,7 @@ pub struct Gate {
     appointments: Appointments,
     refusals: RefusalBudget,
     parked: ParkedRequests,
+    coming: ComingRequests,
     prepared: PreparedRefusals,
     planted: OverloadBug,
 }
@@ -99,6 +103,7 @@ impl Gate {
             appointments: Appointments::default(),
             refusals: RefusalBudget::default(),
             parked: ParkedRequests::default(),
+            coming: ComingRequests::default(),
             prepared: PreparedRefusals::default(),
             planted,
         })
@@ -235,14 +240,28 @@ impl Gate {
     pub async fn accepting(&self) -> Accepting {
         loop {
             let beaten = self.beaten.notified();
-            if self.accepts.fetch_sub(1, Ordering::Relaxed) > 0 {
-                return if self.is_busy() { Accepting::ToAdmit } else { Accepting::ToServe };
+            if self.is_busy() && planted::sheds(self.planted) {
+                if self.has_place() {
+                    return Accepting::ToAdmit;
+                }
+            } else if self.accepts.fetch_sub(1, Ordering::Relaxed) > 0 {
+                return Accepting::ToServe;
             }
             if self.refusals.is_left() && self.late_us.load(Ordering::Relaxed) < ACCEPT_LATE_US {
                 return Accepting::ToRefuse;
             }
             beaten.await;
         }
+    }
+
+    /// Whether there is room for one more, beside those who wait or are on their way.
+    fn has_place(&self) -> bool {
+        self.parked.count() == 0 && self.in_progress() + self.parked.called() + self.coming.count() < self.limit()
+    }
+
+    /// The first request of a connection has its place.
+    pub fn expect(&self) -> Coming {
+        self.coming.expect()
     }
 
     pub async fn next_beat(&self) {
@@ -285,25 +304,26 @@ impl Gate {
         let busy = refused > 0 || self.parked.count() > 0;
         let calm_beats = if busy { 0 } else { self.calm_beats.load(Ordering::Relaxed) + 1 };
         self.calm_beats.store(calm_beats, Ordering::Relaxed);
-        let target = if calm_beats < BUSY_BEATS { BUSY_TARGET_US } else { TARGET_US };
+        let (target, least) = match calm_beats < BUSY_BEATS {
+            true => (BUSY_TARGET_US, self.least.min(BUSY_LEAST)),
+            false => (TARGET_US, self.least),
+        };
         let slow = finished >= SAMPLES && took / finished > target;
         let wanted = match served.map(|rate| (rate * target / 1_000_000) as usize) {
             // As many as are served in the target time.
-            Some(in_time) if slow || in_progress > 2 * in_time.max(self.least) => in_time.clamp(self.least, MOST),
+            Some(in_time) if slow || in_progress > 2 * in_time.max(least) => in_time.clamp(least, MOST),
             _ => (limit + limit / 20 + 1).min(MOST),
         };
         self.limit.store(wanted, Ordering::Relaxed);
         self.refusals.renew(elapsed);
         self.call_parked();
-        let accepts = match calm_beats {
-            _ if !planted::sheds(self.planted) => i64::MAX,
-            0..BUSY_BEATS if self.parked.count() > 0 => 0,
-            0..BUSY_BEATS => wanted.saturating_sub(in_progress + self.parked.called()) as i64,
-            _ if in_progress >= wanted => 0,
-            _ if late > ACCEPT_LATE_US => ACCEPTS_WHEN_LATE,
+        let accepts = match planted::sheds(self.planted) {
+            true if in_progress >= wanted => 0,
+            true if late > ACCEPT_LATE_US => ACCEPTS_WHEN_LATE,
             _ => i64::MAX,
         };
         self.accepts.store(accepts, Ordering::Relaxed);
+        self.coming.beat();
         self.beaten.notify_waiters();
         if refused == 0 && in_progress < wanted / 2 {
             self.appointments.calm();
@@ -439,8 +459,7 @@ impl Drop for Admitted {
         let took = self.took + self.began.elapsed();
         gate.took_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
         gate.call_parked();
-        if gate.is_busy() && gate.parked.count() == 0 {
-            gate.accepts.fetch_add(1, Ordering::Relaxed);
+        if gate.is_busy() && gate.has_place() {
             gate.beaten.notify_one();
         }
     }

@@ -1,3 +1,4 @@
+use futures_util::FutureExt;
 use salvo::http::Method;
 
 use super::*;
@@ -39,4 +40,23 @@ fn quiet_event_passes_the_crowd_of_another() {
     gate.refusals.spend_all();
     assert_eq!(gate.before_reading(crowd), Unread::Park);
     assert_eq!(gate.before_reading(asked("/api/v1/events/8/seats/reservation/fcfs")), Unread::Serve);
+}
+
+#[tokio::test]
+async fn connections_are_accepted_for_the_room_there_is() {
+    let gate = Gate::new(1, OverloadBug::None);
+    assert_eq!(gate.accepting().await, Accepting::ToServe);
+    gate.calm_beats.store(0, Ordering::Relaxed);
+    gate.limit.store(2, Ordering::Relaxed);
+    assert_eq!(gate.accepting().await, Accepting::ToAdmit);
+    let reserve = asked("/api/v1/events/7/seats/reservation/fcfs");
+    let (coming, admitted) = (gate.expect(), gate.admit(reserve));
+    assert_eq!(gate.accepting().await, Accepting::ToRefuse, "one is served and one is on its way");
+    gate.refusals.spend_all();
+    assert!(gate.accepting().now_or_never().is_none(), "the next waits in the backlog");
+    drop(admitted);
+    assert_eq!(gate.accepting().await, Accepting::ToAdmit);
+    let _admitted = gate.admit(reserve);
+    drop(coming);
+    assert_eq!(gate.accepting().await, Accepting::ToAdmit);
 }

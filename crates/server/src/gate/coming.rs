@@ -1,0 +1,80 @@
+//! Connections that were accepted so that their first request is served, and whose request has not come yet. They
+//! have a place for a few beats only: who sends nothing must not keep others out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Beats for which a place is kept.
+const KEPT: usize = 4;
+
+#[derive(Debug, Default)]
+pub struct ComingRequests {
+    beats: Arc<[AtomicUsize; KEPT]>,
+    beat: Arc<AtomicU64>,
+}
+
+/// Until the request is there or the connection ends.
+#[derive(Debug)]
+pub struct Coming {
+    beats: Arc<[AtomicUsize; KEPT]>,
+    beat: Arc<AtomicU64>,
+    since: u64,
+}
+
+impl ComingRequests {
+    pub fn expect(&self) -> Coming {
+        let since = self.beat.load(Ordering::Relaxed);
+        self.beats[slot(since)].fetch_add(1, Ordering::Relaxed);
+        Coming { beats: self.beats.clone(), beat: self.beat.clone(), since }
+    }
+
+    pub fn count(&self) -> usize {
+        self.beats.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Forgets those of the oldest beat.
+    pub fn beat(&self) {
+        let next = self.beat.load(Ordering::Relaxed) + 1;
+        self.beats[slot(next)].store(0, Ordering::Relaxed);
+        self.beat.store(next, Ordering::Relaxed);
+    }
+}
+
+fn slot(beat: u64) -> usize {
+    (beat % KEPT as u64) as usize
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        if self.beat.load(Ordering::Relaxed) < self.since + KEPT as u64 {
+            let count = &self.beats[slot(self.since)];
+            // The beat may end at this moment: then it is forgotten already.
+            let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_given_back_and_do_not_last() {
+        let all = ComingRequests::default();
+        let mut expected: Vec<Coming> = (0..3).map(|_| all.expect()).collect();
+        assert_eq!(all.count(), 3);
+        drop(expected.pop());
+        assert_eq!(all.count(), 2);
+        for _ in 1..KEPT {
+            all.beat();
+            assert_eq!(all.count(), 2);
+        }
+        all.beat();
+        assert_eq!(all.count(), 0, "they sent nothing");
+        let later = all.expect();
+        drop(expected);
+        assert_eq!(all.count(), 1, "those who were forgotten take nobody's place with them");
+        drop(later);
+        assert_eq!(all.count(), 0);
+    }
+}

@@ -26,8 +26,6 @@ const TARGET_US: u64 = 250_000;
 /// fewer there are, the less each costs: 128 are served at 32,000 a second where 8,192 are at 20,000, because
 /// their memory stays in the processor's caches.
 const BUSY_TARGET_US: u64 = 50_000;
-/// So many are in progress then, however slow the ledger is.
-const BUSY_LEAST: usize = 128;
 /// The gate is busy until nobody was refused and nobody waited for so many beats.
 const BUSY_BEATS: u64 = 25;
 /// No more than this, measured or not.
@@ -304,14 +302,11 @@ impl Gate {
         let busy = refused > 0 || self.parked.count() > 0;
         let calm_beats = if busy { 0 } else { self.calm_beats.load(Ordering::Relaxed) + 1 };
         self.calm_beats.store(calm_beats, Ordering::Relaxed);
-        let (target, least) = match calm_beats < BUSY_BEATS {
-            true => (BUSY_TARGET_US, self.least.min(BUSY_LEAST)),
-            false => (TARGET_US, self.least),
-        };
+        let target = if calm_beats < BUSY_BEATS { BUSY_TARGET_US } else { TARGET_US };
         let slow = finished >= SAMPLES && took / finished > target;
         let wanted = match served.map(|rate| (rate * target / 1_000_000) as usize) {
             // As many as are served in the target time.
-            Some(in_time) if slow || in_progress > 2 * in_time.max(least) => in_time.clamp(least, MOST),
+            Some(in_time) if slow || in_progress > 2 * in_time.max(self.least) => in_time.clamp(self.least, MOST),
             _ => (limit + limit / 20 + 1).min(MOST),
         };
         self.limit.store(wanted, Ordering::Relaxed);

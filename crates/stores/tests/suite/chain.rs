@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rules::subject::SubjectId;
+use stores::chain::planted::{ChainBug, plant};
 use stores::chain::walk::KeptHead;
 use stores::conformance::Stand;
 use stores::conformance::chain::every_kind_of_row;
@@ -82,6 +83,48 @@ fn unguarded_copy(database: &Path) -> tempfile::TempDir {
     copy
 }
 
+/// The changes that `verify` does not find.
+fn unfound_in_sqlite(ground: &SqliteStand) -> Vec<&'static str> {
+    let unfound = LIES.iter().filter(|(lie, sql, invariant)| {
+        let copy = unguarded_copy(&ground.database());
+        let db = rusqlite::Connection::open(copy.path().join("tickettock.db")).unwrap();
+        assert!(db.execute(sql, []).unwrap() > 0, "{lie}: nothing was changed");
+        let (_, findings) = sqlite::verify(copy.path()).unwrap();
+        !broken(&findings).contains(invariant)
+    });
+    unfound.map(|(lie, ..)| *lie).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn planted_digest_without_the_phone_is_caught() {
+    plant(ChainBug::PhoneNotCovered);
+    let ground = SqliteStand::fresh();
+    told(&ground.stand).await;
+    assert_eq!(unfound_in_sqlite(&ground), ["a sale with another phone"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn planted_hash_without_the_row_before_is_caught() {
+    plant(ChainBug::LinkNotCovered);
+    let ground = SqliteStand::fresh();
+    told(&ground.stand).await;
+    assert_eq!(unfound_in_sqlite(&ground), ["a chain that begins later"]);
+}
+
+/// The same, in PostgreSQL.
+#[tokio::test(flavor = "multi_thread")]
+async fn planted_digest_without_the_phone_is_caught_in_postgres() {
+    plant(ChainBug::PhoneNotCovered);
+    let database = Database::fresh().await;
+    told(&postgres_stand(&database).await).await;
+    let client = database.connect().await;
+    client.batch_execute(UNGUARDED).await.unwrap();
+    let (_, sql, _) = LIES.iter().find(|(lie, ..)| *lie == "a sale with another phone").unwrap();
+    assert_eq!(client.execute(*sql, &[]).await.unwrap(), 1);
+    let (_, findings) = postgres::verify(&database.url).await.unwrap();
+    assert!(!broken(&findings).contains(&CHAINED), "the bug is not planted: {findings:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_of_the_history_is_found_in_sqlite() {
     let ground = SqliteStand::fresh();
@@ -90,13 +133,7 @@ async fn every_change_of_the_history_is_found_in_sqlite() {
     let (looked, findings) = sqlite::verify_with(copy.path(), &kept).unwrap();
     assert_eq!(broken(&findings), Vec::<&str>::new(), "{findings:?}");
     assert_eq!((looked.chain.chained, looked.chain.before), (looked.history, 0));
-    for (lie, sql, invariant) in LIES {
-        let copy = unguarded_copy(&ground.database());
-        let db = rusqlite::Connection::open(copy.path().join("tickettock.db")).unwrap();
-        assert!(db.execute(sql, []).unwrap() > 0, "{lie}: nothing was changed");
-        let (_, findings) = sqlite::verify(copy.path()).unwrap();
-        assert!(broken(&findings).contains(invariant), "{lie}: {findings:?}");
-    }
+    assert_eq!(unfound_in_sqlite(&ground), Vec::<&str>::new());
     let copy = unguarded_copy(&ground.database());
     rusqlite::Connection::open(copy.path().join("tickettock.db")).unwrap().execute_batch(CUT_OFF).unwrap();
     let (_, findings) = sqlite::verify_with(copy.path(), &kept[..1]).unwrap();

@@ -62,20 +62,25 @@ async fn sell(ledger: &dyn Ledger, event: EventId, batches: u64, size: u64) -> V
 
 /// `bench ledger`.
 pub fn run(batches: u64, size: u64) {
+    let mut times = sold(batches, size);
+    times.sort_unstable();
+    let total: u64 = times.iter().sum();
+    println!(
+        "{batches} batches of {size}: {:.2} us a sale, batch p50 {} us, p99 {} us",
+        total as f64 / (batches * size) as f64,
+        times[times.len() / 2],
+        times[times.len() * 99 / 100]
+    );
+}
+
+/// The microseconds of each batch, in a ledger of its own.
+pub fn sold(batches: u64, size: u64) -> Vec<u64> {
     let folder = tempfile::tempdir().expect("a folder");
     let ledger = open(folder.path());
     runtime().block_on(async {
         let event = hall(&ledger, 5_000_000).await;
-        let mut times = sell(&ledger, event, batches, size).await;
-        times.sort_unstable();
-        let total: u64 = times.iter().sum();
-        println!(
-            "{batches} batches of {size}: {:.2} us a sale, batch p50 {} us, p99 {} us",
-            total as f64 / (batches * size) as f64,
-            times[times.len() / 2],
-            times[times.len() * 99 / 100]
-        );
-    });
+        sell(&ledger, event, batches, size).await
+    })
 }
 
 /// A ledger in `folder` whose first event has this many seats, half of them sold.

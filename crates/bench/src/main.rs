@@ -5,6 +5,7 @@ mod crowd;
 mod figures;
 mod gateway;
 mod generator;
+mod hashes;
 mod ledger;
 mod line;
 mod machine;
@@ -43,6 +44,7 @@ bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all
 bench metrics FOLDER                     sales with metrics and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone
+bench hashes                             what the chain of hashes costs a sale, alone
 bench watchers FOLDER [COUNT]            a sale while many watch it live, alone
 bench webhooks FOLDER                    a sale with a webhook, and without, alone
 bench line FOLDER | line-bytes           the waiting room alone; what one who waits costs";
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         ["webhooks", folder] => program::webhooks_alone(Path::new(folder)),
         ["line-bytes"] => println!("{}", line::bytes()),
         ["line", folder] => program::line_alone(Path::new(folder)),
+        ["hashes"] => hashes::alone(program::FULL.rounds),
         ["ledger", sales] => ledger::run(sales.parse::<u64>().expect("a number") / 256, 256),
         ["ledger"] => {
             for size in [1, 32, 256] {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use client::HttpRequest;
 
+use crate::hashes;
 use crate::line;
 use crate::machine::Machine;
 use crate::measure::{Bench, Contender, MANY_SEATS, MILLION};
@@ -66,6 +67,10 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     goals.extend(overload.goals);
     goals.extend(starts(&bench, pace));
     goals.extend(memory(&bench));
+    goals.push(Goal::shown(
+        "the hashes of a batch of 512 sales, of its commit, embedded",
+        &hashes::measure(pace.rounds).share,
+    ));
     goals.extend(waiting(&bench, pace));
     goals.extend(watched(&bench, pace));
     goals.extend(told(&bench, pace));

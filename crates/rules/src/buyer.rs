@@ -56,6 +56,10 @@ impl BuyerFields {
     pub const PERHAPS_PHONE: BuyerFields =
         BuyerFields { name: FieldNeed::Absent, phone: FieldNeed::Optional, email: FieldNeed::Absent };
 
+    /// A hold: nothing, unless the event says so.
+    pub const PERHAPS_ANY: BuyerFields =
+        BuyerFields { name: FieldNeed::Optional, phone: FieldNeed::Optional, email: FieldNeed::Optional };
+
     /// Checks what a buyer sent, and leaves out what is not asked for.
     pub fn take(self, buyer: &Buyer) -> Result<TakenBuyer<'_>, Refusal> {
         let name = self.name.of("userName", buyer.name.as_deref())?;

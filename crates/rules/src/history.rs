@@ -81,7 +81,7 @@ impl Happened {
         Happened::WebhookDeleted,
     ];
 
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Happened::Created => "created",
             Happened::Reserved => "reserved",

@@ -99,10 +99,11 @@ export class Tickettock {
     return told<"createHold">(this.api.POST("/api/v1/holds", { params: { header }, body }));
   }
 
-  /** Books what is held. */
-  confirm(holdId: string, key?: string) {
+  /** Books what is held, for a buyer where the event asks for one. */
+  confirm(holdId: string, key?: string, buyer?: components["schemas"]["Confirmation"]) {
     const params = { path: { holdId }, header: keyed(key) };
-    return told<"confirmHold">(this.api.POST("/api/v1/holds/{holdId}/confirm", { params }));
+    const body = buyer ? { body: buyer } : {};
+    return told<"confirmHold">(this.api.POST("/api/v1/holds/{holdId}/confirm", { params, ...body }));
   }
 
   /** Holds it longer. */

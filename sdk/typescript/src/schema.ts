@@ -460,7 +460,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Books what is held. With CONFIRM_BY=service it takes the admin token in place of the user. */
+        /** Books what is held, for the buyer that the body names. With CONFIRM_BY=service it takes the admin token in place of the user. */
         post: operations["confirmHold"];
         delete?: never;
         options?: never;
@@ -684,7 +684,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Holds of an event, in whatever state. */
+        /** Holds of an event, in whatever state; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListHoldsOfEvent"];
         put?: never;
         post?: never;
@@ -701,7 +701,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Holds of a room type, in whatever state. */
+        /** Holds of a room type, in whatever state; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListHoldsOfRoomType"];
         put?: never;
         post?: never;
@@ -718,7 +718,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who stays in a room type. */
+        /** Who stays in a room type; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListStays"];
         put?: never;
         post?: never;
@@ -1508,6 +1508,15 @@ export interface components {
         Cancellation: {
             /** @description Kept in the history. */
             reason?: string | null;
+        };
+        /**
+         * @description Who buys what is held. What the event requires of its buyers is required here; everything else is optional. For nights it
+         *     is ignored.
+         */
+        Confirmation: {
+            userName?: string | null;
+            phone?: string | null;
+            email?: string | null;
         };
         /** @description What a hold became. */
         ConfirmedAnswer: {
@@ -5739,7 +5748,17 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "userName": "Alice",
+                 *       "phone": "010-1234-5678"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
         responses: {
             /** @description Done. */
             200: {
@@ -7260,6 +7279,8 @@ export interface operations {
                 phone?: string;
                 /** @description Of this seat. */
                 seat?: number;
+                /** @description The reservation with this id, as the buyer or the admin knows it. */
+                id?: string;
                 limit?: number;
                 /** @description The `next` of an earlier page. */
                 after?: string;
@@ -7837,6 +7858,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HoldsAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -7935,6 +7958,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HoldsAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -8033,6 +8058,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminStaysAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -8433,6 +8460,12 @@ export interface operations {
                 seat?: number;
                 /** @description About this hold. */
                 hold?: string;
+                /** @description Of this kind, such as `reserved`. */
+                what?: string;
+                /** @description Not before this time. */
+                from?: string;
+                /** @description Before this time. */
+                to?: string;
                 limit?: number;
                 /** @description The `next` of an earlier page. */
                 after?: string;

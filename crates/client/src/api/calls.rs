@@ -118,6 +118,11 @@ pub fn confirm(hold: &str) -> ApiCall<ConfirmedHold> {
     ApiCall::new(&routes::CONFIRM, &[&hold])
 }
 
+/// Also says who buys; `metadata` is that of the hold.
+pub fn confirm_for(hold: &str, buyer: &BuyerForm) -> ApiCall<ConfirmedHold> {
+    confirm(hold).body(json(buyer))
+}
+
 pub fn extend(hold: &str) -> ApiCall<Single<HoldView>> {
     ApiCall::new(&routes::EXTEND, &[&hold])
 }

@@ -67,7 +67,7 @@ pub static CALLS: &[DriftCheck] = &[
     read::<ListPage<HoldView>>(&routes::HOLDS),
     sent::<Single<HoldView>, HoldForm>(&routes::HOLD),
     read::<Single<HoldView>>(&routes::ONE_HOLD),
-    read::<ConfirmedHold>(&routes::CONFIRM),
+    sent::<ConfirmedHold, BuyerForm>(&routes::CONFIRM),
     read::<Single<HoldView>>(&routes::EXTEND),
     sent::<DoneView, CancellationForm>(&routes::GIVE_BACK),
     read::<ListPage<SaleView>>(&routes::ADMIN_EVENTS),

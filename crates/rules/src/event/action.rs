@@ -24,11 +24,18 @@ pub enum EventAction {
         n: u64,
         ask: Ask,
     },
+    /// Its owner confirms a hold and says who buys.
+    ConfirmWith {
+        n: u64,
+        buyer: Box<Buyer>,
+    },
     /// A service confirms a hold for its owner. The owner's seats and entry matter as if the owner had
     /// confirmed: the confirmation may reach the limit and end the entry.
     ConfirmFor {
         n: u64,
         owner: User,
+        /// None: the caller's dialect knows no buyer of a hold.
+        buyer: Option<Box<Buyer>>,
     },
     /// Gives the seat of this sale back.
     Cancel {
@@ -62,7 +69,16 @@ impl EventAction {
 
     /// Requests about holds have a deadline of one second.
     pub fn about_a_hold(&self) -> bool {
-        matches!(self, EventAction::Hold { .. } | EventAction::OnHold { .. } | EventAction::ConfirmFor { .. })
+        matches!(self, EventAction::Hold { .. } | EventAction::OnHold { .. }) || self.confirms_a_hold()
+    }
+
+    pub fn confirms_a_hold(&self) -> bool {
+        matches!(
+            self,
+            EventAction::OnHold { ask: Ask::Confirm, .. }
+                | EventAction::ConfirmWith { .. }
+                | EventAction::ConfirmFor { .. }
+        )
     }
 
     /// It asks for a seat: it comes through the door and gets a number.

@@ -11,7 +11,7 @@ use crate::command::Command;
 use crate::decide::{Deciding, Opening};
 use crate::entries::{Entry, Moved};
 use crate::history::{Actor, Details, EventRecord, Happened};
-use crate::holds::{Ask, CountStep, Hold, HoldTerms};
+use crate::holds::{CountStep, Hold, HoldTerms};
 use crate::ids::{EventId, Number, ReservationId, Seat, User};
 use crate::outcome::{Done, Forbidden, Limit, Refusal, Reserved};
 use crate::seats::{Sale, Unit};
@@ -114,7 +114,8 @@ impl Subject for Event {
             EventAction::ReserveSeat { seat, buyer } => deciding.reserve(command, Some(*seat), buyer),
             EventAction::Hold { seats, key } => deciding.hold_seats(command, seats, key),
             EventAction::OnHold { n, ask } => deciding.on_hold(command, *n, *ask),
-            EventAction::ConfirmFor { n, owner: _ } => deciding.on_hold(command, *n, Ask::Confirm),
+            EventAction::ConfirmWith { n, buyer } => deciding.confirm_with(command, *n, Some(buyer)),
+            EventAction::ConfirmFor { n, owner: _, buyer } => deciding.confirm_with(command, *n, buyer.as_deref()),
             EventAction::Cancel { n } => deciding.cancel(command, *n),
             EventAction::Enter { number, token } => deciding.enter(command, *number, *token),
             EventAction::Leave => deciding.leave(command),

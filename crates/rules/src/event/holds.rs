@@ -3,10 +3,11 @@
 use super::Event;
 use super::stock::{SeatRow, Was};
 use super::writes::{ConfirmedSeat, FreedSeat, HeldSeat, Holding};
+use crate::buyer::Buyer;
 use crate::command::Command;
 use crate::decide::Deciding;
 use crate::history::{Actor, Details, EventRecord, Happened};
-use crate::holds::{Hold, HoldState, LapsedMark, On};
+use crate::holds::{Ask, Hold, HoldState, LapsedMark, On};
 use crate::ids::{Seat, User};
 use crate::outcome::{Done, Refusal};
 use crate::seats::Unit;
@@ -113,6 +114,24 @@ impl Deciding<Event> {
         }
     }
 
+    /// Confirms a hold. What the event requires of its buyers is required here; what it leaves open is optional, because
+    /// a hold itself names nobody. Every seat is sold to the same buyer.
+    pub(super) fn confirm_with(&mut self, command: &Command, n: u64, buyer: Option<&Buyer>) -> Result<Done, Refusal> {
+        // Whether there is such a hold comes first.
+        self.holds.open(n, &command.actor)?;
+        let asked = self.subject.buyer_fields;
+        let buyer = buyer.map(|buyer| asked.or(buyer.otherwise).take(buyer)).transpose()?;
+        let first = self.writes.confirmed.len();
+        let done = self.on_hold(command, n, Ask::Confirm)?;
+        let Some(buyer) = buyer else { return Ok(done) };
+        for seat in &mut self.writes.confirmed[first..] {
+            seat.buyer_name = buyer.name.map(Into::into);
+            seat.phone = buyer.phone.map(Into::into);
+            seat.email = buyer.email.map(Into::into);
+        }
+        Ok(done)
+    }
+
     pub(super) fn sell_each_seat(&mut self, hold: &Hold, actor: &Actor) -> Vec<u64> {
         let mut reserved = Vec::new();
         for seat in seats_of(hold) {
@@ -131,6 +150,9 @@ impl Deciding<Event> {
                 n,
                 at: self.now,
                 metadata: hold.metadata.clone(),
+                buyer_name: None,
+                phone: None,
+                email: None,
             });
         }
         self.entry_served(&hold.owner);

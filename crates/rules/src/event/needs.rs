@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Turn;
 use super::action::EventAction;
 use crate::command::{Command, Terms};
-use crate::holds::{Ask, LAPSED_MOST, On};
+use crate::holds::{LAPSED_MOST, On};
 use crate::ids::{Number, Seat, User};
 
 /// What must be read, after the lock was taken, to decide a batch.
@@ -64,8 +64,7 @@ pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
             _ => command.actor.user(),
         };
         // A confirmation may be the booking that ends an entry.
-        let confirms =
-            matches!(command.action, EventAction::OnHold { ask: Ask::Confirm, .. } | EventAction::ConfirmFor { .. });
+        let confirms = command.action.confirms_a_hold();
         let entry_matters = command.entry.is_some() || confirms || command.action.is_about_entries();
         if let Some(user) = whose.filter(|_| entry_matters)
             && inside.insert(user)
@@ -92,7 +91,9 @@ pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
                     needs.given_back.push((user, On::Seats(wanted.clone())));
                 }
             }
-            EventAction::OnHold { n, .. } | EventAction::ConfirmFor { n, .. } => needs.holds.push(*n),
+            EventAction::OnHold { n, .. } | EventAction::ConfirmWith { n, .. } | EventAction::ConfirmFor { n, .. } => {
+                needs.holds.push(*n);
+            }
             EventAction::Cancel { n } => needs.sales.push(*n),
             EventAction::Enter { number, .. } => {
                 needs.numbers.extend(number);

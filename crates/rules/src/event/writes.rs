@@ -131,6 +131,10 @@ pub struct ConfirmedSeat {
     pub at: Moment,
     /// That of its hold.
     pub metadata: Option<Metadata>,
+    /// What the buyer gave with the confirmation.
+    pub buyer_name: Option<Box<str>>,
+    pub phone: Option<Box<str>>,
+    pub email: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

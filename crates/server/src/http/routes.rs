@@ -25,6 +25,7 @@ const DELETE: Method = Method::DELETE;
 
 const BUYER: JsonByDialect = JsonByDialect { schema: "Buyer", most: BODY_MOST };
 const ANY: AnyBytes = AnyBytes { most: BODY_MOST };
+const WHO_BUYS: PerhapsJson = PerhapsJson { schema: "Confirmation", most: BODY_MOST };
 const WHY: PerhapsJson = PerhapsJson { schema: "Cancellation", most: BODY_MOST };
 
 const fn json(schema: &'static str) -> Json {
@@ -117,7 +118,7 @@ fn nights() -> Vec<Route> {
             holds::cancel,
             doc::CANCEL_HOLD,
         ),
-        plain("/api/v1/holds/{holdId}/confirm").on(POST, OwnerOrService, ANY, holds::confirm, doc::CONFIRM_HOLD),
+        plain("/api/v1/holds/{holdId}/confirm").on(POST, OwnerOrService, WHO_BUYS, holds::confirm, doc::CONFIRM_HOLD),
         plain("/api/v1/holds/{holdId}/extend").on(POST, KnownUser, ANY, holds::extend, doc::EXTEND_HOLD),
     ]
 }

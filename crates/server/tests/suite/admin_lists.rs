@@ -7,7 +7,7 @@ use testing::server::TestServer;
 
 use crate::holds::{hold, hold_id, nights, on_hold, room_type, seats};
 
-on_every_backing!(holds_and_stays_are_listed, buyers_are_found_by_what_they_say);
+on_every_backing!(holds_and_stays_are_listed, holds_and_stays_are_exported, buyers_are_found_by_what_they_say);
 
 async fn get(stand: &TestServer, path: &str) -> Value {
     let answer = stand.admin("GET", path, &Value::Null).await;
@@ -59,6 +59,64 @@ async fn holds_and_stays_are_listed(backing: Backing) {
     }
 }
 
+/// CSV and JSON Lines are whole, pages of them have `X-Next`, and each row says what the JSON says.
+async fn holds_and_stays_are_exported(backing: Backing) {
+    let stand = TestServer::on(backing, &[("HOLDS_PER_USER", "1000"), ("USER_RATE", "0"), ("ADDRESS_RATE", "0")]).await;
+    let (room, event) = (room_type(&stand, 200).await, stand.event(9, 4).await);
+    let mut client = stand.client();
+    for i in 0..120 {
+        let held = hold_id(&hold(&mut client, &format!("guest-{i}"), &nights(room, 5, 2, i)).await);
+        if i % 2 == 0 {
+            let paid = on_hold(&mut client, &format!("guest-{i}"), &held, "confirm").await;
+            assert_eq!(paid.status, 200, "{}", paid.text());
+        }
+    }
+    let mut cart = seats(event, &[3, 4], 1_000);
+    cart["metadata"] = json!({ "order": "A,1" });
+    assert_eq!(client.post_as("bob", "/api/v1/holds", &cart.to_string()).await.status, 201);
+    let token = format!("Bearer {}", stand.app.admin_token);
+    let mut ask = async |path: &str, kind: &str| {
+        let headers = [("Authorization", token.as_str()), ("Accept", kind)];
+        let answer = client.send("GET", &format!("/api/v1/admin/{path}"), &headers, "").await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer
+    };
+    for (path, list, rows, heading) in [
+        (format!("room-types/{room}/holds"), "holds", 120, "holdId,publicId,"),
+        (format!("room-types/{room}/reservations"), "reservations", 60, "reservationId,publicId,"),
+        (format!("events/{event}/holds"), "holds", 1, "holdId,publicId,"),
+    ] {
+        let csv = ask(&path, "text/csv").await;
+        assert_eq!((csv.header("content-type"), csv.header("x-next")), (Some("text/csv; charset=utf-8"), None));
+        let text = csv.text();
+        assert!(text.starts_with(heading), "{text}");
+        assert_eq!(text.lines().count(), rows + 1, "{path}");
+        let lines = ask(&path, "application/x-ndjson").await.text();
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let whole = get(&stand, &format!("{path}?limit=1000")).await;
+        let without_clock = |row: &Value| {
+            let mut row = row.clone();
+            row.as_object_mut().unwrap().remove("secondsRemaining");
+            row
+        };
+        let listed: Vec<Value> = whole[list].as_array().unwrap().iter().map(without_clock).collect();
+        assert_eq!(lines.iter().map(without_clock).collect::<Vec<_>>(), listed, "{path}");
+        for (line, row) in text.lines().skip(1).zip(&listed) {
+            let id = row["holdId"].as_str().filter(|_| list == "holds").or(row["reservationId"].as_str()).unwrap();
+            assert!(line.starts_with(&format!("{id},")), "{line} is not {row}");
+        }
+        if rows > 1 {
+            let page = ask(&format!("{path}?limit=50"), "text/csv").await;
+            assert_eq!(page.text().lines().count(), 51);
+            let next = page.header("x-next").unwrap().to_owned();
+            let rest = ask(&format!("{path}?limit=1000&after={next}"), "text/csv").await;
+            assert_eq!((rest.text().lines().count(), rest.header("x-next")), (rows - 49, None));
+        }
+    }
+    let cart = ask(&format!("events/{event}/holds"), "text/csv").await.text();
+    assert!(cart.contains(",3 4,,,,bob,") && cart.contains(r#""{""order"":""A,1""}""#), "{cart}");
+}
+
 async fn buyers_are_found_by_what_they_say(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = stand.event(20, 1).await;
@@ -90,6 +148,21 @@ async fn buyers_are_found_by_what_they_say(backing: Backing) {
     let next = first["next"].as_str().unwrap();
     let second = get(&stand, &format!("events/{event}/reservations?phone=5678&limit=1&after={next}")).await;
     assert_eq!(column(&second, "reservations", "userId"), ["u2"]);
+    let bobs = get(&stand, &format!("events/{event}/reservations?user=u3")).await["reservations"][0].clone();
+    for id in ["reservationId", "publicId"] {
+        let page = get(&stand, &format!("events/{event}/reservations?id={}", bobs[id].as_str().unwrap())).await;
+        assert_eq!(column(&page, "reservations", "userId"), ["u3"], "{id}");
+    }
+    for (query, found) in [("what=reserved", 3), ("what=cancelled", 0), ("from=2100-01-01T00:00:00Z", 0)] {
+        let page = get(&stand, &format!("history?event={event}&{query}")).await;
+        assert_eq!(page["history"].as_array().unwrap().len(), found, "{query}");
+    }
+    let until = get(&stand, &format!("history?event={event}&to=2100-01-01T00:00:00Z")).await;
+    assert_eq!(until["history"].as_array().unwrap().len(), 4);
+    for bad in ["what=sold", "from=yesterday", "to=1"] {
+        let answer = stand.admin("GET", &format!("history?{bad}"), &Value::Null).await;
+        assert_eq!(answer.status, 400, "{bad}: {}", answer.text());
+    }
     for bad in ["phone=12", "seat=x", "seat=0x1"] {
         let answer = stand.admin("GET", &format!("events/{event}/reservations?{bad}"), &Value::Null).await;
         assert_eq!(answer.status, 400, "{bad}: {}", answer.text());

@@ -6,13 +6,14 @@ use testing::http::{BUYER, TestClient, TestResponse};
 use testing::on_every_backing;
 use testing::server::TestServer;
 
-use crate::holds::{hold_id, nights, on_hold, room_type, seats};
+use crate::holds::{hold, hold_id, nights, on_hold, room_type, seats};
 
 on_every_backing!(
     metadata_is_kept_returned_and_exported,
     holds_hand_their_metadata_to_the_reservation,
     seeds_dialects_ignore_metadata,
     buyer_fields_are_checked_per_event,
+    confirmations_name_the_buyer,
     cancellations_have_a_reason,
     prices_are_shown,
 );
@@ -202,6 +203,57 @@ async fn buyer_fields_are_checked_per_event(backing: Backing) {
         let refused = stand.admin("PATCH", &format!("events/{event}"), &json!({ "buyerFields": bad })).await;
         assert_eq!(refused.status, 400, "{bad}: {}", refused.text());
     }
+}
+
+/// A hold names nobody; whoever confirms it says who buys. What the event requires is required then, in dialect 1.1.
+async fn confirmations_name_the_buyer(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let fields = json!({ "userName": "required", "phone": "optional", "email": "required" });
+    let new = json!({ "name": "Asks", "seats": 9, "maxPerUser": 9, "buyerFields": fields });
+    let event = stand.admin("POST", "events", &new).await.json()["event"]["id"].as_u64().unwrap();
+    let mut client = stand.client();
+    let first = hold_id(&hold(&mut client, "alice", &seats(event, &[1, 2], 1)).await);
+    let path = format!("/api/v1/holds/{first}/confirm");
+    for (body, field) in [
+        (json!({}), "userName"),
+        (json!({ "userName": "Alice" }), "email"),
+        (json!({ "userName": "Alice", "email": "nowhere" }), "email"),
+        (json!({ "userName": "Alice", "email": "a@b.co", "phone": "x" }), "phone"),
+        (json!({ "userName": 5, "email": "a@b.co" }), "userName"),
+    ] {
+        let refused = client.post_as("alice", &path, &body.to_string()).await;
+        assert_eq!((refused.status, &refused.json()["field"]), (400, &json!(field)), "{}", refused.text());
+    }
+    let empty = client.send("POST", &path, &[("X-User-Id", "alice")], "").await;
+    assert_eq!((empty.status, empty.reason().as_str()), (400, "validation"));
+    let stranger = client.post_as("bob", &path, "{}").await;
+    assert_eq!(stranger.status, 403, "whose hold it is comes first: {}", stranger.text());
+    let body = json!({ "userName": "Alice", "email": "a@b.co", "phone": "010-1234-5678" }).to_string();
+    let paid = client.post_as("alice", &path, &body).await;
+    assert_eq!(paid.status, 200, "{}", paid.text());
+    assert!(!paid.text().contains("a@b.co"), "{}", paid.text());
+    let again = client.post_as("alice", &path, "{}").await;
+    assert_eq!(again.status, 409, "it is confirmed: {}", again.text());
+    let listed = get(&stand, &format!("events/{event}/reservations")).await;
+    for row in listed["reservations"].as_array().unwrap() {
+        let told = (&row["userName"], &row["email"], &row["phone"]);
+        assert_eq!(told, (&json!("Alice"), &json!("a@b.co"), &json!("+821012345678")), "{row}");
+    }
+    let csv = list_as(&stand, &format!("events/{event}/reservations"), "text/csv").await;
+    assert_eq!(csv.matches("a@b.co").count(), 2, "{csv}");
+    // The seed's dialect knows no buyer of a hold. An event without fields of its own asks for none.
+    let second = hold_id(&hold(&mut client, "bob", &seats(event, &[3], 2)).await);
+    let seed = client.post_as("bob", &format!("/v1/holds/{second}/confirm"), "{}").await;
+    assert_eq!(seed.status, 200, "{}", seed.text());
+    let plain = stand.event(9, 9).await;
+    let third = hold_id(&hold(&mut client, "carol", &seats(plain, &[1], 3)).await);
+    let sent = json!({ "userName": "Carol" }).to_string();
+    let paid = client.post_as("carol", &format!("/api/v1/holds/{third}/confirm"), &sent).await;
+    assert_eq!(paid.status, 200, "{}", paid.text());
+    let listed = get(&stand, &format!("events/{plain}/reservations")).await;
+    assert_eq!(listed["reservations"][0]["userName"], "Carol", "{listed}");
+    let audit = get(&stand, "audit").await;
+    assert_eq!(audit["holds"], true, "{audit}");
 }
 
 async fn cancellations_have_a_reason(backing: Backing) {

@@ -1,7 +1,7 @@
 //! Traces over OTLP: the spans of a reservation, batches linked to their requests, sampling, the way to SQL, and a
 //! collector that is not there.
 
-mod collector;
+pub mod collector;
 
 use std::time::{Duration, Instant};
 

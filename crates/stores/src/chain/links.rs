@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rules::event::Event;
+use rules::event::{ConfirmedSeat, Event};
 use rules::history::{AdminName, Details, RequestOrigin};
 use rules::ids::User;
 use rules::room_type::RoomType;
@@ -118,9 +118,15 @@ fn contact(sale: &Sale) -> ContactFields<'_> {
     ContactFields { name: sale.buyer_name.as_deref(), phone: sale.phone.as_deref(), email: sale.email.as_deref() }
 }
 
+/// What the buyer of a held seat gave.
+fn contact_of_confirmed(sale: &ConfirmedSeat) -> ContactFields<'_> {
+    ContactFields { name: sale.buyer_name.as_deref(), phone: sale.phone.as_deref(), email: sale.email.as_deref() }
+}
+
 impl ChainedSubject for Event {
     fn chain_rows<'a>(id: Self::Id, writes: &'a Self::Writes, batch: Option<&'a str>) -> Vec<ChainRow<'a>> {
         let (mut sold, mut resold) = (writes.sold.iter().peekable(), writes.resold.iter().peekable());
+        let mut confirmed = writes.confirmed.iter().peekable();
         let row = |(i, record): (usize, &'a rules::history::EventRecord)| ChainRow {
             subject: SubjectId::Event(id).row(),
             n: record.n,
@@ -142,6 +148,7 @@ impl ChainedSubject for Event {
                 .next_if(|sale| sale.n == record.n)
                 .or_else(|| resold.next_if(|sale| sale.n == record.n))
                 .map(contact)
+                .or_else(|| confirmed.next_if(|sale| sale.n == record.n).map(contact_of_confirmed))
                 .unwrap_or_default(),
         };
         writes.history.iter().enumerate().map(row).collect()

@@ -7,11 +7,12 @@ use rules::event::{EventAmendment, NewEvent};
 use rules::history::{AdminName, Details, Happened};
 use rules::holds::Ask;
 use rules::ids::{EventId, Seat};
-use rules::outcome::{Done, FieldError, Outcome, Problem};
+use rules::outcome::{Done, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::price::Price;
 use rules::seats::Hall;
 use rules::subject::{HoldId, StayId, SubjectId};
 
+use super::chain::is_whole;
 use super::hotel::{Hotel, client_key, expect_held, nights};
 use super::{Stand, Verdict, expect_refusal, expect_sale};
 use crate::ensure;
@@ -21,6 +22,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     sales_carry_their_order(stand).await?;
     holds_hand_their_metadata_on(stand).await?;
     stays_carry_their_order(stand).await?;
+    confirmations_name_the_buyer(stand).await?;
     events_say_what_they_ask_for(stand).await
 }
 
@@ -157,6 +159,50 @@ async fn stays_carry_their_order(stand: &Stand) -> Verdict {
     let found = stand.ledger.hold(id).await.map_err(fault)?.found.ok_or("no hold")?;
     ensure!(found.reason.as_deref() == Some("rain"), "{found:?}");
     Ok(())
+}
+
+/// What the event requires is required when a hold becomes a sale; every seat of it has the buyer, and the chain covers it.
+async fn confirmations_name_the_buyer(stand: &Stand) -> Verdict {
+    let event = stand.event(9, 4).await?.id;
+    let asked = AskedFields { email: Some(FieldNeed::Required), phone: Some(FieldNeed::Absent), name: None };
+    let amendment = EventAmendment { buyer_fields: Some(Some(asked)), ..EventAmendment::default() };
+    stand.one(event, stand.operate(EventAction::Amend(amendment))).await?;
+    let confirm = |user: &str, n: u64, email: Option<&str>| {
+        let phone = Some("+821012345678".into());
+        let otherwise = BuyerFields::PERHAPS_ANY;
+        let buyer = Buyer { name: Some("A".into()), phone, email: email.map(Into::into), otherwise };
+        let action = EventAction::ConfirmWith { n, buyer: Box::new(buyer) };
+        Command { number: None, action, ..stand.reserve(user) }
+    };
+    let held = expect_held(&stand.one(event, hold_seats(stand, "a", &[2, 3], &client_key(1), None)).await?)?;
+    let n = held.id.n;
+    expect_refusal(&stand.one(event, confirm("a", n, None)).await?, &FieldError::refused("email", Problem::Missing))?;
+    let bad = FieldError::refused("email", Problem::NotAnEmail);
+    expect_refusal(&stand.one(event, confirm("a", n, Some("x"))).await?, &bad)?;
+    let other = stand.one(event, confirm("b", n, None)).await?;
+    expect_refusal(&other, &Refusal::Forbidden(Forbidden::AnothersHold))?;
+    let paid = stand.one(event, confirm("a", n, Some("a@b.co"))).await?;
+    ensure!(matches!(paid.outcome, Outcome::Done(Done::Confirmed { .. })), "{paid:?}");
+    let standing = stand.ledger.reservations_in(event, None, 99).await.map_err(fault)?;
+    ensure!(standing.len() == 2, "{standing:?}");
+    for sold in &standing {
+        let sale = &sold.sale;
+        ensure!(sale.buyer_name.as_deref() == Some("A") && sale.email.as_deref() == Some("a@b.co"), "{sale:?}");
+        ensure!(sale.phone.is_none(), "what the event does not ask for is not stored: {sale:?}");
+    }
+    // A service confirms for the owner; the seed's dialect names nobody.
+    for (seat, key, buyer) in [(4, 2, Some("c@d.co")), (5, 3, None)] {
+        let held = hold_seats(stand, "c", &[seat], &client_key(key), None);
+        let held = expect_held(&stand.one(event, held).await?)?;
+        let otherwise = BuyerFields::PERHAPS_ANY;
+        let buyer = buyer.map(|email| Box::new(Buyer { email: Some(email.into()), otherwise, ..Buyer::default() }));
+        let action = EventAction::ConfirmFor { n: held.id.n, owner: held.owner.clone(), buyer };
+        let paid = stand.one(event, stand.operate(action)).await?;
+        ensure!(matches!(paid.outcome, Outcome::Done(Done::Confirmed { .. })), "{paid:?}");
+    }
+    let named = stand.ledger.sale_of_seat(event, Seat(4)).await.map_err(fault)?.ok_or("not sold")?;
+    ensure!(named.email.as_deref() == Some("c@d.co"), "{named:?}");
+    is_whole(stand).await
 }
 
 async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {

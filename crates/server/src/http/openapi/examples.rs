@@ -10,6 +10,7 @@ const HASH: &str = "758d803d5c1c67d673e04599d2718453360d7a8b4023949b7856238f782f
 pub fn request(schema: &str) -> Option<Value> {
     match schema {
         "Buyer" => Some(json!({ "userName": "Alice", "phone": "010-1234-5678" })),
+        "Confirmation" => Some(json!({ "userName": "Alice", "phone": "010-1234-5678" })),
         "Cancellation" => Some(json!({ "reason": "Ill that day" })),
         "NewEvent" => {
             let rows = json!([{ "name": "A", "seats": 20 }, { "name": "B", "seats": 24 }]);

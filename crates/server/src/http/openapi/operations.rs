@@ -263,6 +263,11 @@ pub const ADMIN_RESERVATIONS: Doc = Doc {
         Filter { name: "name", kind: "string", about: "Whose name has this part." },
         Filter { name: "phone", kind: "string", about: "Whose telephone number ends so; at least four digits." },
         Filter { name: "seat", kind: "integer", about: "Of this seat." },
+        Filter {
+            name: "id",
+            kind: "string",
+            about: "The reservation with this id, as the buyer or the admin knows it.",
+        },
     ],
     ..read(
         "adminListReservations",
@@ -284,14 +289,31 @@ pub const ADMIN_HOLDS_OF_USER: Doc = Doc {
 };
 pub const ADMIN_HOLDS_OF_EVENT: Doc = Doc {
     paged: true,
-    ..read("adminListHoldsOfEvent", "admin", "Holds of an event, in whatever state.", &[ok("HoldsAnswer")])
+    ..read(
+        "adminListHoldsOfEvent",
+        "admin",
+        "Holds of an event, in whatever state; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("HoldsAnswer"), CSV, JSON_LINES],
+    )
 };
 pub const ADMIN_HOLDS_OF_ROOM_TYPE: Doc = Doc {
     paged: true,
-    ..read("adminListHoldsOfRoomType", "admin", "Holds of a room type, in whatever state.", &[ok("HoldsAnswer")])
+    ..read(
+        "adminListHoldsOfRoomType",
+        "admin",
+        "Holds of a room type, in whatever state; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("HoldsAnswer"), CSV, JSON_LINES],
+    )
 };
-pub const ADMIN_STAYS: Doc =
-    Doc { paged: true, ..read("adminListStays", "admin", "Who stays in a room type.", &[ok("AdminStaysAnswer")]) };
+pub const ADMIN_STAYS: Doc = Doc {
+    paged: true,
+    ..read(
+        "adminListStays",
+        "admin",
+        "Who stays in a room type; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("AdminStaysAnswer"), CSV, JSON_LINES],
+    )
+};
 pub const ADMIN_CANCEL: Doc = Doc {
     done: "cancelled",
     gives: &[ok("Success")],
@@ -306,6 +328,9 @@ pub const ADMIN_HISTORY: Doc = Doc {
         Filter { name: "user", kind: "string", about: "About what this user has." },
         Filter { name: "seat", kind: "integer", about: "About this seat." },
         Filter { name: "hold", kind: "string", about: "About this hold." },
+        Filter { name: "what", kind: "string", about: "Of this kind, such as `reserved`." },
+        Filter { name: "from", kind: "string", about: "Not before this time." },
+        Filter { name: "to", kind: "string", about: "Before this time." },
     ],
     ..read(
         "adminHistory",

@@ -18,7 +18,7 @@ use crate::http::wire::asked::{
 };
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody, TicketKeyBody};
 use crate::http::wire::live::{EventStreamMessage, RoomTypeStreamMessage, StreamTicketBody};
-use crate::http::wire::orders::CancellationBody;
+use crate::http::wire::orders::{CancellationBody, ConfirmationBody};
 use crate::http::wire::records::{AuditAnswer, ErasedAnswer, HistoryAnswer, HistoryHeadAnswer};
 use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
@@ -108,6 +108,7 @@ fn asked() -> Map<String, Value> {
     name::<WebhookRotationBody>(&mut generator);
     name::<WebhookReplayBody>(&mut generator);
     name::<CancellationBody>(&mut generator);
+    name::<ConfirmationBody>(&mut generator);
     generator.take_definitions(true)
 }
 

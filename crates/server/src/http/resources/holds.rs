@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::buyer::Metadata;
+use rules::buyer::{Buyer, BuyerFields, Metadata};
 use rules::command::{EventAction, Key};
 use rules::decide::Answer;
 use rules::event::Event;
@@ -20,12 +20,13 @@ use stores::ledger::holds::At;
 
 use crate::app::App;
 use crate::http::plumbing::access::Confirmer;
-use crate::http::plumbing::body::{AnyBytes, Json, SentBody};
+use crate::http::plumbing::body::{AnyBytes, Json, SentBody, says_json};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::json::{Node, given};
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::resources::details::{self, Sender};
+use crate::http::resources::reservations::buyer;
 use crate::http::respond::{Dialect, Refused, Reply};
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
@@ -152,7 +153,16 @@ pub async fn confirm(app: Arc<App>, call: Call<Confirmer, SentBody<AnyBytes>>) -
     };
     let told = match (hold_id(&app, &call.request).await?, &actor) {
         (HoldId { subject: SubjectId::Event(event), n }, Actor::Admin(_)) => {
-            confirm_for(&app, event, n, actor, call.request.origin()).await?
+            let buyer = buyer_of(&app, &call.request, &call.sent)?;
+            confirm_for(&app, event, n, actor, call.request.origin(), buyer).await?
+        }
+        (HoldId { subject: SubjectId::Event(event), n }, _) => {
+            let action = match buyer_of(&app, &call.request, &call.sent)? {
+                Some(buyer) => EventAction::ConfirmWith { n, buyer },
+                None => EventAction::OnHold { n, ask: Ask::Confirm },
+            };
+            let asks = ChangeRequest { key, origin: call.request.origin(), ..ChangeRequest::new(event, actor, action) };
+            HoldEnded::of(&app, serve::<Event>(&app, asks).await.map_err(no_hold)?)
         }
         _ => on_hold(&app, &call.request, actor, key, Asked::plain(Ask::Confirm)).await?,
     };
@@ -189,6 +199,21 @@ pub async fn extend(app: Arc<App>, call: Call<User, SentBody<AnyBytes>>) -> Hand
     }
 }
 
+/// Who buys, where JSON was sent. The seed's dialect knows no buyer of a hold, and asks for none.
+fn buyer_of(app: &App, request: &Incoming, sent: &[u8]) -> Result<Option<Box<Buyer>>, Refusal> {
+    if request.dialect != Dialect::V1_1 {
+        return Ok(None);
+    }
+    let told = says_json(request) && !sent.trim_ascii().is_empty();
+    let buyer = told.then(|| buyer::of_hold(sent, &app.settings.default_region)).transpose()?;
+    Ok(Some(Box::new(buyer.unwrap_or(Buyer { otherwise: BuyerFields::PERHAPS_ANY, ..Buyer::default() }))))
+}
+
+/// A missing event or room type is, to this caller, a missing hold.
+fn no_hold(refusal: Refusal) -> Refusal {
+    if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal }
+}
+
 /// A hold keeps its owner for life, so the owner may be read before the lock.
 async fn confirm_for(
     app: &App,
@@ -196,10 +221,11 @@ async fn confirm_for(
     n: u64,
     actor: Actor,
     origin: RequestOrigin,
+    buyer: Option<Box<Buyer>>,
 ) -> Result<HoldEnded, Failure> {
     let found = app.ledger.hold(HoldId { subject: SubjectId::Event(event), n }).await?.found;
     let owner = found.ok_or(Refusal::HoldNotFound)?.owner;
-    let action = EventAction::ConfirmFor { n, owner };
+    let action = EventAction::ConfirmFor { n, owner, buyer };
     let asks = ChangeRequest { origin, ..ChangeRequest::new(event, actor, action) };
     Ok(HoldEnded::of(app, serve::<Event>(app, asks).await?))
 }
@@ -212,8 +238,6 @@ async fn on_hold(
     Asked { ask, details }: Asked,
 ) -> Result<HoldEnded, Refusal> {
     let HoldId { subject, n } = hold_id(app, request).await?;
-    // A missing event or room type is, to this caller, a missing hold.
-    let no_hold = |refusal| if refusal == Refusal::NotFound { Refusal::HoldNotFound } else { refusal };
     let origin = request.origin();
     match subject {
         SubjectId::Ledger => Err(Refusal::HoldNotFound),

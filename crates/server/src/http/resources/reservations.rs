@@ -2,6 +2,7 @@
 
 pub mod buyer;
 mod create;
+mod planted;
 
 use std::sync::Arc;
 

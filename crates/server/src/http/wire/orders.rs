@@ -1,10 +1,12 @@
 //! What a shop keeps with an order, and what it asks of a buyer and shows of a price.
 
-use rules::buyer::{AskedFields, BuyerFields, FieldNeed, METADATA_KEYS, Metadata, REASON_CHARS};
+use rules::buyer::{AskedFields, BuyerFields, EMAIL_CHARS, FieldNeed, METADATA_KEYS, Metadata, REASON_CHARS};
 use rules::event::Event;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+use crate::http::resources::reservations::buyer::BUYER_NAME_CHARS;
 
 /// Metadata as it was stored: numbers keep their spelling.
 #[derive(Clone, Debug, Serialize)]
@@ -113,6 +115,18 @@ pub struct PriceAsked {
 /// As `rules::price::is_amount`.
 const AMOUNT: &str = "^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,4})?$";
 pub const CURRENCY: &str = "^[A-Z]{3}$";
+
+/// Who buys what is held. What the event requires of its buyers is required here; everything else is optional. For nights it
+/// is ignored.
+#[derive(JsonSchema)]
+#[schemars(rename = "Confirmation", rename_all = "camelCase")]
+pub struct ConfirmationBody {
+    #[schemars(length(max = BUYER_NAME_CHARS))]
+    pub user_name: Option<String>,
+    pub phone: Option<String>,
+    #[schemars(length(max = EMAIL_CHARS))]
+    pub email: Option<String>,
+}
 
 /// Why something is cancelled.
 #[derive(JsonSchema)]

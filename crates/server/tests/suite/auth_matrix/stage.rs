@@ -205,6 +205,7 @@ impl Stage {
             "NewRoomType" => json!({ "name": "Suite", "totalQuantity": 2 }),
             "NewAdminToken" => json!({ "name": format!("token-{n}"), "role": "viewer" }),
             "TokenRotation" => json!({ "graceSeconds": 60 }),
+            "Confirmation" => json!({ "userName": "Alice" }),
             "Cancellation" => json!({ "reason": "Ill" }),
             "RoomTypeAmendment" => json!({ "price": 100 }),
             other => panic!("no sample of a {other}"),

@@ -94,7 +94,7 @@ impl SqliteSubject for Event {
             give_sale(row, id, sale, chain)?;
             row.give(hall_seats)
         })?;
-        seat_holds::write(conn, id, hall_seats, writes)?;
+        seat_holds::write(conn, id, hall_seats, writes, chain)?;
         entries::write(conn, id, writes)?;
         append(conn, id, &writes.history, chain)?;
         answers::keep(conn, id.0, &writes.answers)?;

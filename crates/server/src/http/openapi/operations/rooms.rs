@@ -72,7 +72,7 @@ const fn on_hold(id: &'static str, summary: &'static str, done: &'static str, gi
 
 pub const CONFIRM_HOLD: Doc = on_hold(
     "confirmHold",
-    "Books what is held. With CONFIRM_BY=service it takes the admin token in place of the user.",
+    "Books what is held, for the buyer that the body names. With CONFIRM_BY=service it takes the admin token in place of the user.",
     "confirmed",
     &[ok("ConfirmedAnswer")],
 );
@@ -92,7 +92,11 @@ pub const SEED_CREATE_HOLD: Doc = Doc {
     gives: &[Gives { status: Success::Created, kind: JSON, schema: Some("SeedHoldAnswer") }, ok("SeedHoldAnswer")],
     ..CREATE_HOLD
 };
-pub const SEED_CONFIRM_HOLD: Doc = Doc { id: "seedConfirmHold", ..CONFIRM_HOLD };
+pub const SEED_CONFIRM_HOLD: Doc = Doc {
+    id: "seedConfirmHold",
+    summary: "Books what is held. With CONFIRM_BY=service it takes the admin token in place of the user.",
+    ..CONFIRM_HOLD
+};
 pub const SEED_CANCEL_HOLD: Doc = Doc { id: "seedCancelHold", ..CANCEL_HOLD };
 pub const SEED_EXTEND_HOLD: Doc = Doc { id: "seedExtendHold", gives: SEED_HOLD_SHOWN, ..EXTEND_HOLD };
 

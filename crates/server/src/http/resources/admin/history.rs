@@ -1,39 +1,35 @@
-//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold. JSON in
-//! pages; CSV and JSON Lines whole.
+//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold, kind and time. JSON
+//! in pages; CSV and JSON Lines whole.
 
 use std::sync::Arc;
 
+use rules::history::Happened;
 use rules::ids::{EventId, Seat, User, whole as whole_number};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
+use rules::time::Moment;
 use stores::ledger::LedgerFault;
 use stores::ledger::records::{HistoryHead, LedgerRecord};
 
-use super::list_format::{ListFormat, ListRow};
-use super::search::{Searched, page, whole};
+use super::list_format::ListRow;
+use super::search::{Searched, listed};
 use crate::app::App;
 use crate::auth::Viewer;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
-use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
-use crate::http::wire::Succeeded;
 use crate::http::wire::orders::MetadataBody;
 use crate::http::wire::records::{HistoryAnswer, HistoryBody, HistoryHeadAnswer};
+use crate::http::wire::{Succeeded, read_moment};
 use crate::public_ids::PublicIds;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
-    let paging = Paging::of(&request)?;
     let wanted = Wanted::of(&request, &app.secrets.get().await?.ids)?;
-    let (format, history) = (ListFormat::asked(&request), History { app, wanted });
-    if format != ListFormat::Json && !Paging::asked(&request)? {
-        return Ok(whole(history, format).await?);
-    }
-    let after = paging.after(place_read)?;
-    let (history, next) = page(&history, after, paging.limit()).await?;
-    let next = next.map(|(subject, n)| format!("{subject}-{n}"));
-    Ok(Reply::ok(&HistoryAnswer { success: Succeeded, history, next }))
+    listed(History { app, wanted }, &request, |history, next| {
+        Reply::ok(&HistoryAnswer { success: Succeeded, history, next })
+    })
+    .await
 }
 
 /// `e1-43`, `r7-12`, `ledger-3`: a subject and a history number.
@@ -88,6 +84,14 @@ impl Searched for History {
         (record.subject, record.n)
     }
 
+    fn place_read(text: &str) -> Option<(SubjectId, u64)> {
+        place_read(text)
+    }
+
+    fn place_written((subject, n): (SubjectId, u64)) -> String {
+        format!("{subject}-{n}")
+    }
+
     fn fits(&self, record: &LedgerRecord) -> bool {
         self.wanted.fits(record)
     }
@@ -133,12 +137,27 @@ impl ListRow for HistoryBody {
     }
 }
 
+/// What can have happened, as `what` names it.
+static KINDS: [&str; Happened::ALL.len()] = {
+    let mut names = [""; Happened::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Happened::ALL[i].as_str();
+        i += 1;
+    }
+    names
+};
+
 /// What a row must be about; none: anything.
 struct Wanted {
     subject: Option<SubjectId>,
     user: Option<User>,
     seat: Option<Seat>,
     hold: Option<u64>,
+    what: Option<Happened>,
+    /// From this moment on, and before that one.
+    from: Option<Moment>,
+    to: Option<Moment>,
 }
 
 impl Wanted {
@@ -164,17 +183,28 @@ impl Wanted {
         if hold.is_some_and(|hold| Some(hold.subject) != subject) {
             return Err(not_a_hold());
         }
-        Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n) })
+        let unknown = || FieldError::refused("what", Problem::OneOf(&KINDS));
+        let what = request.query("what")?.map(|text| Happened::named(&text).ok_or_else(unknown)).transpose()?;
+        let moment = |name: &'static str| {
+            let not_one = || FieldError::refused(name, Problem::NotAMoment);
+            request.query(name)?.map(|text| read_moment(&text).ok_or_else(not_one)).transpose()
+        };
+        let (from, to) = (moment("from")?, moment("to")?);
+        Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n), what, from, to })
     }
 
     /// No row of the subject is passed over.
     fn is_everything(&self) -> bool {
-        self.user.is_none() && self.seat.is_none() && self.hold.is_none()
+        let about = self.user.is_none() && self.seat.is_none() && self.hold.is_none() && self.what.is_none();
+        about && self.from.is_none() && self.to.is_none()
     }
 
     fn fits(&self, record: &LedgerRecord) -> bool {
         self.user.as_ref().is_none_or(|user| record.owner.as_ref() == Some(user))
             && self.seat.is_none_or(|seat| record.seat == Some(seat))
             && self.hold.is_none_or(|hold| record.hold == Some(hold))
+            && self.what.is_none_or(|what| record.what == what)
+            && self.from.is_none_or(|from| record.at >= from)
+            && self.to.is_none_or(|to| record.at < to)
     }
 }

@@ -1,16 +1,21 @@
-//! Holds and stays, for the operator: of an event, of a room type, of one user.
+//! Holds and stays, for the operator: of an event or a room type, in every format of a list; of one user.
 
 use std::sync::Arc;
 
+use rules::holds::Hold;
 use rules::ids::{User, whole};
 use rules::outcome::{FieldError, Problem, Refusal};
-use rules::subject::SubjectId;
+use rules::room_type::Stay;
+use rules::subject::{RoomTypeId, SubjectId};
+use rules::time::Moment;
+use stores::ledger::LedgerFault;
 
+use super::list_format::ListRow;
+use super::search::{Searched, listed};
 use crate::app::App;
 use crate::auth::Viewer;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
-use crate::http::plumbing::paging::Paging;
 use crate::http::resources::holds::page_of_user;
 use crate::http::resources::reservations::reservations_of;
 use crate::http::resources::room_types::id_in_path;
@@ -18,42 +23,40 @@ use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{AdminStaysAnswer, HoldsAnswer};
-use crate::http::wire::stays::{AdminStayBody, HoldBody};
+use crate::http::wire::orders::MetadataBody;
+use crate::http::wire::stays::{AdminStayBody, HoldBody, OnBody};
+use crate::public_ids::PublicIds;
 
 pub async fn of_event(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let event = call.request.event()?;
     app.lanes.find(event).await?;
-    kept(&app, &call.request, SubjectId::Event(event)).await
+    kept(app, &call.request, SubjectId::Event(event)).await
 }
 
 pub async fn of_room_type(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let id = id_in_path(&call.request)?;
     app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
-    kept(&app, &call.request, SubjectId::RoomType(id)).await
+    kept(app, &call.request, SubjectId::RoomType(id)).await
 }
 
 /// Every hold that is kept, in whatever state.
-async fn kept(app: &App, request: &Incoming, subject: SubjectId) -> Handled {
-    let paging = Paging::of(request)?;
-    let after = paging.after(whole)?.unwrap_or_default();
-    let at = app.ledger.holds_in(subject, after, paging.one_more()).await?.shown(app);
-    let (found, next) = paging.cut(at.found, |hold| hold.id.n.to_string());
-    let ids = &app.secrets.get().await?.ids;
-    let holds = found.iter().map(|hold| HoldBody::for_admin(hold, at.now, ids)).collect();
-    Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
+async fn kept(app: Arc<App>, request: &Incoming, subject: SubjectId) -> Handled {
+    let ids = app.secrets.get().await?.ids.clone();
+    listed(KeptHolds { app, subject, ids }, request, |holds, next| {
+        Reply::ok(&HoldsAnswer { success: Succeeded, holds, next })
+    })
+    .await
 }
 
 /// Who stays in a room type, in order of booking.
 pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let id = id_in_path(&request)?;
     app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
-    let paging = Paging::of(&request)?;
-    let after = paging.after(whole)?.unwrap_or_default();
-    let found = app.ledger.stays_in(id, after, paging.one_more()).await?.shown(&app);
-    let (found, next) = paging.cut(found, |stay| stay.id.n.to_string());
-    let ids = &app.secrets.get().await?.ids;
-    let reservations = found.iter().map(|stay| AdminStayBody::of(stay, ids)).collect();
-    Ok(Reply::ok(&AdminStaysAnswer { success: Succeeded, reservations, next }))
+    let ids = app.secrets.get().await?.ids.clone();
+    listed(StandingStays { app, id, ids }, &request, |reservations, next| {
+        Reply::ok(&AdminStaysAnswer { success: Succeeded, reservations, next })
+    })
+    .await
 }
 
 /// Live holds of one user.
@@ -74,4 +77,144 @@ pub async fn reservations_of_user(app: Arc<App>, Call { request, .. }: Call<View
 fn asked_for(request: &Incoming) -> Result<User, Refusal> {
     let text = request.query("user")?.ok_or_else(|| FieldError::refused("user", Problem::Missing))?;
     User::new(&text).ok_or_else(|| FieldError::refused("user", Problem::Unprintable))
+}
+
+struct KeptHolds {
+    app: Arc<App>,
+    subject: SubjectId,
+    ids: Arc<PublicIds>,
+}
+
+impl Searched for KeptHolds {
+    /// With the moment of the read: whether a hold is live depends on it.
+    type Row = (Hold, Moment);
+    type Place = u64;
+    type Body = HoldBody;
+
+    const ROWS: usize = 1_000;
+
+    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<(Hold, Moment)>, LedgerFault> {
+        let at = self.app.ledger.holds_in(self.subject, after.unwrap_or_default(), rows).await?.shown(&self.app);
+        let now = at.now;
+        Ok(at.found.into_iter().map(|hold| (hold, now)).collect())
+    }
+
+    fn place((hold, _): &(Hold, Moment)) -> u64 {
+        hold.id.n
+    }
+
+    fn place_read(text: &str) -> Option<u64> {
+        whole(text)
+    }
+
+    fn place_written(n: u64) -> String {
+        n.to_string()
+    }
+
+    fn fits(&self, _: &(Hold, Moment)) -> bool {
+        true
+    }
+
+    fn everything_fits(&self) -> bool {
+        true
+    }
+
+    fn body(&self, (hold, now): &(Hold, Moment)) -> HoldBody {
+        HoldBody::for_admin(hold, *now, &self.ids)
+    }
+}
+
+impl ListRow for HoldBody {
+    const HEADING: &'static str = "holdId,publicId,eventId,seatIds,roomTypeId,checkIn,checkOut,userId,clientHoldKey,createdAt,expiresAt,state,secondsRemaining,metadata,reason\r\n";
+
+    fn cells(&self) -> Vec<String> {
+        let none = String::new;
+        let [event, seats, room_type, check_in, check_out] = match &self.on {
+            OnBody::Seats { event_id, seat_ids } => {
+                let seats: Vec<String> = seat_ids.iter().map(u32::to_string).collect();
+                [event_id.to_string(), seats.join(" "), none(), none(), none()]
+            }
+            OnBody::Nights { room_type_id, check_in, check_out } => {
+                [none(), none(), room_type_id.to_string(), check_in.clone(), check_out.clone()]
+            }
+        };
+        vec![
+            self.hold_id.clone(),
+            self.public_id.clone().unwrap_or_default(),
+            event,
+            seats,
+            room_type,
+            check_in,
+            check_out,
+            self.user_id.clone(),
+            self.client_hold_key.clone(),
+            self.created_at.clone(),
+            self.expires_at.clone(),
+            self.state.to_owned(),
+            self.seconds_remaining.to_string(),
+            self.metadata.as_ref().map(MetadataBody::text).unwrap_or_default().to_owned(),
+            self.reason.clone().unwrap_or_default(),
+        ]
+    }
+}
+
+struct StandingStays {
+    app: Arc<App>,
+    id: RoomTypeId,
+    ids: Arc<PublicIds>,
+}
+
+impl Searched for StandingStays {
+    type Row = Stay;
+    type Place = u64;
+    type Body = AdminStayBody;
+
+    const ROWS: usize = 1_000;
+
+    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<Stay>, LedgerFault> {
+        Ok(self.app.ledger.stays_in(self.id, after.unwrap_or_default(), rows).await?.shown(&self.app))
+    }
+
+    fn place(stay: &Stay) -> u64 {
+        stay.id.n
+    }
+
+    fn place_read(text: &str) -> Option<u64> {
+        whole(text)
+    }
+
+    fn place_written(n: u64) -> String {
+        n.to_string()
+    }
+
+    fn fits(&self, _: &Stay) -> bool {
+        true
+    }
+
+    fn everything_fits(&self) -> bool {
+        true
+    }
+
+    fn body(&self, stay: &Stay) -> AdminStayBody {
+        AdminStayBody::of(stay, &self.ids)
+    }
+}
+
+impl ListRow for AdminStayBody {
+    const HEADING: &'static str =
+        "reservationId,publicId,roomTypeId,checkIn,checkOut,userId,holdId,createdAt,metadata\r\n";
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.stay.reservation_id.clone(),
+            self.public_id.clone(),
+            self.stay.room_type_id.to_string(),
+            self.stay.check_in.clone(),
+            self.stay.check_out.clone(),
+            self.user_id.clone(),
+            self.hold_id.clone(),
+            self.stay.created_at.clone(),
+            self.stay.metadata.as_ref().map(MetadataBody::text).unwrap_or_default().to_owned(),
+        ]
+    }
 }

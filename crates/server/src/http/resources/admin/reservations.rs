@@ -5,17 +5,16 @@ use std::sync::Arc;
 use rules::ids::{EventId, Seat, whole as whole_number};
 use rules::outcome::{FieldError, Problem, Refusal};
 use rules::seats::{Hall, Sale};
-use salvo::http::{HeaderName, HeaderValue};
+use rules::subject::AnyReservation;
 use stores::ledger::{LedgerFault, Reservation};
 
-use super::list_format::{ListFormat, ListRow, written};
-use super::search::{Searched, page, whole};
+use super::list_format::ListRow;
+use super::search::{Searched, listed};
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{AnyBytes, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
-use crate::http::plumbing::paging::Paging;
 use crate::http::resources::details::{self, Sender};
 use crate::http::resources::reservations::give_back;
 use crate::http::respond::Reply;
@@ -24,32 +23,19 @@ use crate::http::wire::answers::AdminReservationsAnswer;
 use crate::http::wire::{AdminReservationBody, Succeeded};
 use crate::public_ids::PublicIds;
 
-const NEXT: HeaderName = HeaderName::from_static("x-next");
 /// Fewer digits would fit too many people.
 const PHONE_DIGITS: usize = 4;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
-    let paging = Paging::of(&request)?;
     let event = request.event()?;
     let hall = app.lanes.find(event).await?.hall();
     let ids = app.secrets.get().await?.ids.clone();
-    let format = ListFormat::asked(&request);
-    let sales = EventSales { app, event, hall, ids, wanted: SaleSearch::of(&request)? };
-    if format != ListFormat::Json && !Paging::asked(&request)? {
-        return Ok(whole(sales, format).await?);
-    }
-    let after = paging.after(|text| whole_number(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat))?;
-    let (reservations, next) = page(&sales, after, paging.limit()).await?;
-    let next = next.map(|seat| seat.0.to_string());
-    if format == ListFormat::Json {
-        return Ok(Reply::ok(&AdminReservationsAnswer { success: Succeeded, reservations, next }));
-    }
-    let heading = if format == ListFormat::Csv { AdminReservationBody::HEADING } else { "" };
-    let reply = Reply::text(format.kind(), format!("{heading}{}", written(format, &reservations)));
-    Ok(match next.and_then(|next| HeaderValue::from_str(&next).ok()) {
-        Some(next) => reply.with(NEXT, next),
-        None => reply,
+    let wanted = SaleSearch::of(&request, event, &ids)?;
+    let sales = EventSales { app, event, hall, ids, wanted };
+    listed(sales, &request, |reservations, next| {
+        Reply::ok(&AdminReservationsAnswer { success: Succeeded, reservations, next })
     })
+    .await
 }
 
 /// What a sale must be; none: anything.
@@ -60,10 +46,12 @@ struct SaleSearch {
     /// The end of the telephone number, without what is not a digit.
     phone: Option<String>,
     seat: Option<Seat>,
+    /// The number of the sale; an id that cannot be read is of none.
+    id: Option<Option<u64>>,
 }
 
 impl SaleSearch {
-    fn of(request: &Incoming) -> Result<SaleSearch, Refusal> {
+    fn of(request: &Incoming, event: EventId, ids: &PublicIds) -> Result<SaleSearch, Refusal> {
         let not_a_seat = || FieldError::refused("seat", Problem::OutOfRange { least: 1, most: u32::MAX.into() });
         let seat = request
             .query("seat")?
@@ -75,11 +63,15 @@ impl SaleSearch {
             return Err(FieldError::refused("phone", Problem::NotAPhone));
         }
         let name = request.query("name")?.map(|name| name.to_lowercase());
-        Ok(SaleSearch { user: request.query("user")?, name, phone, seat: seat.transpose()? })
+        let id = request.query("id")?.map(|text| match ids.read(&text) {
+            Some(AnyReservation::Seat(id)) if id.event == event => Some(id.n),
+            _ => None,
+        });
+        Ok(SaleSearch { user: request.query("user")?, name, phone, seat: seat.transpose()?, id })
     }
 
     fn is_everything(&self) -> bool {
-        self.user.is_none() && self.name.is_none() && self.phone.is_none() && self.seat.is_none()
+        self.user.is_none() && self.name.is_none() && self.phone.is_none() && self.seat.is_none() && self.id.is_none()
     }
 
     fn fits(&self, sale: &Sale) -> bool {
@@ -88,6 +80,7 @@ impl SaleSearch {
         let phone = sale.phone.as_deref().unwrap_or_default();
         self.user.as_deref().is_none_or(|user| owner == Some(user))
             && self.seat.is_none_or(|seat| sale.seat == seat)
+            && self.id.is_none_or(|n| n == Some(sale.n))
             && self.phone.as_deref().is_none_or(|end| phone.ends_with(end))
             && self.name.as_deref().is_none_or(|part| name().contains(part))
     }
@@ -115,6 +108,14 @@ impl Searched for EventSales {
 
     fn place(reservation: &Reservation) -> Seat {
         reservation.sale.seat
+    }
+
+    fn place_read(text: &str) -> Option<Seat> {
+        whole_number(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat)
+    }
+
+    fn place_written(seat: Seat) -> String {
+        seat.0.to_string()
     }
 
     fn fits(&self, reservation: &Reservation) -> bool {

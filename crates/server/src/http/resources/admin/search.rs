@@ -5,11 +5,18 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::stream;
+use salvo::http::{HeaderName, HeaderValue};
 use salvo::hyper::body::Bytes;
 use stores::ledger::LedgerFault;
 
 use super::list_format::{ListFormat, ListRow, written};
+use crate::http::plumbing::call::Incoming;
+use crate::http::plumbing::operation::Handled;
+use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
+
+/// Where the next page of a list in CSV or JSON Lines begins: there it has no place in the body.
+const NEXT: HeaderName = HeaderName::from_static("x-next");
 
 /// One request for a page reads at most this many rows where not every one fits. There is no index by what is
 /// searched for: that would cost every sale.
@@ -33,6 +40,11 @@ pub trait Searched: Send + Sync + 'static {
 
     fn place(row: &Self::Row) -> Self::Place;
 
+    /// `after`, as `place_written` wrote it.
+    fn place_read(text: &str) -> Option<Self::Place>;
+
+    fn place_written(place: Self::Place) -> String;
+
     fn fits(&self, row: &Self::Row) -> bool;
 
     fn everything_fits(&self) -> bool;
@@ -40,11 +52,35 @@ pub trait Searched: Send + Sync + 'static {
     fn body(&self, row: &Self::Row) -> Self::Body;
 }
 
+/// The list as it was asked for: JSON in pages; CSV and JSON Lines whole, unless a page was asked for.
+pub async fn listed<L: Searched>(
+    list: L,
+    request: &Incoming,
+    json: impl FnOnce(Vec<L::Body>, Option<String>) -> Reply,
+) -> Handled {
+    let (paging, format) = (Paging::of(request)?, ListFormat::asked(request));
+    if format != ListFormat::Json && !Paging::asked(request)? {
+        return Ok(whole(list, format).await?);
+    }
+    let after = paging.after(L::place_read)?;
+    let (rows, next) = page(&list, after, paging.limit()).await?;
+    let next = next.map(L::place_written);
+    if format == ListFormat::Json {
+        return Ok(json(rows, next));
+    }
+    let heading = if format == ListFormat::Csv { L::Body::HEADING } else { "" };
+    let reply = Reply::text(format.kind(), format!("{heading}{}", written(format, &rows)));
+    Ok(match next.and_then(|next| HeaderValue::from_str(&next).ok()) {
+        Some(next) => reply.with(NEXT, next),
+        None => reply,
+    })
+}
+
 /// Rows that fit, and where the next ones begin; none: there are no more.
 type Found<L> = (Vec<<L as Searched>::Body>, Option<<L as Searched>::Place>);
 
 /// A page. One that found little has a next one all the same.
-pub async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usize) -> Result<Found<L>, LedgerFault> {
+async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usize) -> Result<Found<L>, LedgerFault> {
     let rows = if list.everything_fits() { limit + 1 } else { L::ROWS };
     let mut found = Vec::new();
     for _ in 0..READ_MOST.div_ceil(rows) {
@@ -67,7 +103,7 @@ pub async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usi
 
 /// Everything that fits. The first rows are read before anything is sent, so that a ledger that cannot be read is
 /// a refusal; one that fails later breaks the connection off.
-pub async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, LedgerFault> {
+async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, LedgerFault> {
     let list = Arc::new(list);
     let heading = if format == ListFormat::Csv { L::Body::HEADING } else { "" };
     let first = step(&*list, None).await?;

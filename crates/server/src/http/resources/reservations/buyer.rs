@@ -57,14 +57,25 @@ fn named(sent: &[u8], region: &str) -> Result<(Buyer, Option<Metadata>), Refusal
             (text(name)?, text(phone)?, text(email)?, metadata)
         }
     };
+    let buyer = checked([name, phone, email], region, BuyerFields::NAME_AND_PHONE)?;
+    Ok((buyer, details::metadata(metadata)?))
+}
+
+/// Name, phone and email as they were sent.
+fn checked([name, phone, email]: [Option<String>; 3], region: &str, otherwise: BuyerFields) -> Result<Buyer, Refusal> {
     // What is blank was not given.
     let name = name.filter(|name| !name.trim().is_empty());
     let name = name.map(|name| json::text("userName", Some(&name), BUYER_NAME_CHARS)).transpose()?;
     let phone = phone.map(|phone| e164(&phone, region)).transpose()?;
     let email = email.filter(|email| !email.trim().is_empty());
     let email = email.map(|email| json::text("email", Some(&email), EMAIL_CHARS)).transpose()?;
-    let metadata = details::metadata(metadata)?;
-    Ok((Buyer { name, phone, email, otherwise: BuyerFields::NAME_AND_PHONE }, metadata))
+    Ok(Buyer { name, phone, email, otherwise })
+}
+
+/// The buyer that the confirmation of a hold names.
+pub fn of_hold(sent: &[u8], region: &str) -> Result<Buyer, Refusal> {
+    let [name, phone, email] = Node::read(sent)?.fields(["userName", "phone", "email"])?;
+    checked([text(name)?, text(phone)?, text(email)?], region, BuyerFields::PERHAPS_ANY)
 }
 
 fn phoned(sent: &[u8]) -> Result<Option<String>, Refusal> {

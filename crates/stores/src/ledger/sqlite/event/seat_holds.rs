@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 use super::super::engine::{Asked, exactly_one};
 use super::super::holds::{begin_holds, change_holds, hold, read_given_back, read_lapsed};
 use super::super::queries;
+use crate::chain::Chain;
 use crate::ledger::holds::write_stock;
 
 /// Without seats on hold, only holds that are asked for by number are read.
@@ -68,7 +69,7 @@ fn count(conn: &Connection, event: &Event, now: Moment) -> Result<CountStep<u32>
 }
 
 /// After what was freed and sold.
-pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrites) -> Result<()> {
+pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrites, chain: &Chain) -> Result<()> {
     let subject = SubjectId::Event(id).row();
     change_holds(conn, subject, &writes.holds_changed)?;
     begin_holds(conn, subject, &writes.holds_begun)?;
@@ -85,8 +86,18 @@ pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrit
     for sold in &writes.confirmed {
         let mut confirm = conn.prepare_cached(queries::CONFIRM_SEAT)?;
         let metadata = sold.metadata.as_ref().map(Metadata::as_str);
-        let row = params![id.0, sold.seat.0, sold.hold as i64, sold.n as i64, sold.at.0, metadata];
-        exactly_one(confirm.execute(row)?)?;
+        exactly_one(confirm.execute(params![
+            id.0,
+            sold.seat.0,
+            sold.hold as i64,
+            sold.n as i64,
+            sold.at.0,
+            metadata,
+            sold.buyer_name.as_deref(),
+            sold.phone.as_deref(),
+            sold.email.as_deref(),
+            chain.contact_salt(sold.n),
+        ])?)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ mod refusing;
 mod retry;
 
 pub use self::client_wait::{take_client_wait, waiting_for_client};
-pub use self::coming::Coming;
+pub use self::coming::ExpectedRequest;
 pub use self::kinds::{GateRequest, RequestKind};
 pub use self::parked::Parked;
 pub use self::pressure::{Accepting, Admitted, Gate, GateFull, Unread};

@@ -15,7 +15,7 @@ use super::listener::ListenerKind;
 use super::open::{BusyConnection, OpenConnection};
 use crate::app::App;
 use crate::auth::from_gateway;
-use crate::gate::{Admitted, Coming, GateFull, GateRequest, take_client_wait};
+use crate::gate::{Admitted, ExpectedRequest, GateFull, GateRequest, take_client_wait};
 use crate::http::plumbing::endpoint::trace_id;
 use crate::http::plumbing::gateway::FULL;
 
@@ -38,7 +38,7 @@ pub struct GatedService<H> {
     pub(super) handler: H,
     pub(super) kind: ListenerKind,
     /// Its first request has its place.
-    pub(super) coming: Mutex<Option<Coming>>,
+    pub(super) coming: Mutex<Option<ExpectedRequest>>,
 }
 
 impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {

@@ -15,17 +15,17 @@ pub struct ComingRequests {
 
 /// Until the request is there or the connection ends.
 #[derive(Debug)]
-pub struct Coming {
+pub struct ExpectedRequest {
     beats: Arc<[AtomicUsize; KEPT]>,
     beat: Arc<AtomicU64>,
     since: u64,
 }
 
 impl ComingRequests {
-    pub fn expect(&self) -> Coming {
+    pub fn expect(&self) -> ExpectedRequest {
         let since = self.beat.load(Ordering::Relaxed);
         self.beats[slot(since)].fetch_add(1, Ordering::Relaxed);
-        Coming { beats: self.beats.clone(), beat: self.beat.clone(), since }
+        ExpectedRequest { beats: self.beats.clone(), beat: self.beat.clone(), since }
     }
 
     pub fn count(&self) -> usize {
@@ -44,7 +44,7 @@ fn slot(beat: u64) -> usize {
     (beat % KEPT as u64) as usize
 }
 
-impl Drop for Coming {
+impl Drop for ExpectedRequest {
     fn drop(&mut self) {
         if self.beat.load(Ordering::Relaxed) < self.since + KEPT as u64 {
             let count = &self.beats[slot(self.since)];
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn places_are_given_back_and_do_not_last() {
         let all = ComingRequests::default();
-        let mut expected: Vec<Coming> = (0..3).map(|_| all.expect()).collect();
+        let mut expected: Vec<ExpectedRequest> = (0..3).map(|_| all.expect()).collect();
         assert_eq!(all.count(), 3);
         drop(expected.pop());
         assert_eq!(all.count(), 2);

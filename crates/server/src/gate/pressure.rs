@@ -11,7 +11,7 @@ use salvo::http::{HeaderMap, HeaderValue, ResBody};
 use salvo::hyper::Response;
 use tokio::sync::Notify;
 
-use super::coming::{Coming, ComingRequests};
+use super::coming::{ComingRequests, ExpectedRequest};
 use super::kinds::{GateRequest, RequestKind};
 use super::parked::{Parked, ParkedRequests};
 use super::planted::{self, OverloadBug};
@@ -258,7 +258,7 @@ impl Gate {
     }
 
     /// The first request of a connection has its place.
-    pub fn expect(&self) -> Coming {
+    pub fn expect(&self) -> ExpectedRequest {
         self.coming.expect()
     }
 

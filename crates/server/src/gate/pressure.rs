@@ -280,11 +280,11 @@ impl Gate {
 
     fn measure(&self, elapsed: Duration) {
         let late = elapsed.saturating_sub(BEAT).as_micros() as u64;
-        let late = {
+        let (late, late_mean) = {
             let mut beats = self.late_beats.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             beats.rotate_left(1);
             beats[BEATS - 1] = late;
-            beats.iter().copied().min().unwrap_or(0)
+            (beats.iter().copied().min().unwrap_or(0), beats.iter().sum::<u64>() / BEATS as u64)
         };
         self.late_us.store(late, Ordering::Relaxed);
 
@@ -310,7 +310,7 @@ impl Gate {
             _ => (limit + limit / 20 + 1).min(MOST),
         };
         self.limit.store(wanted, Ordering::Relaxed);
-        self.refusals.renew(elapsed);
+        self.refusals.renew(elapsed, Duration::from_micros(late_mean));
         self.call_parked();
         let accepts = match planted::sheds(self.planted) {
             true if in_progress >= wanted => 0,

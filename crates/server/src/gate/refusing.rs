@@ -16,9 +16,9 @@ const ONE_IN: u32 = 10;
 const ALWAYS: u32 = 40;
 /// Threads that work for less than this share of the time, in percent, leave time for any number of refusals.
 const WORKING: u128 = 80;
-/// That is believed only of a process that uses less than this share of the time. One whose ledger shares its core is
-/// full although its threads wait.
-const IDLE: u32 = 12;
+/// That is believed only while timers fire this much late on average, or less. A process whose ledger shares its core, or
+/// that has a part of a core, is full although its threads wait; then its timers are late.
+const PUNCTUAL: Duration = Duration::from_millis(2);
 
 /// The processor time of this thread. Not the time that passes: the threads of a busy server wait for each other.
 pub fn thread_time() -> Duration {
@@ -70,8 +70,8 @@ impl RefusalBudget {
         self.most_us.store(0, Ordering::Relaxed);
     }
 
-    /// Begins anew after a beat of this length.
-    pub fn renew(&self, beat: Duration) {
+    /// Begins anew after a beat of this length. `late`: the mean of the last beats.
+    pub fn renew(&self, beat: Duration, late: Duration) {
         let metrics = Handle::current().metrics();
         let threads = metrics.num_workers();
         let working = (0..threads).map(|thread| metrics.worker_total_busy_duration(thread)).sum();
@@ -81,7 +81,7 @@ impl RefusalBudget {
         let working = now.working.saturating_sub(last.working);
         *last = now;
         let whole = beat * threads as u32;
-        let idle = working.as_micros() * 100 < whole.as_micros() * WORKING && processor < whole / IDLE;
+        let idle = working.as_micros() * 100 < whole.as_micros() * WORKING && late <= PUNCTUAL;
         let most = if idle { whole } else { (processor / ONE_IN).max(whole / ALWAYS) };
         self.most_us.store(most.as_micros() as u64, Ordering::Relaxed);
         self.spent_us.store(0, Ordering::Relaxed);

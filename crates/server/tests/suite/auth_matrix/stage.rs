@@ -263,6 +263,11 @@ impl Stage {
             target = target.replace("{tokenName}", &name);
         }
         if target.contains("{webhookId}") {
+            // There may be a hundred of them at a time.
+            let known = self.stand.admin("GET", "webhooks", &json!(null)).await.json();
+            for webhook in known["webhooks"].as_array().unwrap() {
+                self.stand.admin("DELETE", &format!("webhooks/{}", webhook["id"]), &json!(null)).await;
+            }
             let body = json!({ "url": "https://localhost:1/", "enabled": false });
             let made = self.stand.admin("POST", "webhooks", &body).await;
             assert_eq!(made.status, 201, "{}", made.text());

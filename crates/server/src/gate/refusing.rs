@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Handle;
 
-/// Refusals may take this share of the processor time that the process gets. A tenth keeps the goodput above three
-/// quarters of the peak at any multiple; a sixth told a few more people when to come again, and sold less.
+/// Refusals may take this share of the processor time that the process gets. With a fifth more people were told when to come
+/// again, and fewer were served.
 const ONE_IN: u32 = 10;
 /// They may always take this share of the time that passes, as beside a slow ledger, which leaves the processor idle.
 const ALWAYS: u32 = 40;

@@ -128,29 +128,29 @@ impl HttpListener {
         }
     }
 
-    /// Refuses those who came since the last beat together, for as long as there is time: their requests have come
-    /// meanwhile. What accepting them costs is a part of what refusing them costs.
+    /// Refuses the next of those who came since the last beat: their requests have come meanwhile. What accepting
+    /// them costs is a part of what refusing them costs. Few at once, because others may find a place meanwhile, and
+    /// none behind one that is served: there may be no room for another connection.
     async fn refuse_waiting(&self, failures: &mut Failures) {
-        let refusals = self.app.gate.refusals();
-        while refusals.is_left() {
-            let began = thread_time();
-            for _ in 0..REFUSED_AT_ONCE {
-                let accepted = accept(self.listener.get_ref());
-                let taken = accepted.and_then(|(stream, peer)| Ok((self.looked_at(stream)?, peer)));
-                match taken {
-                    Ok((Some(stream), peer)) => self.begin(stream, peer, Accepting::ToRefuse),
-                    Ok((None, _)) => {}
-                    Err(error) => {
-                        refusals.spend(thread_time().saturating_sub(began));
-                        if error.kind() != io::ErrorKind::WouldBlock {
-                            failures.pause(&error).await;
-                        }
-                        return self.app.gate.next_beat().await;
-                    }
-                }
-            }
-            refusals.spend(thread_time().saturating_sub(began));
+        let began = thread_time();
+        let ended = (0..REFUSED_AT_ONCE).map(|_| self.refuse_next()).find(|next| !matches!(next, Ok(true)));
+        self.app.gate.refusals().spend(thread_time().saturating_sub(began));
+        let Some(Err(error)) = ended else { return };
+        if error.kind() != io::ErrorKind::WouldBlock {
+            failures.pause(&error).await;
         }
+        self.app.gate.next_beat().await;
+    }
+
+    /// Whether it was refused. If not, it is served.
+    fn refuse_next(&self) -> io::Result<bool> {
+        let (stream, peer) = accept(self.listener.get_ref())?;
+        let served = self.looked_at(stream)?;
+        let refused = served.is_none();
+        if let Some(stream) = served {
+            self.begin(stream, peer, Accepting::ToRefuse);
+        }
+        Ok(refused)
     }
 
     /// A connection to serve. None: its request came with it and was refused, which costs a fraction of a

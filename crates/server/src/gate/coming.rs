@@ -8,35 +8,37 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const KEPT: usize = 4;
 
 #[derive(Debug, Default)]
-pub struct ComingRequests {
-    beats: Arc<[AtomicUsize; KEPT]>,
-    beat: Arc<AtomicU64>,
+pub struct ComingRequests(Arc<Beats>);
+
+#[derive(Debug, Default)]
+struct Beats {
+    counts: [AtomicUsize; KEPT],
+    now: AtomicU64,
 }
 
 /// Until the request is there or the connection ends.
 #[derive(Debug)]
 pub struct ExpectedRequest {
-    beats: Arc<[AtomicUsize; KEPT]>,
-    beat: Arc<AtomicU64>,
+    beats: Arc<Beats>,
     since: u64,
 }
 
 impl ComingRequests {
     pub fn expect(&self) -> ExpectedRequest {
-        let since = self.beat.load(Ordering::Relaxed);
-        self.beats[slot(since)].fetch_add(1, Ordering::Relaxed);
-        ExpectedRequest { beats: self.beats.clone(), beat: self.beat.clone(), since }
+        let since = self.0.now.load(Ordering::Relaxed);
+        self.0.counts[slot(since)].fetch_add(1, Ordering::Relaxed);
+        ExpectedRequest { beats: self.0.clone(), since }
     }
 
     pub fn count(&self) -> usize {
-        self.beats.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+        self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     /// Forgets those of the oldest beat.
     pub fn beat(&self) {
-        let next = self.beat.load(Ordering::Relaxed) + 1;
-        self.beats[slot(next)].store(0, Ordering::Relaxed);
-        self.beat.store(next, Ordering::Relaxed);
+        let next = self.0.now.load(Ordering::Relaxed) + 1;
+        self.0.counts[slot(next)].store(0, Ordering::Relaxed);
+        self.0.now.store(next, Ordering::Relaxed);
     }
 }
 
@@ -46,8 +48,8 @@ fn slot(beat: u64) -> usize {
 
 impl Drop for ExpectedRequest {
     fn drop(&mut self) {
-        if self.beat.load(Ordering::Relaxed) < self.since + KEPT as u64 {
-            let count = &self.beats[slot(self.since)];
+        if self.beats.now.load(Ordering::Relaxed) < self.since + KEPT as u64 {
+            let count = &self.beats.counts[slot(self.since)];
             // The beat may end at this moment: then it is forgotten already.
             let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
         }

@@ -11,7 +11,7 @@ use super::people::{PEAK, in_turn, memory_mib, slowed, told};
 const BURST: Duration = Duration::from_secs(6);
 /// Many times the peak. On a busy machine requests wait unread, which holds these people back too.
 const IMPATIENT: u32 = 200;
-const BURST_LEAST: f64 = 2.0;
+const BURST_LEAST: f64 = 4.0;
 const RECOVERED_WITHIN: Duration = Duration::from_secs(10);
 /// What the allocator may keep.
 const MEMORY_MORE_MIB: f64 = 64.0;

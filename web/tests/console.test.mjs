@@ -11,13 +11,14 @@ import { after, before, test } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
 
 import { launch, person, PHONE } from "./browser.mjs";
+import { Receiver } from "./receiver.mjs";
 import { Server } from "./server.mjs";
 import { Shop } from "./shop.mjs";
 
 let server, shop, browser;
 
 before(async () => {
-  server = await Server.start();
+  server = await Server.start({ WEBHOOK_PRIVATE: "1" });
   shop = new Shop(server.base, server.token);
   browser = await launch();
 });
@@ -134,6 +135,63 @@ test("reservations are searched, exported and cancelled; the history and the aud
   await operator.close();
 });
 
+test("a webhook is made, tested, rotated, replayed and deleted; its secret is shown once", async () => {
+  const receiver = await Receiver.start();
+  const event = await shop.event({ name: "Told", seats: 20 });
+  const { operator, page } = await signedIn(server.base, server.token, {}, "webhooks");
+  await page.getByText("Nobody is told yet.").waitFor();
+  await page.getByLabel("Address").fill("ftp://nowhere.example/");
+  await button(page, "Create a webhook").click();
+  await page.locator(".field .error").waitFor();
+  await page.getByLabel("Address").fill(receiver.url);
+  await button(page, "Create a webhook").click();
+  const secret = await page.locator(".secret code").innerText();
+  assert.match(secret, /^whsec_/);
+  await button(page, "I have kept it").click();
+  assert.ok(!(await page.content()).includes(secret), "nowhere any more");
+  await page.getByRole("link", { name: receiver.url }).click();
+  await page.getByRole("heading", { name: receiver.url, level: 1 }).waitFor();
+  await button(page, "Send a test").click();
+  await page.getByText(/^The receiver took it, in/).waitFor();
+  await page.getByRole("cell", { name: "webhook.test" }).waitFor();
+  assert.ok((await receiver.last("webhook.test")).signedBy(secret));
+
+  await shop.buy(event.id, "told-1");
+  assert.ok((await receiver.last("reservation.confirmed")).signedBy(secret));
+  await page.getByRole("cell", { name: "Told · 2" }).waitFor();
+  await button(page, "Rotate the secret").click();
+  await page.locator("dialog").getByRole("button", { name: "Rotate the secret", exact: true }).click();
+  const rotated = await page.locator(".secret code").innerText();
+  assert.notEqual(rotated, secret);
+  await button(page, "Send a test").click();
+  const both = await receiver.last("webhook.test", 2);
+  assert.ok(both.signedBy(secret) && both.signedBy(rotated), "for a day both sign");
+
+  await page.getByLabel("Event or room type").selectOption({ label: "Told" });
+  await page.getByLabel("From row").fill("999");
+  await button(page, "Deliver again").click();
+  await page.locator(".field .error").waitFor();
+  await page.getByLabel("From row").fill("2");
+  await button(page, "Deliver again").click();
+  await page.getByText("It is on its way again.").waitFor();
+  assert.equal((await receiver.last("reservation.confirmed", 2)).id, (await receiver.last("reservation.confirmed")).id, "the same message");
+
+  receiver.status = 503;
+  await button(page, "Send a test").click();
+  await page.getByText("The receiver did not take it: it answered 503.").waitFor();
+  await page.getByRole("cell", { name: "it answered 503" }).first().waitFor();
+  await button(page, "Disable").click();
+  await button(page, "Enable").waitFor();
+  await page.locator("dd", { hasText: "disabled" }).waitFor();
+  await button(page, "Delete").click();
+  await page.getByText("The receiver is told nothing any more.").waitFor();
+  await page.locator("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("Nobody is told yet.").waitFor();
+  sound(operator);
+  await operator.close();
+  receiver.stop();
+});
+
 test("the live charts follow what is sold, by outcome", async () => {
   const event = await shop.event({ name: "Charts", seats: 12 });
   const { operator, page } = await signedIn(server.base, server.token);
@@ -162,7 +220,9 @@ test("the live charts follow what is sold, by outcome", async () => {
 test("no serious problem for a screen reader, on a phone and in Korean; nothing is wider than the window", async () => {
   const event = await shop.event({ name: "접근성", seats: 30, waitingRoom: { maxConcurrent: 5 } });
   const { operator, page } = await signedIn(server.base, server.token, { size: PHONE, touch: true, language: "ko", theme: "dark" });
-  for (const place of ["live", `event/${event.id}`, "new-event", "new-room", "history", "audit"]) {
+  const { webhook } = await shop.call("POST", "/api/v1/admin/webhooks", { body: { url: "http://127.0.0.1:9/a-long-path-that-does-not-fit-a-phone/hooks" } });
+  await shop.call("POST", `/api/v1/admin/webhooks/${webhook.id}/test`);
+  for (const place of ["live", `event/${event.id}`, "new-event", "new-room", "history", "webhooks", `webhook/${webhook.id}`, "audit"]) {
     await page.goto(`${server.base}/admin#/${place}`);
     await page.waitForTimeout(700);
     const found = (await new AxeBuilder({ page }).analyze()).violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
@@ -171,6 +231,7 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
     assert.ok(wide <= 0, `${place}: ${wide} px too wide`);
   }
   await page.getByRole("heading", { name: "감사", level: 1 }).waitFor();
+  await shop.call("DELETE", `/api/v1/admin/webhooks/${webhook.id}`);
   sound(operator);
   await operator.close();
 });

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 
 import { DESKTOP, launch, person, PHONE } from "./browser.mjs";
 import { readmePictures } from "./readme.mjs";
+import { Receiver } from "./receiver.mjs";
 import { Shop } from "./shop.mjs";
 import { stage } from "./stage.mjs";
 
@@ -18,6 +19,8 @@ const shop = new Shop(base, token);
 const USER = "guest-minji";
 
 const { sale, soon, room, small, stadium, double, day } = await stage(shop);
+const receiver = await Receiver.start();
+const hook = await webhook();
 /** As the operator, signed in. */
 const desk = (there) => async (page) => {
   await page.locator("input[name=token]").fill(token);
@@ -86,6 +89,13 @@ const PAGES = [
     await page.locator("select").selectOption(`event=${sale.id}`);
     await page.waitForSelector("code.kept");
   })],
+  ["console-webhooks", "/admin#/webhooks", desk(async (page) => page.waitForSelector("li .url"))],
+  ["console-webhook", `/admin#/webhook/${hook.id}`, desk(async (page) => page.waitForSelector("tbody tr"))],
+  ["console-webhook-secret", `/admin#/webhook/${hook.id}`, desk(async (page) => {
+    await page.getByRole("button", { name: /Rotate the secret|키 교체/ }).click();
+    await page.locator("dialog").getByRole("button", { name: /Rotate the secret|키 교체/ }).click();
+    await page.waitForSelector(".secret code");
+  })],
   ["console-audit", "/admin#/audit", desk(async (page) => page.waitForSelector("li .sign"))],
   ["console-rush", "/admin#/rush", desk(async (page) => {
     await page.locator("form button[type=submit]").click();
@@ -129,5 +139,21 @@ for (const [name, path, prepare] of PAGES) {
     }
   }
 }
+receiver.stop();
 if (!only || only.includes("readme")) await readmePictures({ browser, base, shop, folder });
 await browser.close();
+
+/** Three webhooks: one that was told of a few sales after a failure, one that is disabled, one that nobody answers. */
+async function webhook() {
+  const path = "/api/v1/admin/webhooks";
+  const { webhook } = await shop.call("POST", path, { body: { url: receiver.url, types: ["reservation.confirmed", "hold.expired"] } });
+  await shop.call("POST", path, { body: { url: "https://partner.example/tickets?token=1", enabled: false } });
+  await shop.call("POST", path, { body: { url: "https://accounts.example/hooks", types: ["event.sold_out"] } });
+  receiver.status = 503;
+  await shop.call("POST", `${path}/${webhook.id}/test`);
+  receiver.status = 204;
+  await shop.call("POST", `${path}/${webhook.id}/test`);
+  for (let i = 0; i < 6; i += 1) await shop.buy(stadium.id, `told-${i}`);
+  await receiver.last("reservation.confirmed", 6);
+  return webhook;
+}

@@ -263,7 +263,7 @@ fn watched(bench: &Bench, pace: &Pace) -> Vec<Goal> {
 
 /// Webhooks, run by hand during development.
 pub fn webhooks_alone(under: &Path) {
-    for goal in told(&Bench::new(under, QUICK.time), &QUICK) {
+    for goal in told(&Bench::new(under, QUICK.time), &FULL) {
         println!("{}: {}, goal {}", goal.what, goal.measured, goal.goal);
     }
 }

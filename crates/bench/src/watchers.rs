@@ -18,7 +18,7 @@ use crate::running::Running;
 use crate::table::Goal;
 
 /// As many seats as a large hall has.
-pub const SEATS: usize = 10_000;
+const SEATS: usize = 10_000;
 const BUYERS: usize = 128;
 /// Watchers whose messages are understood; the others only read, as a browser's network process does.
 const SAMPLED: usize = 100;
@@ -45,14 +45,18 @@ pub struct WatchedSale {
 }
 
 impl WatchedSale {
-    pub fn new() -> Arc<WatchedSale> {
+    pub fn new(seats: usize) -> Arc<WatchedSale> {
         Arc::new(WatchedSale {
             began: Instant::now(),
-            sold_at: (0..=SEATS).map(|_| AtomicU64::new(0)).collect(),
+            sold_at: (0..=seats).map(|_| AtomicU64::new(0)).collect(),
             delays: Mutex::new(Histogram::new(3).expect("a histogram")),
             connected: AtomicUsize::new(0),
             over: AtomicBool::new(false),
         })
+    }
+
+    fn seats(&self) -> usize {
+        self.sold_at.len() - 1
     }
 
     fn now(&self) -> u64 {
@@ -77,8 +81,8 @@ pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-pub fn make_event(server: &Running) -> u64 {
-    let body = format!(r#"{{"name":"Bench","seats":{SEATS}}}"#);
+pub fn make_event(server: &Running, seats: usize) -> u64 {
+    let body = format!(r#"{{"name":"Bench","seats":{seats}}}"#);
     create(server, "events", &body)["event"]["id"].as_u64().expect("an id")
 }
 
@@ -86,14 +90,14 @@ pub fn make_event(server: &Running) -> u64 {
 pub async fn sell(address: SocketAddr, event: u64, sale: Arc<WatchedSale>) -> f64 {
     const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
     let (next, people) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let began = Instant::now();
+    let (began, seats) = (Instant::now(), sale.seats());
     let mut buying = Vec::new();
     for _ in 0..BUYERS {
         let (next, people, sale) = (next.clone(), people.clone(), sale.clone());
         buying.push(tokio::spawn(async move {
             let mut wire = Connection::open(&address.into()).await.expect("a connection");
             let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
-            while next.fetch_add(1, Ordering::Relaxed) < SEATS {
+            while next.fetch_add(1, Ordering::Relaxed) < seats {
                 let user = format!("user-{event}-{}", people.fetch_add(1, Ordering::Relaxed));
                 let request = HttpRequest::post(&path).header("x-user-id", user).json(BODY);
                 let answer = wire.ask(request).await.expect("an answer");
@@ -115,7 +119,7 @@ pub async fn sell(address: SocketAddr, event: u64, sale: Arc<WatchedSale>) -> f6
     for task in buying {
         task.await.expect("a buyer");
     }
-    SEATS as f64 / began.elapsed().as_secs_f64()
+    seats as f64 / began.elapsed().as_secs_f64()
 }
 
 /// Watches and understands.
@@ -183,8 +187,8 @@ pub fn measure(place: &ServerData, count: usize, rounds: usize) -> WatcherFigure
     let (mut ratios, mut delays) = (Vec::new(), Histogram::<u64>::new(3).expect("a histogram"));
     let (mut grown_mib, mut per_watcher_kib) = (0f64, 0f64);
     for _ in 0..rounds {
-        let quiet = buyers.block_on(sell(server.address, make_event(&server), WatchedSale::new()));
-        let (event, sale) = (make_event(&server), WatchedSale::new());
+        let quiet = buyers.block_on(sell(server.address, make_event(&server, SEATS), WatchedSale::new(SEATS)));
+        let (event, sale) = (make_event(&server, SEATS), WatchedSale::new(SEATS));
         let alone_mib = server.memory_mib().0;
         let crowd = crowd(server.address, event, count, sale.clone());
         let began = Instant::now();

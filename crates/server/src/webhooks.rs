@@ -5,6 +5,7 @@
 pub mod address;
 mod courier;
 mod endpoint;
+pub mod limit;
 mod message;
 mod pace;
 pub mod planted;
@@ -21,6 +22,7 @@ use stores::limited;
 use tokio::task::JoinSet;
 
 use self::courier::Courier;
+use self::limit::AnswerLimit;
 use self::pace::DeliveryPace;
 use self::planted::WebhookBug;
 pub use self::series::WebhookSeries;
@@ -37,6 +39,7 @@ pub struct Deliverer {
     /// Endpoints that this server delivers to.
     held: Mutex<HashSet<i64>>,
     pace: DeliveryPace,
+    pub limit: AnswerLimit,
     pub series: WebhookSeries,
     planted: Mutex<WebhookBug>,
 }
@@ -44,7 +47,14 @@ pub struct Deliverer {
 impl Deliverer {
     pub fn new(series: WebhookSeries) -> Deliverer {
         let server = uuid::Uuid::new_v4().simple().to_string();
-        Deliverer { server, held: Mutex::default(), pace: DeliveryPace::default(), series, planted: Mutex::default() }
+        Deliverer {
+            server,
+            held: Mutex::default(),
+            pace: DeliveryPace::default(),
+            limit: AnswerLimit::default(),
+            series,
+            planted: Mutex::default(),
+        }
     }
 
     /// Delivers until the server is gone.
@@ -101,7 +111,7 @@ async fn enabled(app: &App) -> Vec<i64> {
     }
     match app.ledger.webhooks().await {
         Ok(all) => {
-            app.webhooks.series.keep_only(&all.iter().map(|webhook| webhook.id).collect::<Vec<_>>());
+            app.webhooks.series.exist(&all);
             let enabled = all.into_iter().filter(|webhook| webhook.state == WebhookState::Enabled);
             enabled.map(|webhook| webhook.id).collect()
         }

@@ -1,12 +1,12 @@
 /** Where in the console one is, as the fragment says it: a reload and the back button come to the same place. */
 
-export type Place = { at: "live" | "new-event" | "new-room" | "history" | "audit" | "rush" } | { at: "event" | "room"; id: number };
+export type Place = { at: "live" | "new-event" | "new-room" | "history" | "audit" | "webhooks" | "rush" } | { at: "event" | "room" | "webhook"; id: number };
 
-const PLAIN = ["live", "new-event", "new-room", "history", "audit", "rush"] as const;
+const PLAIN = ["live", "new-event", "new-room", "history", "audit", "webhooks", "rush"] as const;
 
 function read(): Place {
   const [name = "", id = ""] = location.hash.slice(1).split("/").filter(Boolean);
-  if ((name === "event" || name === "room") && /^\d+$/.test(id)) return { at: name, id: Number(id) };
+  if ((name === "event" || name === "room" || name === "webhook") && /^\d+$/.test(id)) return { at: name, id: Number(id) };
   return { at: PLAIN.find((plain) => plain === name) ?? "live" };
 }
 

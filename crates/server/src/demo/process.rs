@@ -59,7 +59,10 @@ impl ServerLaunch {
         }
         command.env("DATA_DIR", &self.data_dir);
         command.env("APP_HOST", self.host.to_string()).env("APP_PORT", self.port.to_string());
-        if !self.host.is_loopback() {
+        if self.host.is_loopback() {
+            // Webhooks are tried with a receiver on the same machine.
+            command.env("WEBHOOK_PRIVATE", "1");
+        } else {
             command.env("ALLOW_TRUSTED_HEADER", "1");
         }
         if std::env::var_os(LOG_FILTER).is_none() {

@@ -1,12 +1,13 @@
 //! Carries one message after another to one endpoint, over a connection that stays open while it is used.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use client::outbound::{Outbound, OutboundAnswer};
 use rules::subject::SubjectId;
 use serde_json::json;
 use stores::ledger::webhooks::{Webhook, WebhookDelivery};
+use tokio::time::Instant;
 
 use super::address::{is_public, target};
 use super::message::WebhookMessage;
@@ -14,9 +15,7 @@ use super::signature::signatures;
 use crate::app::App;
 use crate::http::wire::moment;
 
-/// From the lookup of the name to the last byte of the answer.
-const TIME_LIMIT: Duration = Duration::from_secs(15);
-/// Of a test: somebody waits for the answer.
+/// The time limit of a test: somebody waits for the answer.
 const TEST_LIMIT: Duration = Duration::from_secs(10);
 /// What is kept of an error.
 const ERROR_CHARS: usize = 200;
@@ -45,7 +44,7 @@ impl Courier<'_> {
 
     pub async fn deliver(&mut self, subject: SubjectId, message: &WebhookMessage) -> (Attempt, WebhookDelivery) {
         let kind = message.kind.as_str();
-        let (attempt, made) = self.send(&message.id, kind, &message.body, TIME_LIMIT).await;
+        let (attempt, made) = self.send(&message.id, kind, &message.body, None).await;
         self.app.webhooks.series.attempted(self.webhook.id, attempt == Attempt::Taken);
         (attempt, WebhookDelivery { subject: Some(subject), n: message.n, ..made })
     }
@@ -55,13 +54,18 @@ impl Courier<'_> {
         let id = format!("msg_{}", uuid::Uuid::new_v4().simple());
         let at = moment(self.app.ledger.wall());
         let body = json!({ "type": TEST, "timestamp": at, "data": { "webhookId": self.webhook.id } });
-        self.send(&id, TEST, &body.to_string(), TEST_LIMIT).await.1
+        self.send(&id, TEST, &body.to_string(), Some(TEST_LIMIT)).await.1
     }
 
-    async fn send(&mut self, id: &str, kind: &str, body: &str, limit: Duration) -> (Attempt, WebhookDelivery) {
+    async fn send(&mut self, id: &str, kind: &str, body: &str, most: Option<Duration>) -> (Attempt, WebhookDelivery) {
         let (began, at) = (Instant::now(), self.app.ledger.now());
-        let answered = tokio::time::timeout(limit, self.post(id, body)).await;
-        let answered = answered.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs())));
+        let app = self.app;
+        let answered = tokio::select! {
+            answered = self.post(id, body) => answered,
+            limit = app.webhooks.limit.passed(began, most), if !app.webhooks.planted().waits_forever() => {
+                Err(format!("no answer within {} s", limit.as_secs()))
+            }
+        };
         if !matches!(answered, Ok(OutboundAnswer { closes: false, .. })) {
             self.connection = None;
         }

@@ -34,6 +34,7 @@ pub async fn serve(app: Weak<App>, id: i64) {
     if let Some(app) = app.upgrade() {
         app.webhooks.held().remove(&id);
         app.webhooks.series.forget(id);
+        app.webhooks.pace.forget(id);
     }
 }
 
@@ -68,7 +69,10 @@ async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
             let told: HashSet<SubjectId> = busy.values().copied().collect();
             waiting = due.into_iter().filter(|due| !told.contains(&due.subject)).collect();
             if counted.is_none_or(|at| at.elapsed() >= COUNT) {
-                strong.webhooks.series.outstanding(id, strong.ledger.webhook_outstanding(id).await?);
+                let backlog = strong.ledger.webhook_outstanding(id).await?;
+                let age_ms = backlog.oldest.map_or(0, |at| at.ms_until(strong.ledger.now()).max(0));
+                strong.webhooks.series.outstanding(id, backlog.rows, age_ms);
+                strong.webhooks.pace.outstanding(id, backlog.rows);
                 counted = Some(Instant::now());
             }
             next_look = Instant::now() + TICK.max(began.elapsed() * REST);

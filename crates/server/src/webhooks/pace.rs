@@ -1,6 +1,8 @@
 //! Deliveries give way to a crowd: while many requests are in progress, only so many messages per second go out. The
-//! others follow when the crowd is gone; the history keeps them.
+//! others follow when the crowd is gone; the history keeps them. The pace rises with what is outstanding, so that
+//! messages are at most about a minute late in a crowd that stays.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -8,32 +10,81 @@ use tokio::time::Instant;
 
 /// A sale in which so many requests are in progress at once uses the whole machine.
 const CROWD: usize = 32;
-/// Between two messages, of all endpoints together.
-const GAP: Duration = Duration::from_millis(5);
+/// It is taken to go on for so long after it was last seen: between two batches nearly nobody is in progress.
+const STAYS: Duration = Duration::from_secs(1);
+/// Messages per second in a crowd, of all endpoints together.
+const RATE: u64 = 100;
+/// What is outstanding goes out within this time even if the crowd stays.
+const LATE_MOST_S: u64 = 60;
+/// How often a cursor is stored while deliveries succeed: each time is a transaction. After a crash that much is
+/// delivered again, which is fewer messages in a crowd.
+const STORE_EVERY: Duration = Duration::from_millis(200);
+const STORE_EVERY_IN_A_CROWD: Duration = Duration::from_secs(1);
 
+#[derive(Default)]
 pub struct DeliveryPace {
-    next: Mutex<Instant>,
+    paced: Mutex<Paced>,
 }
 
-impl Default for DeliveryPace {
-    fn default() -> DeliveryPace {
-        DeliveryPace { next: Mutex::new(Instant::now()) }
-    }
+#[derive(Default)]
+struct Paced {
+    crowd_until: Option<Instant>,
+    next: Option<Instant>,
+    /// History rows that endpoints were not told of, as last counted.
+    outstanding: HashMap<i64, u64>,
 }
 
 impl DeliveryPace {
     /// Waits until the next message may go out.
     pub async fn turn(&self, in_progress: usize) {
-        if in_progress >= CROWD {
-            tokio::time::sleep_until(self.book(Instant::now())).await;
+        let turn = self.locked().book(Instant::now(), in_progress);
+        if let Some(at) = turn {
+            tokio::time::sleep_until(at).await;
         }
     }
 
-    fn book(&self, now: Instant) -> Instant {
-        let mut next = self.next.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let at = now.max(*next);
-        *next = at + GAP;
-        at
+    /// So many history rows are behind the cursors of an endpoint.
+    pub fn outstanding(&self, webhook: i64, rows: u64) {
+        self.locked().outstanding.insert(webhook, rows);
+    }
+
+    /// This server does not deliver to it any more.
+    pub fn forget(&self, webhook: i64) {
+        self.locked().outstanding.remove(&webhook);
+    }
+
+    pub fn store_every(&self, in_progress: usize) -> Duration {
+        let crowded = self.locked().sees_crowd(Instant::now(), in_progress);
+        if crowded { STORE_EVERY_IN_A_CROWD } else { STORE_EVERY }
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, Paced> {
+        self.paced.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Paced {
+    fn sees_crowd(&mut self, now: Instant, in_progress: usize) -> bool {
+        if in_progress >= CROWD {
+            self.crowd_until = Some(now + STAYS);
+        }
+        self.crowd_until.is_some_and(|until| now < until)
+    }
+
+    /// When the next message may go out. None: at once.
+    fn book(&mut self, now: Instant, in_progress: usize) -> Option<Instant> {
+        if !self.sees_crowd(now, in_progress) {
+            self.next = None;
+            return None;
+        }
+        let at = self.next.map_or(now, |next| next.max(now));
+        self.next = Some(at + self.gap());
+        Some(at)
+    }
+
+    fn gap(&self) -> Duration {
+        let outstanding: u64 = self.outstanding.values().sum();
+        Duration::from_secs(1) / u32::try_from(RATE.max(outstanding / LATE_MOST_S)).unwrap_or(u32::MAX)
     }
 }
 
@@ -41,13 +92,39 @@ impl DeliveryPace {
 mod tests {
     use super::*;
 
+    /// How long a hundred messages take from now on.
+    fn hundred(paced: &mut Paced, now: Instant) -> Duration {
+        let booked: Vec<Instant> = (0..101).filter_map(|_| paced.book(now, CROWD)).collect();
+        booked[100] - booked[0]
+    }
+
     #[test]
     fn messages_are_spread_in_a_crowd() {
-        let (pace, now) = (DeliveryPace::default(), Instant::now());
-        let booked: Vec<Instant> = (0..101).map(|_| pace.book(now)).collect();
-        assert_eq!(booked[100] - booked[0], 100 * GAP);
+        let (mut paced, now) = (Paced::default(), Instant::now());
+        assert_eq!(paced.book(now, CROWD - 1), None);
+        assert_eq!(hundred(&mut paced, now), 100 * Duration::from_secs(1) / RATE as u32);
         // Later nobody waits for what was not used.
         let later = now + Duration::from_secs(9);
-        assert_eq!(pace.book(later), later);
+        assert_eq!(paced.book(later, CROWD), Some(later));
+    }
+
+    #[test]
+    fn crowd_is_remembered_between_two_batches() {
+        let (mut paced, now) = (Paced::default(), Instant::now());
+        paced.book(now, CROWD);
+        assert!(paced.book(now + STAYS / 2, 0).is_some());
+        assert_eq!(paced.book(now + STAYS, 0), None);
+    }
+
+    #[test]
+    fn what_is_outstanding_goes_out_within_a_minute() {
+        let (mut paced, now) = (Paced::default(), Instant::now());
+        for webhook in [1, 2] {
+            paced.outstanding.insert(webhook, 60_000);
+        }
+        assert_eq!(hundred(&mut paced, now), Duration::from_millis(50), "2,000 per second");
+        paced.outstanding.remove(&2);
+        let later = now + Duration::from_secs(9);
+        assert_eq!(hundred(&mut paced, later), Duration::from_millis(100));
     }
 }

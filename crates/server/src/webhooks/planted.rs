@@ -11,6 +11,9 @@ pub enum WebhookBug {
     /// What failed is left for later, and the next message is sent before it.
     #[cfg(feature = "planted")]
     FailedSkipped,
+    /// A request has no time limit.
+    #[cfg(feature = "planted")]
+    WaitsForever,
 }
 
 #[cfg(not(feature = "planted"))]
@@ -20,6 +23,10 @@ impl WebhookBug {
     }
 
     pub fn skips_failed(self) -> bool {
+        false
+    }
+
+    pub fn waits_forever(self) -> bool {
         false
     }
 }
@@ -32,5 +39,9 @@ impl WebhookBug {
 
     pub fn skips_failed(self) -> bool {
         self == WebhookBug::FailedSkipped
+    }
+
+    pub fn waits_forever(self) -> bool {
+        self == WebhookBug::WaitsForever
     }
 }

@@ -1,6 +1,7 @@
 //! The figures of webhooks, by endpoint. There are few endpoints, and those that are deleted take their series with them.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -8,6 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use stores::ledger::webhooks::{Webhook, WebhookState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct WebhookLabels {
@@ -17,6 +19,8 @@ struct WebhookLabels {
 #[derive(Clone, Debug, Default)]
 pub struct WebhookSeries {
     outstanding: Family<WebhookLabels, Gauge>,
+    oldest: Family<WebhookLabels, Gauge<f64, AtomicU64>>,
+    failing: Family<WebhookLabels, Gauge>,
     delivered: Family<WebhookLabels, Counter>,
     failed: Family<WebhookLabels, Counter>,
     shown: Arc<Mutex<BTreeSet<i64>>>,
@@ -26,12 +30,21 @@ impl WebhookSeries {
     pub fn register(&self, registry: &mut Registry) {
         let meaning = "History rows that an endpoint was not told of yet, at the server that delivers to it";
         registry.register("webhooks_outstanding", meaning, self.outstanding.clone());
+        let meaning = "How long ago the oldest of these rows was written";
+        registry.register("webhooks_oldest_seconds", meaning, self.oldest.clone());
+        let meaning = "1: deliveries failed for three days, and stopped until somebody enables the endpoint";
+        registry.register("webhooks_failing", meaning, self.failing.clone());
         registry.register("webhooks_delivered", "Webhook messages that a receiver took", self.delivered.clone());
         registry.register("webhooks_failed", "Attempts to deliver a webhook message that failed", self.failed.clone());
     }
 
-    pub fn outstanding(&self, webhook: i64, rows: u64) {
-        self.outstanding.get_or_create(&self.labels(webhook)).set(rows as i64);
+    pub fn outstanding(&self, webhook: i64, rows: u64, age_ms: i64) {
+        let labels = self.labels(webhook);
+        self.outstanding.get_or_create(&labels).set(rows as i64);
+        self.oldest.get_or_create(&labels).set(age_ms as f64 / 1_000.0);
+        // There before the first attempt, so that the first one is an increase.
+        drop(self.delivered.get_or_create(&labels));
+        drop(self.failed.get_or_create(&labels));
     }
 
     pub fn attempted(&self, webhook: i64, delivered: bool) {
@@ -42,16 +55,23 @@ impl WebhookSeries {
     /// This server does not deliver to it any more.
     pub fn forget(&self, webhook: i64) {
         self.outstanding.remove(&WebhookLabels { webhook });
+        self.oldest.remove(&WebhookLabels { webhook });
     }
 
-    /// These endpoints exist.
-    pub fn keep_only(&self, existing: &[i64]) {
+    /// These endpoints exist, and no others.
+    pub fn exist(&self, existing: &[Webhook]) {
+        for webhook in existing {
+            let failing = webhook.state == WebhookState::Failing;
+            self.failing.get_or_create(&self.labels(webhook.id)).set(i64::from(failing));
+        }
         let mut shown = self.shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         shown.retain(|webhook| {
             let labels = WebhookLabels { webhook: *webhook };
-            let exists = existing.contains(webhook);
+            let exists = existing.iter().any(|one| one.id == *webhook);
             if !exists {
                 self.outstanding.remove(&labels);
+                self.oldest.remove(&labels);
+                self.failing.remove(&labels);
                 self.delivered.remove(&labels);
                 self.failed.remove(&labels);
             }

@@ -1,7 +1,7 @@
 //! Tells an endpoint what happened to one subject, a page of its history at a time.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rules::event::State;
 use rules::subject::SubjectId;
@@ -20,8 +20,6 @@ use crate::tickets::random;
 
 /// Rows per page; more than the rows of one hold.
 const ROWS: usize = 256;
-/// The cursor is stored this often while deliveries succeed. After a crash that much is delivered again.
-const STORE_EVERY: Duration = Duration::from_millis(200);
 /// Attempts of one page that are kept for the operator.
 const KEPT: usize = 50;
 /// The first retry, and the longest wait for one.
@@ -101,7 +99,8 @@ impl SubjectRun {
                 }
             }
             (self.cursor.n, self.cursor.sold) = (step.n, step.sold);
-            if self.stored.elapsed() >= STORE_EVERY && !self.store().await? {
+            let every = app.webhooks.pace.store_every(app.gate.in_progress());
+            if self.stored.elapsed() >= every && !self.store().await? {
                 return Ok(());
             }
         }

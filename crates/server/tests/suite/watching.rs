@@ -13,6 +13,8 @@ use testing::http::TestClient;
 use testing::process::{ServerProcess, binary};
 use testing::redis::OwnRedis;
 
+use crate::webhooks::receiver::Receiver;
+
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 fn repository(path: &str) -> PathBuf {
@@ -95,8 +97,19 @@ async fn heavy_every_panel_shows_a_rush() {
     let (database, redis) = (Database::fresh().await, OwnRedis::start());
     let kept = folder.path().join("backups");
     // Slow requests leave exemplars: here all are.
-    let embedded = [("AUDIT_EVERY", "1"), ("BACKUP_DIR", kept.to_str().unwrap()), ("SLOW_REQUEST_MS", "1")];
+    let embedded = [
+        ("AUDIT_EVERY", "1"),
+        ("BACKUP_DIR", kept.to_str().unwrap()),
+        ("SLOW_REQUEST_MS", "1"),
+        ("WEBHOOK_PRIVATE", "1"),
+    ];
     let embedded = ServerProcess::start(&folder.path().join("data"), &embedded).await;
+    let receiver = Receiver::start();
+    let token = format!("Bearer {}", embedded.admin_token());
+    let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
+    let body = serde_json::json!({ "url": receiver.url() }).to_string();
+    let made = embedded.client().send("POST", "/api/v1/admin/webhooks", &headers, &body).await;
+    assert_eq!(made.status, 201, "{}", made.text());
     let url = redis.url();
     let stores = [("DATABASE_URL", database.url.as_str()), ("REDIS_URL", url.as_str()), ("ADMIN_TOKEN", TOKEN)];
     // The crowd comes through the gateway, and past it.
@@ -153,6 +166,7 @@ async fn heavy_every_panel_shows_a_rush() {
     let firing: Vec<&Value> = alerts["alerts"].as_array().unwrap().iter().filter(|a| a["state"] == "firing").collect();
     assert!(firing.iter().all(|alert| alert["labels"]["alertname"] == "DoorReopened"), "{firing:#?}");
     assert_eq!(prometheus.series("tickettock_oversell_total == 0").await, Some(2));
+    assert_eq!(prometheus.series("tickettock_webhooks_delivered_total > 0").await, Some(1));
 }
 
 /// What must never rise does rise when the ledger is broken.

@@ -4,7 +4,8 @@ mod admin;
 mod command;
 mod killed;
 mod messages;
-mod receiver;
+pub mod receiver;
+mod silent;
 mod targets;
 mod trouble;
 

@@ -9,8 +9,8 @@ use crate::ensure;
 use crate::ledger::LedgerFault;
 use crate::ledger::records::LedgerNote;
 use crate::ledger::webhooks::{
-    DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookNote,
-    WebhookState, WebhookType,
+    DELIVERIES_KEPT, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
+    WebhookNote, WebhookState, WebhookType,
 };
 
 pub async fn chapter(stand: &Stand) -> Verdict {
@@ -62,6 +62,8 @@ async fn endpoint_is_told_from_now_on(stand: &Stand) -> Verdict {
     ensure!(found.contains(&made), "{found:?}");
     let old = due(stand, made.id).await?;
     ensure!(old.is_empty(), "{old:?}");
+    let nothing = stand.ledger.webhook_outstanding(made.id).await.map_err(fault)?;
+    ensure!(nothing == WebhookBacklog::default(), "{nothing:?}");
     stand.commit(before, vec![stand.reserve("b")]).await?;
     let after = stand.event(3, 1).await?;
     let news = due(stand, made.id).await?;
@@ -71,8 +73,10 @@ async fn endpoint_is_told_from_now_on(stand: &Stand) -> Verdict {
     };
     let new = WebhookDue { subject: SubjectId::Event(after.id), cursor: WebhookCursor::default() };
     ensure!(news == [known, new] && news[0].cursor.opened.is_some(), "{news:?}");
+    let rows = stand.ledger.records(Some(SubjectId::Event(before)), None, 10).await.map_err(fault)?;
     let outstanding = stand.ledger.webhook_outstanding(made.id).await.map_err(fault)?;
-    ensure!(outstanding == 2, "{outstanding}");
+    let wanted = WebhookBacklog { rows: 2, oldest: Some(rows[2].at) };
+    ensure!(rows.len() == 3 && outstanding == wanted, "{outstanding:?}");
     ensure!(stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "it was there");
     ensure!(!stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "and is gone");
     Ok(())

@@ -143,6 +143,15 @@ pub struct WebhookCursor {
     pub attempts: u32,
 }
 
+/// What an endpoint was not told of yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WebhookBacklog {
+    /// History rows behind the cursors.
+    pub rows: u64,
+    /// When the oldest of them was written.
+    pub oldest: Option<Moment>,
+}
+
 /// A subject of which an endpoint is to be told something, now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebhookDue {
@@ -203,8 +212,7 @@ pub trait Webhooks {
     /// without those whose next attempt is not due yet.
     fn webhook_due(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDue>>;
 
-    /// History rows behind the cursors of an endpoint.
-    fn webhook_outstanding(&self, id: i64) -> Answered<u64>;
+    fn webhook_outstanding(&self, id: i64) -> Answered<WebhookBacklog>;
 
     /// Moves a cursor. `retry_ms`: what comes next failed, and is tried again then. None: this server does not deliver
     /// to the endpoint any more, or the cursor was rewound.

@@ -76,6 +76,10 @@ struct Seen {
     refused: AtomicUsize,
     connections: AtomicUsize,
     down: AtomicBool,
+    /// It never answers messages that contain this text.
+    silent_on: Mutex<Option<String>>,
+    /// Requests that it has read and left without an answer, whose connections are still open.
+    hanging: AtomicUsize,
 }
 
 pub struct Receiver {
@@ -114,6 +118,15 @@ impl Receiver {
 
     pub fn behave(&self, behaviour: Behaviour) {
         *self.behaviour.lock().unwrap() = behaviour;
+    }
+
+    /// It reads messages that contain this text, and never answers them. None: it answers all.
+    pub fn be_silent_on(&self, text: Option<&str>) {
+        *self.seen.silent_on.lock().unwrap() = text.map(str::to_owned);
+    }
+
+    pub fn hanging(&self) -> usize {
+        self.seen.hanging.load(Ordering::SeqCst)
     }
 
     /// Nobody listens any more.
@@ -195,6 +208,14 @@ fn serve(stream: TcpStream, seen: &Seen, behaviour: &Mutex<Behaviour>) -> Option
             at: Instant::now(),
         };
         if seen.down.load(Ordering::SeqCst) {
+            return None;
+        }
+        let silent = seen.silent_on.lock().unwrap().as_ref().is_some_and(|text| received.text.contains(text));
+        if silent {
+            seen.hanging.fetch_add(1, Ordering::SeqCst);
+            let ended = reader.read(&mut [0]);
+            seen.hanging.fetch_sub(1, Ordering::SeqCst);
+            assert!(!matches!(ended, Ok(1..)), "nothing is sent behind a request without an answer");
             return None;
         }
         let Behaviour(status, headers, time) = behaviour.lock().unwrap().clone();

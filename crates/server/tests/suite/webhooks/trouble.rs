@@ -8,7 +8,7 @@ use testing::backing::Backing;
 use testing::server::TestServer;
 
 use super::receiver::{Behaviour, Received, Receiver};
-use super::{ALLOWED, endpoint, first_of_each, kinds, numbers, on_both_ledgers, reserve, shown};
+use super::{ALLOWED, endpoint, first_of_each, kinds, metrics_say, numbers, on_both_ledgers, reserve, shown};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -107,10 +107,13 @@ async fn endpoint_fails_after_three_days_and_resumes(backing: Backing) {
     while shown(&stand, id).await["webhook"]["state"] != "failing" {
         assert!(began.elapsed() < Duration::from_secs(10), "{:#}", shown(&stand, id).await);
     }
+    let failing = format!("tickettock_webhooks_failing{{webhook=\"{id}\"}} ");
+    metrics_say(&stand, |text| text.contains(&format!("{failing}1\n"))).await;
     receiver.behave(Behaviour::status(204));
     let enabled = stand.admin("PATCH", &format!("webhooks/{id}"), &json!({ "enabled": true })).await.json();
     assert_eq!((&enabled["webhook"]["state"], &enabled["webhook"]["why"]), (&json!("enabled"), &Value::Null));
     receiver.messages(1).await;
+    metrics_say(&stand, |text| text.contains(&format!("{failing}0\n"))).await;
     receiver.behave(Behaviour::status(410));
     reserve(&stand, 1, "bob").await;
     let began = Instant::now();

@@ -5,8 +5,8 @@ use rules::subject::SubjectId;
 use super::Bent;
 use crate::ledger::Answered;
 use crate::ledger::webhooks::{
-    CursorMoved, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookNote,
-    WebhookSecret, Webhooks,
+    CursorMoved, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
+    WebhookNote, WebhookSecret, Webhooks,
 };
 
 impl Webhooks for Bent {
@@ -38,7 +38,7 @@ impl Webhooks for Bent {
         self.good.webhook_due(id, limit)
     }
 
-    fn webhook_outstanding(&self, id: i64) -> Answered<u64> {
+    fn webhook_outstanding(&self, id: i64) -> Answered<WebhookBacklog> {
         self.good.webhook_outstanding(id)
     }
 

@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, first, queries, values};
 use crate::ledger::webhooks::{
-    CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
-    WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
+    CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery,
+    WebhookDue, WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
 };
 use crate::ledger::{Answered, LedgerFault};
 
@@ -59,9 +59,12 @@ impl Webhooks for PostgresLedger {
         })
     }
 
-    fn webhook_outstanding(&self, id: i64) -> Answered<u64> {
+    fn webhook_outstanding(&self, id: i64) -> Answered<WebhookBacklog> {
         self.read(queries::WEBHOOK_OUTSTANDING, values![id], |_, rows| {
-            let found = first(&rows, |row| Ok(row.try_get::<_, i64>(0)? as u64))?;
+            let found = first(&rows, |row| {
+                let oldest = row.try_get::<_, Option<i64>>(1)?.map(Moment);
+                Ok(WebhookBacklog { rows: row.try_get::<_, i64>(0)? as u64, oldest })
+            })?;
             Ok(found.unwrap_or_default())
         })
     }

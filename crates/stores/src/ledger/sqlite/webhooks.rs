@@ -11,8 +11,8 @@ use super::trouble::unknown;
 use super::{SqliteLedger, ask, queries};
 use crate::ledger::Answered;
 use crate::ledger::webhooks::{
-    CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
-    WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
+    CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery,
+    WebhookDue, WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
 };
 
 impl Webhooks for SqliteLedger {
@@ -103,9 +103,12 @@ impl Webhooks for SqliteLedger {
         })
     }
 
-    fn webhook_outstanding(&self, id: i64) -> Answered<u64> {
+    fn webhook_outstanding(&self, id: i64) -> Answered<WebhookBacklog> {
         self.readers.read(move |conn| {
-            conn.prepare_cached(queries::WEBHOOK_OUTSTANDING)?.query_row([id], |row| Ok(row.get::<_, i64>(0)? as u64))
+            conn.prepare_cached(queries::WEBHOOK_OUTSTANDING)?.query_row([id], |row| {
+                let oldest = row.get::<_, Option<i64>>(1)?.map(Moment);
+                Ok(WebhookBacklog { rows: row.get::<_, i64>(0)? as u64, oldest })
+            })
         })
     }
 

@@ -150,7 +150,7 @@ fn body(app: &App, webhook: &Webhook) -> WebhookBody {
 }
 
 async fn shown_whole(app: &App, webhook: &Webhook) -> Handled {
-    let outstanding = app.ledger.webhook_outstanding(webhook.id).await?;
+    let outstanding = app.ledger.webhook_outstanding(webhook.id).await?.rows;
     let made = app.ledger.deliveries(webhook.id, DELIVERIES).await?;
     let deliveries = made.iter().map(|made| WebhookDeliveryBody::of(made, app.ledger.shift_ms())).collect();
     Ok(Reply::ok(&WebhookAnswer { success: Succeeded, webhook: body(app, webhook), outstanding, deliveries }))

@@ -1,3 +1,10 @@
-SELECT coalesce(sum(max(told.n - coalesce(c.n, 0), 0)), 0)
-FROM (SELECT id, n FROM event UNION ALL SELECT -id, n FROM room_type) AS told
-LEFT JOIN webhook_cursor AS c ON c.webhook = ?1 AND c.subject = told.id
+-- History rows behind the cursors of an endpoint, and when the oldest of them was written: the first of each subject is
+-- found by its number.
+SELECT coalesce(sum(late.n - late.told), 0), min(h.at)
+FROM (
+    SELECT s.id, s.n, coalesce(c.n, 0) AS told
+    FROM (SELECT id, n FROM event UNION ALL SELECT -id, n FROM room_type) AS s
+    LEFT JOIN webhook_cursor AS c ON c.webhook = ?1 AND c.subject = s.id
+    WHERE s.n > coalesce(c.n, 0)
+) AS late
+LEFT JOIN history AS h ON h.event = late.id AND h.n = late.told + 1

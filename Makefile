@@ -31,10 +31,11 @@ dist: ## build the binary, tar.gz, Debian package, bill of materials and checksu
 	@scripts/dist.sh
 
 # Not part of `make test`: it needs root, a Debian mirror and a container engine.
-distcheck: ## install what `make dist` made into a fresh Debian, and run the image; needs root
+distcheck: ## install what `make dist` made into a fresh Debian, run the image and the services of compose; needs root
 	@scripts/archive-test.sh
 	@scripts/package-test.sh
 	@scripts/image-test.sh
+	@scripts/compose-test.sh
 
 book: ## build the manual from docs/ into target/book; installs mdBook if it is missing
 	@scripts/book.sh

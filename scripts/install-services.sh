@@ -28,6 +28,7 @@ command -v curl >/dev/null 2>&1 || missing="$missing curl"
 command -v jq >/dev/null 2>&1 || missing="$missing jq"
 # What checks the files under deploy/.
 command -v promtool >/dev/null 2>&1 && command -v prometheus >/dev/null 2>&1 || missing="$missing prometheus"
+command -v caddy >/dev/null 2>&1 || missing="$missing caddy"
 command -v systemd-analyze >/dev/null 2>&1 || missing="$missing systemd"
 command -v dpkg-deb >/dev/null 2>&1 || missing="$missing dpkg"
 python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
@@ -41,6 +42,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
     echo "The tests need:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, Node 20 with npm, Chromium, a font with Korean, flock, setpriv, prlimit, pgrep, curl, jq, Prometheus with promtool, systemd-analyze, dpkg-deb, Python with PyYAML" >&2
+    echo "Elsewhere: PostgreSQL 15 or later (postgres, initdb), Redis 7 or later (redis-server, redis-cli), OpenResty or nginx with its Lua module, slowhttptest, openssl, Node 20 with npm, Chromium, a font with Korean, flock, setpriv, prlimit, pgrep, curl, jq, Prometheus with promtool, Caddy, systemd-analyze, dpkg-deb, Python with PyYAML" >&2
     exit 1
 fi

@@ -9,4 +9,5 @@ if [ ! -s "$data/PG_VERSION" ]; then
     echo "primary_conninfo = 'host=postgres user=replication password=$PGPASSWORD application_name=standby'" \
         >>"$data/postgresql.auto.conf"
 fi
-exec postgres -D "$data" -c hot_standby=on
+# With the options of the command: a standby needs as many connections as its primary, or it does not start.
+exec postgres -D "$data" -c hot_standby=on "$@"

@@ -10,6 +10,7 @@ mod ledger;
 mod line;
 mod machine;
 mod measure;
+mod metrics;
 mod overload;
 mod processor;
 mod product;

@@ -15,7 +15,6 @@ use crate::generator::{Load, Then, Traffic};
 use crate::ledger;
 use crate::product::{FIRST_DAY, ServerData, make_events, make_room_types};
 use crate::running::Running;
-use crate::scraper::Scraper;
 use crate::services::BenchServices;
 
 /// More than any run sells.
@@ -30,9 +29,6 @@ pub enum Contender {
     Append,
     /// The product on SQLite, with an unsold hall.
     Embedded,
-    /// The same, with its metrics read once a second; and with metrics switched off.
-    Scraped,
-    WithoutMetrics,
     /// The same in halls of 1,000 seats, one after the other.
     Thousand,
     /// The same in a hall of 1,000,000 seats, half of them sold before.
@@ -68,8 +64,6 @@ impl Contender {
             Contender::Ceiling => "the ceiling",
             Contender::Append => "append to a file, group commit",
             Contender::Embedded => "embedded",
-            Contender::Scraped => "embedded, its metrics read once a second",
-            Contender::WithoutMetrics => "embedded without metrics",
             Contender::Thousand => "embedded, halls of 1,000 seats",
             Contender::Million => "embedded, 1,000,000 seats half sold",
             Contender::Seed => "the literal seed design",
@@ -162,22 +156,6 @@ impl Bench {
                 let folder = self.empty();
                 self.product(&ServerData::embedded(folder.path()), MANY_SEATS, |server| load(server, path()))
             }
-            Contender::Scraped => {
-                let folder = self.empty();
-                self.product(&ServerData::embedded(folder.path()), MANY_SEATS, |server| {
-                    let _scraper = Scraper::start(server.address);
-                    load(server, path())
-                })
-            }
-            Contender::WithoutMetrics => {
-                let folder = self.empty();
-                let place = ServerData::embedded(folder.path());
-                let (server, _) = place.serve_with(&["--without-metrics"], None, MANY_SEATS);
-                let figures = load(&server, path());
-                drop(server);
-                place.verify();
-                figures
-            }
             Contender::Million => {
                 let folder = self.with_half_sold();
                 self.product(&ServerData::embedded(folder.path()), MILLION, |server| load(server, path()))
@@ -247,6 +225,12 @@ impl Bench {
                 self.through_gateway(&servers, who == Contender::Constant, connections, rate, 409)
             }
         }
+    }
+
+    /// A part of a longer run: without warm-up, and all that was sold is counted.
+    pub fn slice(&self, server: &Running, connections: usize) -> LoadFigures {
+        let load = self.plan(vec![server.address], connections, None, Traffic::Path(FCFS.into()));
+        generate(&Load { warm: Duration::ZERO, time: self.time.min(SLICE_MOST), ..load })
     }
 
     pub fn next_seed(&self) -> u32 {
@@ -348,6 +332,9 @@ fn generate(load: &Load) -> LoadFigures {
     assert!(figures.ok > 0, "nobody was served: {figures:?}");
     figures
 }
+
+/// Of a run that alternates within itself.
+const SLICE_MOST: Duration = Duration::from_secs(2);
 
 /// Enough halls are made beforehand for this rate; no server on one machine sells more.
 const MOST_PER_SECOND: f64 = 100_000.0;

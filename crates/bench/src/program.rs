@@ -13,7 +13,7 @@ use crate::overload::{self, OverloadPace};
 use crate::product::ServerData;
 use crate::rounds::{Series, Spread, alternate};
 use crate::table::{Goal, Report};
-use crate::{watchers, webhooks};
+use crate::{metrics, watchers, webhooks};
 
 /// Who watches a sale.
 pub const WATCHERS: usize = 10_000;
@@ -40,7 +40,6 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         &[Contender::Seed, Contender::SkipLocked, Contender::Scaled(1), Contender::Scaled(2), Contender::Gateway],
     );
     let refusals = refusals(&bench, pace);
-    let metrics = metrics(&bench, pace);
     let (hot, spread) = holds(&bench, pace);
     let [_, append, fresh, thousand, million] = &embedded[..] else { unreachable!("a series for each") };
     let [_, seed, _, one, two, gateway] = &scaled[..] else { unreachable!("a series for each") };
@@ -59,12 +58,12 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         Goal::at_least("holds on one hot room type, of a transaction with row locks per hold", 5.0, hot[1].ratio()),
         Goal::shown("the same, embedded", &hot[2].ratio()),
         Goal::shown("holds over 200 room types, of a transaction with row locks per hold", &spread[1].ratio()),
-        Goal::at_least("sales with metrics, read once a second, of sales without", 0.97, metrics[1].ratio()),
         latency(&bench, pace, &machine, Contender::Embedded, fresh.rate() / 2.0),
         latency(&bench, pace, &machine, Contender::Scaled(1), one.rate() / 2.0),
     ];
     let overload = overload::run(&bench, &OverloadPace::of(pace));
     goals.extend(overload.goals);
+    goals.extend(metrics::goals(&bench, 2 * pace.rounds));
     goals.extend(starts(&bench, pace));
     goals.extend(memory(&bench));
     goals.push(Goal::shown(
@@ -76,8 +75,7 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
     goals.extend(told(&bench, pace));
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
-    let series =
-        few.into_iter().chain(embedded).chain(scaled).chain(refusals).chain(metrics).chain(hot).chain(spread).collect();
+    let series = few.into_iter().chain(embedded).chain(scaled).chain(refusals).chain(hot).chain(spread).collect();
     let overload = overload::markdown(&overload.rows);
     Report { machine, mode, date: named("BENCH_DATE"), commit: named("BENCH_COMMIT"), series, overload, goals }
 }
@@ -97,19 +95,9 @@ pub fn refusals_alone(under: &Path) {
 
 /// The cost of metrics on its own, run by hand during development.
 pub fn metrics_alone(under: &Path) {
-    let pace = Pace { rounds: 9, ..QUICK };
-    let all = metrics(&Bench::new(under, pace.time), &pace);
-    let Spread { min, median, max } = all[1].ratio();
-    println!("{median:.3} of sales without metrics ({min:.3} to {max:.3})");
-}
-
-/// Sales with metrics against sales without them, which take the place of the ceiling.
-fn metrics(bench: &Bench, pace: &Pace) -> Vec<Series> {
-    let mut all = alternate(&[Contender::Scraped.name()], 256, pace.rounds, |i| {
-        bench.measure(if i.is_none() { Contender::WithoutMetrics } else { Contender::Scraped }, 256, None)
-    });
-    all[0].name = Contender::WithoutMetrics.name();
-    all
+    for goal in metrics::goals(&Bench::new(under, QUICK.time), 4 * QUICK.rounds) {
+        println!("{}: {}", goal.what, goal.measured);
+    }
 }
 
 /// Two servers behind the gateway against two servers, run by hand during development.

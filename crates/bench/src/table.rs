@@ -24,6 +24,12 @@ impl Goal {
         }
     }
 
+    /// With a digit more, for a goal close to 1.
+    pub fn at_least_exactly(what: &str, least: f64, measured: Spread) -> Goal {
+        let Spread { min, median, max } = measured;
+        Goal { measured: format!("{median:.3} ({min:.3} to {max:.3})"), ..Goal::at_least(what, least, measured) }
+    }
+
     pub fn at_most(what: &str, most: f64, unit: &str, measured: f64) -> Goal {
         Goal {
             what: what.to_owned(),

@@ -3,9 +3,10 @@
 pub mod audits;
 pub mod backups;
 pub mod durations;
-pub mod exemplars;
+pub mod histogram;
 pub mod journey;
 pub mod series;
+pub mod shards;
 pub mod slow;
 pub mod steps;
 mod surroundings;
@@ -16,7 +17,6 @@ pub mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
@@ -30,11 +30,10 @@ use tracing_subscriber::EnvFilter;
 use self::audits::AuditFigures;
 use self::backups::BackupFigures;
 use self::durations::RequestTimes;
-use self::exemplars::TracedHistogram;
 use self::series::EventSeries;
+use self::shards::ShardedCounter;
 use self::steps::StepTimes;
 use self::surroundings::Surroundings;
-use self::traces::context::TraceId;
 use self::traces::{SpanFigures, Traces};
 use crate::app::App;
 use crate::connections::OpenConnections;
@@ -99,10 +98,9 @@ pub struct Metrics {
     pub audits: AuditFigures,
     oldest: Gauge<f64, AtomicU64>,
     generations: Counter,
-    outcomes: Family<OutcomeLabels, Counter>,
-    requests: Counter,
+    outcomes: Family<OutcomeLabels, ShardedCounter>,
+    requests: ShardedCounter,
     batches: Histogram,
-    commits: TracedHistogram,
     waiting: Gauge<u64, AtomicU64>,
     pub events: EventSeries,
     admitted: Counter,
@@ -135,12 +133,10 @@ impl Metrics {
         let mut registry = Registry::with_prefix("tickettock");
         let outcomes = Family::default();
         registry.register("outcomes", "How requests ended, by operation of the API", outcomes.clone());
-        let requests = Counter::default();
+        let requests = ShardedCounter::default();
         registry.register("requests", "HTTP requests of all kinds", requests.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 2.0, 10));
         registry.register("batch_requests", "Requests per batch", batches.clone());
-        let commits = TracedHistogram::new(exponential_buckets(0.000_25, 2.0, 14));
-        registry.register("commit_seconds", "From handing a batch to the ledger to its durable end", commits.clone());
         let waiting = Gauge::default();
         registry.register("waiting_requests", "Requests accepted and not yet answered", waiting.clone());
         let events = EventSeries::default();
@@ -190,8 +186,6 @@ impl Metrics {
         surroundings.register(&mut registry, &mut process);
         let steps = StepTimes::default();
         steps.register(&mut registry);
-        let durations = RequestTimes::default();
-        durations.register(&mut registry);
         let audits = AuditFigures::default();
         audits.register(&mut registry);
         let spans = SpanFigures::default();
@@ -206,7 +200,7 @@ impl Metrics {
             process,
             surroundings,
             steps,
-            durations,
+            durations: RequestTimes::default(),
             traces,
             audits,
             oldest,
@@ -215,7 +209,6 @@ impl Metrics {
             outcomes,
             requests,
             batches,
-            commits,
             waiting,
             events,
             admitted,
@@ -243,7 +236,7 @@ impl Metrics {
     }
 
     /// How often this operation ended so.
-    pub fn outcomes(&self, operation: &'static str, outcome: &'static str) -> Counter {
+    pub fn outcomes(&self, operation: &'static str, outcome: &'static str) -> ShardedCounter {
         self.outcomes.get_or_create(&OutcomeLabels { outcome, operation }).clone()
     }
 
@@ -251,11 +244,6 @@ impl Metrics {
         if !switch::is_off() {
             self.batches.observe(requests as f64);
         }
-    }
-
-    pub fn commit_took(&self, time: Duration, trace: Option<TraceId>) {
-        exemplars::observe(&self.commits, time, trace);
-        exemplars::observe(&self.steps.commit, time, trace);
     }
 
     pub fn tidied(&self, kind: &'static str, count: usize) {
@@ -306,9 +294,11 @@ impl Metrics {
         self.surroundings.look(&app.settings.data_dir, app.ledger.pool());
         self.events.show();
         let mut text = String::new();
-        let written = encode_registry(&mut text, &self.registry)
-            .and_then(|()| encode_registry(&mut text, &self.process))
-            .and_then(|()| encode_eof(&mut text));
+        let written =
+            encode_registry(&mut text, &self.registry).and_then(|()| encode_registry(&mut text, &self.process));
+        self.steps.write(&mut text);
+        self.durations.write(&mut text);
+        let written = written.and_then(|()| encode_eof(&mut text));
         if written.is_ok() { text } else { String::new() }
     }
 }

@@ -181,4 +181,22 @@ mod tests {
         assert_eq!(worst("25000/500", 5_000.0), Severity::Advice);
         assert_eq!(worst("500000/500", 5_000.0), Severity::Warning);
     }
+
+    #[test]
+    fn arithmetic_of_a_sale() {
+        let all = reckon("50000/5000".parse().unwrap(), 10_000.0, 1.0, 20_000, 8_192);
+        let found =
+            |name: &str| all.iter().find(|one| one.check == name).unwrap_or_else(|| panic!("{name}")).found.clone();
+        assert_eq!(
+            found("sale"),
+            "50000 people send 75000 requests; the 5000 seats are sold 0.5 s after the opening, and everybody knows \
+             after 7.5 s"
+        );
+        assert_eq!(found("connections of the sale"), "50000 people at once, room for 20000");
+        assert_eq!(found("memory of the sale"), "about 356 MiB");
+        assert_eq!(found("queue of the sale"), "75000 requests at once, QUEUE_DEPTH 8192");
+        // Nothing is sold before the first flush.
+        let all = reckon("10/1".parse().unwrap(), 10_000.0, 400.0, 20_000, 8_192);
+        assert!(all[1].found.contains("the 1 seats are sold 0.4 s after"), "{}", all[1].found);
+    }
 }

@@ -70,7 +70,7 @@ impl<S: Served> Lane<S> {
             let result = self.watch(&mut under_way).await;
             let ended = Instant::now();
             let took = ended.saturating_duration_since(under_way.began);
-            metrics.commit_took(took, under_way.span.as_ref().and_then(BatchSpan::trace));
+            metrics.steps.committed(took, under_way.span.as_ref().and_then(BatchSpan::trace));
             if result.is_ok() {
                 self.lock().pace.ended(under_way.commands.len(), under_way.began, ended);
             }

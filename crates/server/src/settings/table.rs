@@ -324,7 +324,7 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "AUDIT_EVERY",
         "300",
-        "Seconds between two audits of the whole ledger in the background (tickettock_oversell_total). Each rests twenty times as \
+        "Seconds between two audits of the whole ledger in the background (tickettock_oversell_total). Each rests fifty times as \
          long as it took, at least; 0: none.",
     ),
     setting(

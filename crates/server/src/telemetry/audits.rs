@@ -1,5 +1,5 @@
 //! The audit in the background, and the census of seats and holds. Both read the ledger at a bounded rate: an audit rests for
-//! twenty times as long as it took, and for `AUDIT_EVERY` at least.
+//! fifty times as long as it took, and for `AUDIT_EVERY` at least.
 
 use std::sync::Weak;
 use std::sync::atomic::AtomicU64;
@@ -20,7 +20,7 @@ use stores::verify::{Finding, OVERSELL};
 use super::switch;
 use crate::app::App;
 
-const REST: u32 = 20;
+const REST: u32 = 50;
 /// The census reads rows of events, and the index of holds.
 const CENSUS_EVERY: Duration = Duration::from_secs(5);
 const EVENTS: usize = 1_000;

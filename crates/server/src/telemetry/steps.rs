@@ -1,49 +1,46 @@
-//! How long the steps of the path take. Observed once per batch or call, not per request: a sale of ten thousand a
-//! second has a hundred batches a second.
+//! How long the steps of the path take. What a batch does is observed once per batch: a sale of ten thousand a second has
+//! a hundred of them. Reading and responding are observed for each request that went to a lane.
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::exponential_buckets;
 use prometheus_client::registry::Registry;
 
-use super::exemplars::{TracedHistogram, observe};
+use super::histogram::{TracedHistogram, write_family};
 use super::traces::context::TraceId;
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct StepLabels {
-    step: &'static str,
-}
-
 /// From 0.1 ms to 6.5 s.
-fn buckets() -> TracedHistogram {
-    TracedHistogram::new(exponential_buckets(0.000_1, 2.0, 17))
+fn histogram() -> TracedHistogram {
+    TracedHistogram::new(Duration::from_micros(100), 17)
 }
 
 pub struct StepTimes {
-    family: Family<StepLabels, TracedHistogram, fn() -> TracedHistogram>,
+    /// From the beginning of a request to its lane.
+    read: TracedHistogram,
     /// One call to a door outside the process.
     arrive: TracedHistogram,
     /// How long the oldest request of a batch waited for it.
     batch: TracedHistogram,
-    pub(super) commit: TracedHistogram,
+    commit: TracedHistogram,
     /// What the door is told before the answers leave.
     publish: TracedHistogram,
+    /// From the lane's answer to the one that is written.
+    respond: TracedHistogram,
+    /// The same as the step, from 0.25 ms to 2 s: it was here first.
+    commits: TracedHistogram,
     retries: Counter,
 }
 
 impl Default for StepTimes {
     fn default() -> Self {
-        let family = Family::new_with_constructor(buckets as fn() -> TracedHistogram);
-        let step = |step| family.get_or_create(&StepLabels { step }).clone();
         StepTimes {
-            arrive: step("arrive"),
-            batch: step("batch"),
-            commit: step("commit"),
-            publish: step("publish"),
-            family,
+            read: histogram(),
+            arrive: histogram(),
+            batch: histogram(),
+            commit: histogram(),
+            publish: histogram(),
+            respond: histogram(),
+            commits: TracedHistogram::new(Duration::from_micros(250), 14),
             retries: Counter::default(),
         }
     }
@@ -51,24 +48,47 @@ impl Default for StepTimes {
 
 impl StepTimes {
     pub fn register(&self, registry: &mut Registry) {
-        let meaning =
-            "Steps of the path: a call to the door, the longest wait for a batch, its commit, its publication";
-        registry.register("step_seconds", meaning, self.family.clone());
         let meaning = "Batches that were tried again after a lock timeout or a passing fault";
         registry.register("commit_retries", meaning, self.retries.clone());
     }
 
-    /// Here as below: `trace` becomes the exemplar of its bucket.
+    pub fn write(&self, text: &mut String) {
+        let steps = [
+            ("read", &self.read),
+            ("arrive", &self.arrive),
+            ("batch", &self.batch),
+            ("commit", &self.commit),
+            ("publish", &self.publish),
+            ("respond", &self.respond),
+        ];
+        let labelled = steps.map(|(step, histogram)| (format!("step=\"{step}\""), histogram));
+        let meaning = "Steps of the path: reading a request, a call to the door, the longest wait for a batch, its commit, its publication, the answer";
+        write_family(text, "tickettock_step_seconds", meaning, labelled);
+        let meaning = "From handing a batch to the ledger to its durable end";
+        write_family(text, "tickettock_commit_seconds", meaning, [(String::new(), &self.commits)]);
+    }
+
+    /// A request that went to a lane was answered. Here as below: `trace` may become the exemplar of its bucket.
+    pub fn passed_lane(&self, read: Duration, respond: Duration, trace: Option<TraceId>) {
+        self.read.observe(read, trace);
+        self.respond.observe(respond, trace);
+    }
+
     pub fn arrived(&self, took: Duration, trace: Option<TraceId>) {
-        observe(&self.arrive, took, trace);
+        self.arrive.observe(took, trace);
     }
 
     pub fn waited(&self, longest: Duration, trace: Option<TraceId>) {
-        observe(&self.batch, longest, trace);
+        self.batch.observe(longest, trace);
+    }
+
+    pub fn committed(&self, took: Duration, trace: Option<TraceId>) {
+        self.commit.observe(took, trace);
+        self.commits.observe(took, trace);
     }
 
     pub fn published(&self, took: Duration, trace: Option<TraceId>) {
-        observe(&self.publish, took, trace);
+        self.publish.observe(took, trace);
     }
 
     pub fn retried(&self) {

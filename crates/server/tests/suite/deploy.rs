@@ -157,3 +157,19 @@ fn tls_example_for_nginx_is_valid() {
     let (good, text) = run(Command::new(nginx).arg("-t").arg("-p").arg(folder.path()).arg("-c").arg(&file));
     assert!(good, "{text}");
 }
+
+#[test]
+fn tls_example_for_caddy_is_valid() {
+    let folder = TestFolder::new("caddy");
+    let validate = |config: &Path| {
+        let mut caddy = Command::new("caddy");
+        caddy.args(["validate", "--adapter", "caddyfile", "--config"]).arg(config);
+        // It keeps certificates at home.
+        run(caddy.env("HOME", folder.path()).env("XDG_DATA_HOME", folder.path()))
+    };
+    let (good, text) = validate(&repository().join("deploy/tls/Caddyfile"));
+    assert!(good, "{text}");
+    let wrong = folder.path().join("Caddyfile");
+    std::fs::write(&wrong, read("deploy/tls/Caddyfile").replace("flush_interval", "flush_sometimes")).unwrap();
+    assert!(!validate(&wrong).0, "what is no directive is found");
+}

@@ -2,6 +2,7 @@
 //! collector that is not there.
 
 pub mod collector;
+mod others;
 
 use std::time::{Duration, Instant};
 
@@ -121,6 +122,12 @@ async fn reservation_is_a_tree_of_spans(backing: Backing) {
             metrics.lines().any(|line| line.starts_with(series) && line.contains(&exemplar)),
             "{series}: {metrics}"
         );
+    }
+    for step in ["read", "batch", "commit", "publish", "respond"] {
+        let counted = metrics.lines().find_map(|line| {
+            line.strip_prefix(&format!("tickettock_step_seconds_count{{step=\"{step}\"}} "))?.parse::<u64>().ok()
+        });
+        assert!(counted.is_some_and(|count| count > 0), "{step}: {metrics}");
     }
     let headers = [("Accept", "text/plain;version=0.0.4")];
     let plain = TestClient::new(stand.server).send("GET", "/metrics", &headers, "").await;

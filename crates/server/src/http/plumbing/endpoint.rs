@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use prometheus_client::metrics::counter::Counter;
 use rules::outcome::Refusal;
 use salvo::http::header::CONNECTION;
 use salvo::http::{HeaderMap, HeaderName, HeaderValue, Method, ReqBody};
@@ -23,6 +22,7 @@ use crate::http::resources::page;
 use crate::http::respond::{self, Dialect, Language, Reply, Speech};
 use crate::telemetry::durations::OperationTimes;
 use crate::telemetry::journey::{self, Journey};
+use crate::telemetry::shards::ShardedCounter;
 use crate::telemetry::slow::EndedRequest;
 use crate::telemetry::switch;
 use crate::telemetry::traces::context::{TraceId, Traceparent};
@@ -50,7 +50,7 @@ struct Served {
     operation: Operation,
     method: &'static str,
     /// Found once: success is counted on the path of every reservation.
-    succeeded: Counter,
+    succeeded: ShardedCounter,
     times: OperationTimes,
 }
 
@@ -122,6 +122,11 @@ impl Endpoint {
             let unsampled = || slow.then(|| TraceId::of_hex(trace.as_bytes())).flatten();
             let exemplar = span.map(|span| span.context.trace).or_else(unsampled);
             served.times.took(reply.class(), ended.ended.saturating_duration_since(began), exemplar);
+            if let Some((_, lane)) = ended.marks.lane {
+                let read = lane.arrived.saturating_duration_since(began);
+                let respond = ended.ended.saturating_duration_since(lane.answered);
+                self.app.metrics.steps.passed_lane(read, respond, exemplar);
+            }
             if slow {
                 ended.log();
             }

@@ -170,7 +170,7 @@ mod tests {
         let lines =
             |text: &str| text.lines().filter(|line| !line.contains("_sum")).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(lines(&(text.clone() + "# EOF\n")), lines(&expected));
-        assert!(text.contains("a_seconds_sum{step=\"commit\"} 73.357653"), "{text}");
+        assert!(text.contains("a_seconds_sum{step=\"commit\"} 73.357903"), "{text}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! history and writes each change once for all; a watcher that does not keep up is dropped, never waited for.
 
 mod channel;
+mod direct;
+mod fan_out;
 mod follower;
 mod hub;
 mod message;
@@ -10,6 +12,7 @@ mod own;
 mod owners;
 mod pace;
 pub mod planted;
+mod pulse;
 mod recent;
 mod seats;
 mod series;
@@ -18,8 +21,9 @@ mod view;
 mod watcher;
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use rules::ids::{EventId, User};
 use rules::nights::Dates;
@@ -28,6 +32,7 @@ use rules::subject::{RoomTypeId, SubjectId};
 use tokio::sync::{OnceCell, watch};
 
 use self::channel::Subscribed;
+use self::fan_out::FanOut;
 use self::hub::EventHub;
 pub use self::message::StreamPosition;
 use self::nights::NightHub;
@@ -59,6 +64,7 @@ pub struct LiveStreams {
     most: usize,
     taken: Arc<AtomicUsize>,
     hubs: Mutex<Hubs>,
+    fan_out: FanOut,
     /// The server shuts down: streams end at once.
     draining: watch::Sender<bool>,
     series: LiveSeries,
@@ -89,6 +95,7 @@ impl LiveStreams {
             most,
             taken: Arc::default(),
             hubs: Mutex::default(),
+            fan_out: FanOut::default(),
             draining: watch::Sender::new(false),
             series,
             planted: Mutex::default(),
@@ -150,7 +157,16 @@ impl LiveStreams {
         if let Some(client) = &client {
             client.keep_little(SEND_BUFFER);
         }
-        Watching::new(subscribed, self.draining.subscribe(), client, place)
+        Watching::new(subscribed, self.draining.subscribe(), client, place, self.fan_out())
+    }
+
+    fn fan_out(&self) -> FanOut {
+        self.fan_out.clone()
+    }
+
+    /// The least time between two rounds of a hub.
+    fn pause(&self) -> Duration {
+        pace::pause(self.taken.load(Ordering::Relaxed))
     }
 
     /// The hub, opened by whoever comes first.

@@ -71,12 +71,12 @@ export function watchEvent(eventId: number, board: SeatBoard, listeners: EventLi
     poll,
     ...(personal ? { ticket: () => streamTicket(eventId) } : {}),
     on: {
-      snapshot: (data: Snapshot) => {
+      snapshot: (data: Snapshot, _id: string, first: boolean) => {
         board.readRuns(data.states);
         board.counted(data.remaining, data.held, data.sold);
         state(data.state, data.opensAt);
-        // What was missed meanwhile may be one's own.
-        listeners.mine?.();
+        // What was missed meanwhile may be one's own. A later one only stands for many changes.
+        if (first) listeners.mine?.();
       },
       seats: (data: { sold?: number[]; held?: number[]; free?: number[] }) => {
         board.turn(data.free ?? [], FREE);

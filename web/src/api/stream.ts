@@ -8,8 +8,8 @@ import { serverClock } from "./clock.svelte";
 
 export interface StreamSource {
   path: string;
-  /** Messages by name. */
-  on: Record<string, (data: never, id: string) => void>;
+  /** Messages by name. `first`: it is the first numbered one of a connection, so something may have been missed. */
+  on: Record<string, (data: never, id: string, first: boolean) => void>;
   /** A ticket for one's own messages; null: none. */
   ticket?: () => Promise<string | null>;
   /** Asked instead, while there is no stream. Gives the milliseconds until the next time. */
@@ -80,6 +80,7 @@ export class LiveStream {
     const text = query.toString();
     const sent = Date.now();
     const { path } = this.#source;
+    let first = true;
     const events = new EventSource(text ? `${path}${path.includes("?") ? "&" : "?"}${text}` : path);
     this.#events = events;
     events.onopen = () => {
@@ -99,10 +100,13 @@ export class LiveStream {
     for (const [name, handle] of Object.entries(this.#source.on)) {
       events.addEventListener(name, (message: MessageEvent<string>) => {
         if (this.#events !== events) return;
-        if (message.lastEventId) this.#lastId = message.lastEventId;
         const data = JSON.parse(message.data) as { time?: string };
-        if (name === "snapshot" && data.time) serverClock.heard(Date.parse(data.time), sent, Date.now(), 1);
-        handle(data as never, message.lastEventId);
+        // A later one was not asked for, so it says nothing about the way there and back.
+        if (first && data.time) serverClock.heard(Date.parse(data.time), sent, Date.now(), 1);
+        handle(data as never, message.lastEventId, first);
+        if (!message.lastEventId) return;
+        this.#lastId = message.lastEventId;
+        first = false;
       });
     }
   }

@@ -5,7 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use socket2::SockRef;
@@ -22,12 +23,22 @@ pub fn current_client() -> Option<ClientSocket> {
     CLIENT.try_with(Clone::clone).ok()
 }
 
-#[derive(Clone, Debug)]
-pub struct ClientSocket(Arc<TcpStream>);
+#[derive(Clone)]
+pub struct ClientSocket(Arc<ClientEnd>);
+
+struct ClientEnd {
+    stream: TcpStream,
+    /// Called when hyper has written everything that it has.
+    after_flush: Mutex<Option<AfterFlush>>,
+    /// There is something to call: a look at this is all that a flush costs otherwise.
+    called: AtomicBool,
+}
+
+type AfterFlush = Box<dyn FnOnce() + Send>;
 
 impl ClientSocket {
     pub fn new(stream: TcpStream) -> ClientSocket {
-        ClientSocket(Arc::new(stream))
+        ClientSocket(Arc::new(ClientEnd { stream, after_flush: Mutex::default(), called: AtomicBool::new(false) }))
     }
 
     /// Runs a connection's future as this client's.
@@ -38,8 +49,8 @@ impl ClientSocket {
     /// Whether the client has closed its side. It may have closed only that and still read: then it gets an
     /// answer, but under load it is "come again". Costs a system call only if something has come from it.
     pub fn has_left(&self) -> bool {
-        let peek = || SockRef::from(&*self.0).peek(&mut [MaybeUninit::uninit()]);
-        match self.0.try_io(Interest::READABLE, peek) {
+        let peek = || SockRef::from(&self.0.stream).peek(&mut [MaybeUninit::uninit()]);
+        match self.0.stream.try_io(Interest::READABLE, peek) {
             Ok(bytes) => bytes == 0,
             Err(error) => error.kind() != io::ErrorKind::WouldBlock,
         }
@@ -50,9 +61,9 @@ impl ClientSocket {
     /// Completes when the client has closed its side: for answers without an end. hyper does not read while it
     /// answers, so it would see that only at its next write.
     pub async fn left(&self) {
-        let peek = || SockRef::from(&*self.0).peek(&mut [MaybeUninit::uninit()]);
-        while self.0.readable().await.is_ok() {
-            match self.0.try_io(Interest::READABLE, peek) {
+        let peek = || SockRef::from(&self.0.stream).peek(&mut [MaybeUninit::uninit()]);
+        while self.0.stream.readable().await.is_ok() {
+            match self.0.stream.try_io(Interest::READABLE, peek) {
                 // It sends on, so it is there.
                 Ok(bytes) if bytes > 0 => std::future::pending().await,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -63,24 +74,40 @@ impl ClientSocket {
 
     /// Limits what the kernel keeps for a client that does not read.
     pub fn keep_little(&self, bytes: usize) {
-        let _ = SockRef::from(&*self.0).set_send_buffer_size(bytes);
+        let _ = SockRef::from(&self.0.stream).set_send_buffer_size(bytes);
     }
 
     /// What has come, without taking it. None of it: the client has closed its side.
     pub fn poll_peek(&self, context: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-        self.0.poll_peek(context, &mut ReadBuf::new(into))
+        self.0.stream.poll_peek(context, &mut ReadBuf::new(into))
+    }
+
+    /// Calls `then` once hyper has nothing left to write: from then on somebody else may write to this socket, as
+    /// long as hyper's body stays silent.
+    pub fn after_flush(&self, then: impl FnOnce() + Send + 'static) {
+        *self.0.after_flush.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(then));
+        self.0.called.store(true, Ordering::Release);
+    }
+
+    fn flushed(&self) {
+        if self.0.called.load(Ordering::Acquire) && self.0.called.swap(false, Ordering::AcqRel) {
+            let then = self.0.after_flush.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+            if let Some(then) = then {
+                then();
+            }
+        }
     }
 
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
+        self.0.stream.try_write(bytes)
     }
 }
 
 impl AsyncRead for ClientSocket {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
-            ready!(self.0.poll_read_ready(context))?;
-            match self.0.try_read_buf(into) {
+            ready!(self.0.stream.poll_read_ready(context))?;
+            match self.0.stream.try_read_buf(into) {
                 Ok(_) => return Poll::Ready(Ok(())),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Poll::Ready(Err(error)),
@@ -96,8 +123,8 @@ impl ClientSocket {
         write: impl Fn(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.0.poll_write_ready(context))?;
-            match write(&self.0) {
+            ready!(self.0.stream.poll_write_ready(context))?;
+            match write(&self.0.stream) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 written => return Poll::Ready(written),
             }
@@ -123,11 +150,12 @@ impl AsyncWrite for ClientSocket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.flushed();
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match SockRef::from(&*self.0).shutdown(Shutdown::Write) {
+        match SockRef::from(&self.0.stream).shutdown(Shutdown::Write) {
             // The client was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
             ended => Poll::Ready(ended),

@@ -1,15 +1,16 @@
 //! What a hub says, and who listens: one ring of rounds that all its watchers read.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use salvo::hyper::body::Bytes;
 use tokio::sync::broadcast;
 
-use super::message::HEARTBEAT;
+use super::fan_out::{Audience, FanOut};
+use super::message::{HEARTBEAT, Messages, chunk};
 
 /// Rounds that a watcher may be behind. Whoever is further behind is dropped: 8 s at the quickest pace.
-const ROUNDS_BEHIND: usize = 64;
+pub const ROUNDS_BEHIND: usize = 64;
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// A hub that nobody watches follows on for this long, for those who reconnect.
 const UNWATCHED: Duration = Duration::from_secs(10);
@@ -18,9 +19,22 @@ const UNWATCHED: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Round {
     pub text: Bytes,
+    /// The same, framed for a socket that is written directly.
+    pub chunk: Bytes,
     pub messages: usize,
     /// Nothing comes after it.
     pub last: bool,
+}
+
+impl Round {
+    pub fn of(messages: Messages, last: bool) -> Round {
+        let count = messages.count;
+        Round::written(messages.written(), count, last)
+    }
+
+    fn written(text: Bytes, messages: usize, last: bool) -> Round {
+        Round { chunk: chunk(&text), text, messages, last }
+    }
 }
 
 /// A new watcher's first words, and what it reads from then on.
@@ -28,10 +42,13 @@ pub struct Subscribed {
     pub first: Vec<Bytes>,
     pub messages: usize,
     pub rounds: broadcast::Receiver<Round>,
+    pub audience: Arc<Audience>,
 }
 
 pub struct HubChannel {
     rounds: broadcast::Sender<Round>,
+    audience: Arc<Audience>,
+    fan_out: FanOut,
     times: Mutex<HubTimes>,
 }
 
@@ -40,20 +57,19 @@ struct HubTimes {
     unwatched_since: Option<Instant>,
 }
 
-impl Default for HubChannel {
-    fn default() -> Self {
-        let times = HubTimes { heartbeat: Instant::now(), unwatched_since: None };
-        HubChannel { rounds: broadcast::Sender::new(ROUNDS_BEHIND), times: Mutex::new(times) }
-    }
-}
-
 impl HubChannel {
-    pub fn subscribe(&self) -> broadcast::Receiver<Round> {
-        self.rounds.subscribe()
+    pub fn new(fan_out: FanOut) -> HubChannel {
+        let times = Mutex::new(HubTimes { heartbeat: Instant::now(), unwatched_since: None });
+        HubChannel { rounds: broadcast::Sender::new(ROUNDS_BEHIND), audience: Arc::default(), fan_out, times }
+    }
+
+    pub fn subscribe(&self, first: Vec<Bytes>) -> Subscribed {
+        Subscribed { first, messages: 1, rounds: self.rounds.subscribe(), audience: self.audience.clone() }
     }
 
     pub fn say(&self, round: Round) {
         let _ = self.rounds.send(round);
+        self.fan_out.call(&self.audience);
     }
 
     /// Heartbeats. True: nobody has listened for a while. Called under the lock under which the hub is subscribed to.
@@ -61,7 +77,7 @@ impl HubChannel {
         let mut times = self.times();
         if now.duration_since(times.heartbeat) >= HEARTBEAT_EVERY {
             times.heartbeat = now;
-            self.say(Round { text: Bytes::from_static(HEARTBEAT.as_bytes()), messages: 0, last: false });
+            self.say(Round::written(Bytes::from_static(HEARTBEAT.as_bytes()), 0, false));
         }
         if self.rounds.receiver_count() > 0 {
             times.unwatched_since = None;
@@ -73,5 +89,12 @@ impl HubChannel {
 
     fn times(&self) -> MutexGuard<'_, HubTimes> {
         self.times.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for HubChannel {
+    /// The watchers are sent away.
+    fn drop(&mut self) {
+        self.say(Round { text: Bytes::new(), chunk: Bytes::new(), messages: 0, last: true });
     }
 }

@@ -1,7 +1,6 @@
 //! The hub of one event: follows its history and tells all its watchers at once. Whatever is said is written once;
 //! each watcher reads it from one shared, bounded buffer.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -12,12 +11,13 @@ use rules::subject::SubjectId;
 use salvo::hyper::body::Bytes;
 use stores::ledger::Ledger;
 use stores::limited;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::Hub;
 use super::channel::{HubChannel, Subscribed};
 use super::message::{RETRY, StreamPosition};
 use super::owners::Owners;
+use super::pulse::HubPulse;
 use super::recent::RECENT_ROWS;
 use super::seats::WatchedSeats;
 use super::view::{EventView, changes_event};
@@ -29,8 +29,6 @@ use crate::refusals::Failure;
 const ROWS_MOST: usize = 10_000;
 /// A watcher that comes from another server may know rows that this one has not read yet.
 const REACH: Duration = Duration::from_secs(2);
-/// Without a beat it looks whether the server is still there.
-const LOOK: Duration = Duration::from_secs(1);
 
 pub struct EventHub {
     id: EventId,
@@ -40,9 +38,7 @@ pub struct EventHub {
     owners: Owners,
     /// The history number that all watchers were told.
     published: watch::Sender<u64>,
-    /// The history number that the ledger has reached.
-    reached: AtomicU64,
-    wake: Notify,
+    pulse: HubPulse,
 }
 
 /// Whether the hub goes on.
@@ -61,11 +57,10 @@ impl EventHub {
         let hub = Arc::new(EventHub {
             id,
             view: Mutex::new(view),
-            channel: HubChannel::default(),
+            channel: HubChannel::new(app.live.fan_out()),
             owners: Owners::default(),
             published: watch::Sender::new(n),
-            reached: AtomicU64::new(n),
-            wake: Notify::new(),
+            pulse: HubPulse::new(n),
         });
         tokio::spawn(hub.clone().run(Arc::downgrade(app)));
         Ok(hub)
@@ -85,14 +80,13 @@ impl EventHub {
             return None;
         }
         // Under the lock: no round comes between what is written here and the first that is read.
-        let rounds = self.channel.subscribe();
         let mut first = vec![Bytes::from_static(RETRY.as_bytes())];
         match after.and_then(|after| view.resumed(after)) {
             Some(missed) => first.push(missed),
             None => first.extend(view.snapshot(app.ledger.wall())),
         }
         first.extend(view.queue_told());
-        Some(Subscribed { first, messages: 1, rounds })
+        Some(self.channel.subscribe(first))
     }
 
     /// From now on the rows of this user are sent here too.
@@ -102,7 +96,7 @@ impl EventHub {
 
     async fn run(self: Arc<Self>, app: Weak<App>) {
         loop {
-            let _ = tokio::time::timeout(LOOK, self.wake.notified()).await;
+            self.pulse.next().await;
             let Some(app) = app.upgrade() else { return };
             if app.draining() {
                 return;
@@ -134,7 +128,7 @@ impl EventHub {
         let now = Instant::now();
         let (told, position) = {
             let mut view = self.view();
-            let told = view.round(app.ledger.now(), app.ledger.wall(), now);
+            let told = view.round(app.ledger.now(), app.ledger.wall(), now, app.live.pause());
             // Under the lock, so that whoever subscribes gets every round once.
             if let Some(round) = &told {
                 self.channel.say(round.clone());
@@ -164,7 +158,7 @@ impl EventHub {
     async fn follow(&self, app: &App) -> Result<Going, Failure> {
         loop {
             let Some(newest) = self.view().seats.newest() else { return Ok(Going::Ended) };
-            if self.reached.load(Ordering::Acquire) == newest.n {
+            if self.pulse.reached() == newest.n {
                 return Ok(Going::On);
             }
             let rows = app.ledger.history(self.id, newest.n.saturating_sub(1), ROWS_MOST).await?;
@@ -185,7 +179,7 @@ impl EventHub {
             if rows.len() + 1 < ROWS_MOST {
                 // The next beat brings a newer number, if there is one.
                 if let Some(newest) = view.seats.newest() {
-                    self.reached.fetch_max(newest.n, Ordering::AcqRel);
+                    self.pulse.read_up_to(newest.n);
                 }
                 return Ok(Going::On);
             }
@@ -203,15 +197,12 @@ impl Hub for EventHub {
     }
 
     fn beat(&self, reached: Option<u64>) {
-        if let Some(n) = reached {
-            self.reached.store(n, Ordering::Release);
-        }
-        self.wake.notify_one();
+        self.pulse.beat(reached);
     }
 
     fn end(&self) {
         self.view().ended = true;
-        self.wake.notify_one();
+        self.pulse.look();
     }
 }
 

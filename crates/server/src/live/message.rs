@@ -40,6 +40,14 @@ impl std::fmt::Display for StreamPosition {
     }
 }
 
+/// The text as a chunk of an HTTP/1.1 body.
+pub fn chunk(text: &[u8]) -> Bytes {
+    let mut chunk = format!("{:x}\r\n", text.len()).into_bytes();
+    chunk.extend_from_slice(text);
+    chunk.extend_from_slice(b"\r\n");
+    chunk.into()
+}
+
 /// Messages that are sent together.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
@@ -57,6 +65,11 @@ impl Messages {
         self.text.extend_from_slice(b"data: ");
         self.text.extend_from_slice(&serde_json::to_vec(data).unwrap_or_default());
         self.text.extend_from_slice(b"\n\n");
+    }
+
+    /// A message that was written in parts.
+    pub fn of_one(parts: &[&[u8]]) -> Messages {
+        Messages { text: parts.concat(), count: 1 }
     }
 
     pub fn extend(&mut self, more: Messages) {

@@ -1,6 +1,5 @@
 //! The hub of a range of nights of one room type. Watchers of the same range share it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -11,12 +10,12 @@ use rules::subject::{RoomTypeId, SubjectId};
 use salvo::hyper::body::Bytes;
 use stores::ledger::rooms::Availability;
 use stores::limited;
-use tokio::sync::Notify;
 
 use super::Hub;
 use super::channel::{HubChannel, Round, Subscribed};
 use super::message::{Messages, RETRY, StreamPosition};
 use super::pace::MessagePace;
+use super::pulse::HubPulse;
 use crate::app::App;
 use crate::http::wire::live::{LiveNightsBody, LiveNightsSnapshotBody};
 use crate::http::wire::stays::NightBody;
@@ -24,16 +23,13 @@ use crate::refusals::Failure;
 
 /// While something is held, the nights are read this often: a hold that lapses has no history row at its end.
 const HELD_LOOK: Duration = Duration::from_millis(400);
-/// Without a beat it looks whether the server is still there.
-const LOOK: Duration = Duration::from_secs(1);
 
 pub struct NightHub {
     id: RoomTypeId,
     dates: Dates,
     view: Mutex<NightView>,
     channel: HubChannel,
-    reached: AtomicU64,
-    wake: Notify,
+    pulse: HubPulse,
 }
 
 struct NightView {
@@ -65,9 +61,8 @@ impl NightHub {
             id,
             dates,
             view: Mutex::new(view),
-            channel: HubChannel::default(),
-            reached: AtomicU64::new(room_type.n),
-            wake: Notify::new(),
+            channel: HubChannel::new(app.live.fan_out()),
+            pulse: HubPulse::new(room_type.n),
         });
         tokio::spawn(hub.clone().run(Arc::downgrade(app)));
         Ok(hub)
@@ -79,15 +74,14 @@ impl NightHub {
         if view.ended {
             return None;
         }
-        let rounds = self.channel.subscribe();
         let (id, from) = (self.id.0, self.dates.check_in.to_string());
         let snapshot = view.snapshot(id, from);
-        Some(Subscribed { first: vec![Bytes::from_static(RETRY.as_bytes()), snapshot], messages: 1, rounds })
+        Some(self.channel.subscribe(vec![Bytes::from_static(RETRY.as_bytes()), snapshot]))
     }
 
     async fn run(self: Arc<Self>, app: Weak<App>) {
         loop {
-            let _ = tokio::time::timeout(LOOK, self.wake.notified()).await;
+            self.pulse.next().await;
             let Some(app) = app.upgrade() else { return };
             if app.draining() {
                 return;
@@ -109,7 +103,7 @@ impl NightHub {
         let due = {
             let view = self.view();
             let held = view.read.iter().any(|(_, row)| row.held > 0) && view.read_at.elapsed() >= HELD_LOOK;
-            held || view.n != self.reached.load(Ordering::Acquire)
+            held || view.n != self.pulse.reached()
         };
         if due {
             let found = app.ledger.availability(self.id, self.dates).await?.ok_or(Refusal::NotFound)?;
@@ -118,7 +112,7 @@ impl NightHub {
         }
         // Under the lock, so that whoever subscribes gets every round once.
         let mut view = self.view();
-        if let Some(round) = view.round(Instant::now()) {
+        if let Some(round) = view.round(Instant::now(), app.live.pause()) {
             self.channel.say(round);
         }
         Ok(())
@@ -135,15 +129,12 @@ impl Hub for NightHub {
     }
 
     fn beat(&self, reached: Option<u64>) {
-        if let Some(n) = reached {
-            self.reached.store(n, Ordering::Release);
-        }
-        self.wake.notify_one();
+        self.pulse.beat(reached);
     }
 
     fn end(&self) {
         self.view().ended = true;
-        self.wake.notify_one();
+        self.pulse.look();
     }
 }
 
@@ -152,7 +143,7 @@ impl NightView {
         StreamPosition { n: self.n, mark: 0 }
     }
 
-    fn round(&mut self, at: Instant) -> Option<Round> {
+    fn round(&mut self, at: Instant, pause: Duration) -> Option<Round> {
         let changed: Vec<NightBody> = self
             .read
             .iter()
@@ -160,13 +151,13 @@ impl NightView {
             .filter(|(read, shown)| read != shown)
             .map(|((night, row), _)| NightBody::of(*night, *row))
             .collect();
-        if changed.is_empty() || !self.pace.allows(1, at) {
+        if changed.is_empty() || !self.pace.allows(1, at, pause) {
             return None;
         }
         (self.shown, self.snapshot) = (self.read.clone(), None);
         let mut messages = Messages::default();
         messages.add("nights", Some(self.position()), &LiveNightsBody { nights: changed });
-        Some(Round { messages: messages.count, last: false, text: messages.written() })
+        Some(Round::of(messages, false))
     }
 
     fn snapshot(&mut self, room_type_id: i64, from: String) -> Bytes {

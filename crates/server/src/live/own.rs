@@ -92,7 +92,7 @@ impl OwnMessages {
         let mut pace = MessagePace::of(OWN_MOST);
         let mut place_at = Instant::now();
         loop {
-            while !own.outbox.is_empty() && pace.allows(1, std::time::Instant::now()) {
+            while !own.outbox.is_empty() && pace.allows(1, std::time::Instant::now(), Duration::ZERO) {
                 let Some(text) = own.outbox.pop_front() else { break };
                 if self.out.send(text).await.is_err() {
                     return;

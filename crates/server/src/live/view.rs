@@ -23,6 +23,10 @@ const RESUMES_MOST: usize = 256;
 /// All ends are read again at most this often, or after three times as long as it takes.
 const ENDS_PAUSE: Duration = Duration::from_millis(200);
 
+/// So many changes in one round may be told as a snapshot.
+const SNAPSHOT_FROM: usize = 512;
+/// What an id takes in a list, about half: only a much shorter message is worth a snapshot.
+const LISTED_BYTES: usize = 3;
 /// The line is read this often.
 const LINE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -75,35 +79,49 @@ impl EventView {
     }
 
     /// The next round; none if nothing changed or it is too soon.
-    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant) -> Option<Round> {
+    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant, pause: Duration) -> Option<Round> {
         self.seats.lapse(now);
         let changes = self.seats.changes();
         let counts = self.seats.counts_after(&changes);
         let state = state_of(&self.event, wall);
         let (turned, moved, queue) = (state != self.state, counts != self.counts, self.line != self.queue);
-        let count = [!changes.is_empty(), moved, turned, queue].map(usize::from).iter().sum();
-        if count == 0 || !self.pace.allows(count, at) {
+        let count: usize = [!changes.is_empty(), moved, turned, queue].map(usize::from).iter().sum();
+        if count == 0 || !self.pace.allows(count, at, pause) {
             return None;
         }
         let mut messages = Messages::default();
         self.seats.publish(&changes);
-        if !changes.is_empty() {
-            messages.add("seats", Some(self.seats.position()), &by_state(changes));
-        }
-        if moved {
-            messages.add("remaining", None, &counts);
-        }
-        if turned {
-            messages.add("state", None, &state);
-        }
-        if queue {
-            self.queue = self.line;
-            messages.extend(self.queue_messages());
-        }
-        (self.state, self.counts) = (state, counts);
+        (self.state, self.counts, self.queue) = (state, counts, self.line);
         (self.snapshot, self.ended) = (None, self.event.deleted);
         self.resumes.clear();
-        Some(Round { messages: messages.count, last: self.ended, text: messages.written() })
+        match self.shorter_snapshot(changes.len(), wall) {
+            Some(snapshot) => messages.extend(snapshot),
+            None => {
+                if !changes.is_empty() {
+                    messages.add("seats", Some(self.seats.position()), &by_state(changes));
+                }
+                if moved {
+                    messages.add("remaining", None, &self.counts);
+                }
+                if turned {
+                    messages.add("state", None, &self.state);
+                }
+            }
+        }
+        if queue {
+            messages.extend(self.queue_messages());
+        }
+        Some(Round::of(messages, self.ended))
+    }
+
+    /// In a burst all states may be shorter than the ids of the seats that changed, by far where they are sold in
+    /// order. It is sent to thousands.
+    fn shorter_snapshot(&mut self, changed: usize, wall: Moment) -> Option<Messages> {
+        if changed < SNAPSHOT_FROM || self.ended {
+            return None;
+        }
+        let [start, time] = self.snapshot(wall);
+        (start.len() < changed * LISTED_BYTES).then(|| Messages::of_one(&[&start, &time]))
     }
 
     /// The waiting room whose line should be read now.
@@ -202,3 +220,6 @@ fn state_of(event: &Event, wall: Moment) -> LiveStateBody {
     let state = if event.deleted { DELETED } else { event.state_at(wall).as_str() };
     LiveStateBody { state, opens_at: event.opens_at.map(moment) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,9 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::channel::{Round, Subscribed};
+use super::direct::{DirectWatcher, StreamEnd, Written};
+use super::fan_out::{Audience, FanOut};
+use super::message::chunk;
 use super::series::LiveSeries;
 use crate::connections::ClientSocket;
 
@@ -39,13 +42,31 @@ impl Drop for WatcherPlace {
 
 pub struct Watching {
     first: VecDeque<Bytes>,
-    rounds: broadcast::Receiver<Round>,
+    told: Told,
     draining: watch::Receiver<bool>,
     client: Option<ClientSocket>,
     /// One's own messages.
     own: Option<mpsc::Receiver<Bytes>>,
     place: WatcherPlace,
-    last_told: bool,
+    audience: Arc<Audience>,
+    fan_out: FanOut,
+}
+
+/// How a watcher is told what comes after its first words.
+enum Told {
+    /// By the connection's own task.
+    InBody { rounds: broadcast::Receiver<Round>, last_told: bool },
+    /// The socket is written directly, once hyper has written the first words.
+    Directly { watcher: Direct, joined: bool },
+}
+
+/// Nothing is written after its end: the connection may serve another request then.
+struct Direct(Arc<DirectWatcher>);
+
+impl Drop for Direct {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Watching {
@@ -54,38 +75,72 @@ impl Watching {
         draining: watch::Receiver<bool>,
         client: Option<ClientSocket>,
         place: WatcherPlace,
+        fan_out: FanOut,
     ) -> Watching {
         place.series.messages.inc_by(subscribed.messages as u64);
-        let (first, rounds) = (subscribed.first.into(), subscribed.rounds);
-        Watching { first, rounds, draining, client, own: None, place, last_told: false }
+        let Subscribed { first, rounds, audience, .. } = subscribed;
+        let told = Told::InBody { rounds, last_told: false };
+        Watching { first: first.into(), told, draining, client, own: None, place, audience, fan_out }
     }
 
     /// Adds one's own messages.
-    pub fn with_own(self, own: mpsc::Receiver<Bytes>) -> Watching {
-        Watching { own: Some(own), ..self }
+    pub fn with_own(mut self, own: mpsc::Receiver<Bytes>) -> Watching {
+        self.own = Some(own);
+        self
+    }
+
+    /// The body of an answer that hyper sends in chunks: what follows the first words is written directly, in chunks
+    /// too.
+    pub fn directly(mut self) -> Watching {
+        self.told = match (self.told, &self.client) {
+            (Told::InBody { rounds, .. }, Some(client)) => {
+                let watcher = Arc::new(DirectWatcher::new(client.clone(), rounds, self.place.series.clone()));
+                Told::Directly { watcher: Direct(watcher), joined: false }
+            }
+            (told, _) => told,
+        };
+        self
     }
 
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
         unfold(self, |mut watching| async move {
             let text = watching.next().await?;
-            Some((Ok(text), watching))
+            Some((text, watching))
         })
     }
 
-    async fn next(&mut self) -> Option<Bytes> {
+    async fn next(&mut self) -> Option<Result<Bytes, io::Error>> {
         if let Some(first) = self.first.pop_front() {
-            return Some(first);
+            return Some(Ok(first));
         }
-        if self.last_told {
-            return None;
+        match &mut self.told {
+            Told::InBody { last_told: true, .. } => None,
+            Told::InBody { .. } => self.next_round().await.map(Ok),
+            Told::Directly { watcher, joined } => {
+                if !std::mem::replace(joined, true)
+                    && let Some(client) = &self.client
+                {
+                    let (fan_out, audience) = (self.fan_out.clone(), self.audience.clone());
+                    let watcher = watcher.0.clone();
+                    client.after_flush(move || fan_out.join(&audience, watcher));
+                }
+                match self.end().await {
+                    StreamEnd::Whole => None,
+                    StreamEnd::Cut => Some(Err(io::ErrorKind::ConnectionAborted.into())),
+                }
+            }
         }
+    }
+
+    async fn next_round(&mut self) -> Option<Bytes> {
+        let Told::InBody { rounds, last_told } = &mut self.told else { return None };
         tokio::select! {
             biased;
             _ = self.draining.wait_for(|draining| *draining) => None,
-            round = self.rounds.recv() => match round {
+            round = rounds.recv() => match round {
                 Ok(round) => {
                     self.place.series.messages.inc_by(round.messages as u64);
-                    self.last_told = round.last;
+                    *last_told = round.last;
                     Some(round.text)
                 }
                 Err(RecvError::Lagged(_)) => {
@@ -100,6 +155,28 @@ impl Watching {
                 own
             }
             () = left(self.client.as_ref()) => None,
+        }
+    }
+
+    /// The end of a stream that is written directly. Until then one's own messages are passed on.
+    async fn end(&mut self) -> StreamEnd {
+        let Told::Directly { watcher: Direct(watcher), .. } = &self.told else { return StreamEnd::Whole };
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.draining.wait_for(|draining| *draining) => return watcher.close(),
+                end = watcher.ended() => return end,
+                own = own_message(self.own.as_mut()) => match own {
+                    Some(text) => {
+                        if watcher.say(chunk(&text)) == Written::Blocked {
+                            // It is tried again there.
+                            self.fan_out.call(&self.audience);
+                        }
+                    }
+                    None => return watcher.close(),
+                },
+                () = left(self.client.as_ref()) => return watcher.close(),
+            }
         }
     }
 }
@@ -122,21 +199,26 @@ async fn own_message(own: Option<&mut mpsc::Receiver<Bytes>>) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::super::channel::HubChannel;
+    use super::super::message::Messages;
     use super::*;
 
     #[tokio::test]
     async fn watcher_that_falls_behind_is_dropped() {
-        let (channel, series, taken) = (HubChannel::default(), LiveSeries::default(), Arc::default());
+        let (channel, series, taken) = (HubChannel::new(FanOut::default()), LiveSeries::default(), Arc::default());
         let place = WatcherPlace::take(&taken, 1, &series).unwrap();
         assert!(WatcherPlace::take(&taken, 1, &series).is_none(), "there is one place");
-        let subscribed = Subscribed { first: Vec::new(), messages: 0, rounds: channel.subscribe() };
+        let subscribed = Subscribed { messages: 0, ..channel.subscribe(Vec::new()) };
         let draining = watch::Sender::new(false);
-        let mut watching = Watching::new(subscribed, draining.subscribe(), None, place);
-        let round = |n: u8| Round { text: vec![n].into(), messages: 1, last: false };
+        let mut watching = Watching::new(subscribed, draining.subscribe(), None, place, FanOut::default());
+        let round = |n: u64| {
+            let mut messages = Messages::default();
+            messages.add("seats", None, &n);
+            Round::of(messages, false)
+        };
         channel.say(round(1));
-        assert_eq!(watching.next().await.as_deref(), Some(&[1][..]));
+        assert_eq!(watching.next().await.unwrap().unwrap(), round(1).text);
         (0..=64).for_each(|n| channel.say(round(n)));
-        assert_eq!(watching.next().await, None);
+        assert!(watching.next().await.is_none());
         assert_eq!((series.dropped.get(), series.messages.get()), (1, 1));
         drop(watching);
         assert_eq!(series.watchers.get(), 0);

@@ -9,7 +9,7 @@ use rules::entries::EntryToken;
 use rules::history::RequestOrigin;
 use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
-use salvo::http::{HeaderMap, HeaderName, HeaderValue, Method, ReqBody};
+use salvo::http::{HeaderMap, HeaderName, HeaderValue, Method, ReqBody, Version};
 use salvo::hyper::Uri;
 use salvo::routing::PathParams;
 use sha2::{Digest, Sha256};
@@ -31,6 +31,7 @@ pub struct Call<C = (), S = ()> {
 pub struct Incoming {
     pub method: Method,
     pub uri: Uri,
+    pub version: Version,
     pub headers: HeaderMap,
     pub params: PathParams,
     pub peer: SocketAddr,

@@ -212,6 +212,7 @@ fn take_apart(request: &mut Request, dialect: Dialect, gateway: Option<Arc<Aside
     Incoming {
         method: request.method().clone(),
         uri: request.uri().clone(),
+        version: request.version(),
         params: std::mem::take(request.params_mut()),
         peer,
         dialect,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rules::ids::User;
 use rules::nights::{Dates, Night};
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
-use salvo::http::{HeaderMap, HeaderName, HeaderValue};
+use salvo::http::{HeaderMap, HeaderName, HeaderValue, Version};
 
 use super::room_types::id_in_path;
 use crate::app::App;
@@ -36,7 +36,7 @@ pub async fn event(app: Arc<App>, Call { request, .. }: Call) -> Handled {
             Some(known.ok_or(Refusal::Forbidden(Forbidden::Ticket))?)
         }
     };
-    Ok(streamed(app.live.watch_event(&app, id, after, user).await?))
+    Ok(streamed(app.live.watch_event(&app, id, after, user).await?, &request))
 }
 
 /// For a stream with one's own messages.
@@ -59,7 +59,7 @@ pub async fn nights(app: Arc<App>, Call { request, .. }: Call) -> Handled {
     if check_out < least || check_out > most {
         return Err(FieldError::refused("to", Problem::Dates { least, most }).into());
     }
-    Ok(streamed(app.live.watch_nights(&app, id, Dates { check_in, check_out }).await?))
+    Ok(streamed(app.live.watch_nights(&app, id, Dates { check_in, check_out }).await?, &request))
 }
 
 fn night(request: &Incoming, name: &'static str) -> Result<Option<Night>, Refusal> {
@@ -67,7 +67,9 @@ fn night(request: &Incoming, name: &'static str) -> Result<Option<Night>, Refusa
     Ok(Some(text.parse().map_err(|_| FieldError::refused(name, Problem::NotADate))?))
 }
 
-fn streamed(watching: Watching) -> Reply {
+fn streamed(watching: Watching, request: &Incoming) -> Reply {
+    // An older version knows no chunks.
+    let watching = if request.version == Version::HTTP_11 { watching.directly() } else { watching };
     Reply::flowing_text(EVENT_STREAM, watching.into_stream()).with(ACCEL_BUFFERING, HeaderValue::from_static("no"))
 }
 

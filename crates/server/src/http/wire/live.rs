@@ -12,7 +12,7 @@ use super::{SeatName, Succeeded};
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "event", content = "data", rename_all = "camelCase")]
 pub enum EventStreamMessage {
-    /// Everything at one moment: first, and wherever the changes since are not known. Numbered.
+    /// Everything at one moment: first, where changes are not known, and where `seats` would be much longer. Numbered.
     Snapshot(LiveSnapshotBody),
     /// The seats that changed since the last numbered message. Numbered.
     Seats(LiveSeatsBody),

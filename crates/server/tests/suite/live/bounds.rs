@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use client::HttpRequest;
+use serde_json::json;
+use testing::http::BUYER;
 use testing::raw_tcp;
 use testing::server::TestServer;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::watcher::{TestWatcher, open};
 
@@ -120,12 +123,15 @@ async fn heavy_reader_that_does_not_read_is_dropped() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let mut buying = Vec::new();
-    for buyer in 0..32 {
+    for buyer in 0..32u64 {
         let address = server.address;
         buying.push(tokio::spawn(async move {
             let mut client = testing::http::TestClient::new(address);
-            for n in 0..900 {
-                client.reserve(event, &format!("u{buyer}-{n}")).await;
+            for n in 0..900u64 {
+                // Scattered over the hall, so that no short message tells them.
+                let seat = (buyer * 900 + n) * 7_919 % 30_000 + 1;
+                let path = format!("/api/v1/events/{event}/seats/{seat}/reservation");
+                client.post_as(&format!("u{buyer}-{n}"), &path, BUYER).await;
             }
         }));
     }
@@ -138,4 +144,51 @@ async fn heavy_reader_that_does_not_read_is_dropped() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     drop(silent);
+}
+
+/// After its end the connection is as good as any: what was written to it directly was whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_serves_on_after_the_end_of_a_stream() {
+    let server = TestServer::embedded(&[]).await;
+    let event = server.event(5, 1).await;
+    let head = format!("GET /api/v1/events/{event}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut wire = raw_tcp::send(server.address, head.as_bytes()).await;
+    let mut text = read_until(&mut wire, "\"states\":\"5f\"").await;
+    assert_eq!(server.client().reserve(event, "alice").await.seat(), Some(1));
+    text += &read_until(&mut wire, "\"remaining\":4").await;
+    let answer = server.admin("POST", &format!("events/{event}/close"), &json!(null)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    text += &read_until(&mut wire, "\"state\":\"closed\"").await;
+    server.app.live.forget_all();
+    text += &read_until(&mut wire, "\r\n0\r\n\r\n").await;
+    assert_eq!(text.matches("HTTP/1.1 200").count(), 1, "{text}");
+    wire.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let next = read_until(&mut wire, "\r\n\r\n").await;
+    assert!(next.starts_with("HTTP/1.1 200"), "{next}");
+}
+
+/// HTTP/1.0 has no chunks: the messages come as they are, until the connection ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_client_gets_a_stream_without_chunks() {
+    let server = TestServer::embedded(&[]).await;
+    let event = server.event(5, 1).await;
+    let head = format!("GET /api/v1/events/{event}/stream HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    let mut wire = raw_tcp::send(server.address, head.as_bytes()).await;
+    let first = read_until(&mut wire, "\"time\":\"").await;
+    assert!(first.contains("\r\n\r\nretry: 2000\n\nevent: snapshot\n"), "{first}");
+    read_until(&mut wire, "\n\n").await;
+    assert_eq!(server.client().reserve(event, "alice").await.seat(), Some(1));
+    let next = read_until(&mut wire, "\"sold\":1}\n\n").await;
+    assert!(next.starts_with("event: seats\nid: 2."), "{next}");
+}
+
+/// Reads on until this has come.
+async fn read_until(wire: &mut tokio::net::TcpStream, end: &str) -> String {
+    let (mut text, mut byte) = (Vec::new(), [0]);
+    while !text.ends_with(end.as_bytes()) {
+        let read = tokio::time::timeout(Duration::from_secs(20), wire.read(&mut byte)).await.expect("it comes");
+        assert_eq!(read.unwrap(), 1, "the end before {end:?}: {}", String::from_utf8_lossy(&text));
+        text.push(byte[0]);
+    }
+    String::from_utf8(text).unwrap()
 }

@@ -1,0 +1,199 @@
+//! A watcher whose socket is written directly. A task, a timer and the framing of a body per watcher and round cost
+//! more than the write itself; so hyper sends the head and the first messages, and then only waits for the end.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use salvo::hyper::body::{Buf, Bytes};
+use tokio::sync::Notify;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::TryRecvError;
+
+use super::channel::{ROUNDS_BEHIND, Round};
+use super::series::LiveSeries;
+use crate::connections::ClientSocket;
+
+/// A watcher that takes nothing for this long is dropped, as every client is.
+const WRITE_STALL: Duration = Duration::from_secs(10);
+/// One's own messages that wait behind a part that the client does not take.
+const OWN_BEHIND: usize = 64;
+
+pub struct DirectWatcher {
+    state: Mutex<DirectState>,
+    ended: Notify,
+    series: LiveSeries,
+}
+
+enum DirectState {
+    Open(OpenWatcher),
+    Ended(StreamEnd),
+}
+
+struct OpenWatcher {
+    client: ClientSocket,
+    rounds: broadcast::Receiver<Round>,
+    /// Framed as a chunk each.
+    own: VecDeque<Bytes>,
+    /// What is being written.
+    part: Bytes,
+    /// Some of the part is written.
+    begun: bool,
+    /// hyper has written all that it will before the end.
+    ready: bool,
+    blocked_since: Option<Instant>,
+    last: bool,
+}
+
+/// How a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// Behind a whole chunk: hyper may end the body.
+    Whole,
+    /// Within a chunk: the connection has to be cut.
+    Cut,
+}
+
+/// What a write came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    All,
+    /// The client does not take more now.
+    Blocked,
+    Ended,
+}
+
+impl DirectWatcher {
+    pub fn new(client: ClientSocket, rounds: broadcast::Receiver<Round>, series: LiveSeries) -> DirectWatcher {
+        let open = OpenWatcher {
+            client,
+            rounds,
+            own: VecDeque::new(),
+            part: Bytes::new(),
+            begun: false,
+            ready: false,
+            blocked_since: None,
+            last: false,
+        };
+        DirectWatcher { state: Mutex::new(DirectState::Open(open)), ended: Notify::new(), series }
+    }
+
+    /// From now on it is written here.
+    pub fn begin(&self) {
+        if let DirectState::Open(open) = &mut *self.lock() {
+            open.ready = true;
+        }
+    }
+
+    /// Writes what has been said since, as far as the client takes it.
+    pub fn write(&self) -> Written {
+        let mut state = self.lock();
+        let DirectState::Open(open) = &mut *state else { return Written::Ended };
+        let end = match open.write(&self.series) {
+            Ok(written) => return written,
+            Err(end) => end,
+        };
+        *state = DirectState::Ended(end);
+        self.ended.notify_one();
+        Written::Ended
+    }
+
+    /// Adds a message of one's own, framed as a chunk. Whoever lets too many of them wait is dropped.
+    pub fn say(&self, chunk: Bytes) -> Written {
+        if let DirectState::Open(open) = &mut *self.lock() {
+            if open.own.len() < OWN_BEHIND {
+                open.own.push_back(chunk);
+            } else {
+                open.last = true;
+                open.own.clear();
+            }
+        }
+        self.write()
+    }
+
+    /// Completes when nothing is written any more.
+    pub async fn ended(&self) -> StreamEnd {
+        loop {
+            let ended = self.ended.notified();
+            if let DirectState::Ended(end) = &*self.lock() {
+                return *end;
+            }
+            ended.await;
+        }
+    }
+
+    /// Nothing is written from now on.
+    pub fn close(&self) -> StreamEnd {
+        let mut state = self.lock();
+        let end = match &*state {
+            DirectState::Open(open) => open.end(),
+            DirectState::Ended(end) => *end,
+        };
+        *state = DirectState::Ended(end);
+        end
+    }
+
+    fn lock(&self) -> MutexGuard<'_, DirectState> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl OpenWatcher {
+    fn write(&mut self, series: &LiveSeries) -> Result<Written, StreamEnd> {
+        if !self.ready {
+            return Ok(Written::All);
+        }
+        loop {
+            while !self.part.is_empty() {
+                match self.client.try_write(&self.part) {
+                    Ok(0) => return Err(StreamEnd::Cut),
+                    Ok(bytes) => {
+                        self.part.advance(bytes);
+                        (self.begun, self.blocked_since) = (!self.part.is_empty(), None);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.blocked(series),
+                    Err(_) => return Err(StreamEnd::Cut),
+                }
+            }
+            if self.last {
+                return Err(StreamEnd::Whole);
+            }
+            if let Some(own) = self.own.pop_front() {
+                series.messages.inc();
+                self.part = own;
+                continue;
+            }
+            match self.rounds.try_recv() {
+                Ok(round) => {
+                    series.messages.inc_by(round.messages as u64);
+                    (self.part, self.last) = (round.chunk, round.last);
+                }
+                Err(TryRecvError::Empty) => return Ok(Written::All),
+                Err(TryRecvError::Closed) => return Err(StreamEnd::Whole),
+                Err(TryRecvError::Lagged(_)) => {
+                    series.dropped.inc();
+                    return Err(StreamEnd::Whole);
+                }
+            }
+        }
+    }
+
+    fn blocked(&mut self, series: &LiveSeries) -> Result<Written, StreamEnd> {
+        let now = Instant::now();
+        let since = *self.blocked_since.get_or_insert(now);
+        // It cannot catch up with what the ring has no more.
+        if now.duration_since(since) >= WRITE_STALL || self.rounds.len() > ROUNDS_BEHIND {
+            series.dropped.inc();
+            return Err(self.end());
+        }
+        Ok(Written::Blocked)
+    }
+
+    fn end(&self) -> StreamEnd {
+        if self.begun { StreamEnd::Cut } else { StreamEnd::Whole }
+    }
+}
+
+#[cfg(test)]
+mod tests;

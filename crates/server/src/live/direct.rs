@@ -57,7 +57,7 @@ pub enum StreamEnd {
 
 /// What a write came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum SocketWrite {
     All,
     /// The client does not take more now.
     Blocked,
@@ -87,20 +87,20 @@ impl DirectWatcher {
     }
 
     /// Writes what has been said since, as far as the client takes it.
-    pub fn write(&self) -> Written {
+    pub fn write(&self) -> SocketWrite {
         let mut state = self.lock();
-        let DirectState::Open(open) = &mut *state else { return Written::Ended };
+        let DirectState::Open(open) = &mut *state else { return SocketWrite::Ended };
         let end = match open.write(&self.series) {
             Ok(written) => return written,
             Err(end) => end,
         };
         *state = DirectState::Ended(end);
         self.ended.notify_one();
-        Written::Ended
+        SocketWrite::Ended
     }
 
     /// Adds a message of one's own, framed as a chunk. Whoever lets too many of them wait is dropped.
-    pub fn say(&self, chunk: Bytes) -> Written {
+    pub fn say(&self, chunk: Bytes) -> SocketWrite {
         if let DirectState::Open(open) = &mut *self.lock() {
             if open.own.len() < OWN_BEHIND {
                 open.own.push_back(chunk);
@@ -140,9 +140,9 @@ impl DirectWatcher {
 }
 
 impl OpenWatcher {
-    fn write(&mut self, series: &LiveSeries) -> Result<Written, StreamEnd> {
+    fn write(&mut self, series: &LiveSeries) -> Result<SocketWrite, StreamEnd> {
         if !self.ready {
-            return Ok(Written::All);
+            return Ok(SocketWrite::All);
         }
         loop {
             while !self.part.is_empty() {
@@ -169,7 +169,7 @@ impl OpenWatcher {
                     series.messages.inc_by(round.messages as u64);
                     (self.part, self.last) = (round.chunk, round.last);
                 }
-                Err(TryRecvError::Empty) => return Ok(Written::All),
+                Err(TryRecvError::Empty) => return Ok(SocketWrite::All),
                 Err(TryRecvError::Closed) => return Err(StreamEnd::Whole),
                 Err(TryRecvError::Lagged(_)) => {
                     series.dropped.inc();
@@ -179,7 +179,7 @@ impl OpenWatcher {
         }
     }
 
-    fn blocked(&mut self, series: &LiveSeries) -> Result<Written, StreamEnd> {
+    fn blocked(&mut self, series: &LiveSeries) -> Result<SocketWrite, StreamEnd> {
         let now = Instant::now();
         let since = *self.blocked_since.get_or_insert(now);
         // It cannot catch up with what the ring has no more.
@@ -187,7 +187,7 @@ impl OpenWatcher {
             series.dropped.inc();
             return Err(self.end());
         }
-        Ok(Written::Blocked)
+        Ok(SocketWrite::Blocked)
     }
 
     fn end(&self) -> StreamEnd {

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, Once};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use rustix::process::setpriority_process;
 
-use super::direct::{DirectWatcher, Written};
+use super::direct::{DirectWatcher, SocketWrite};
 
 /// Watchers whose client did not take everything are tried again this often.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -26,17 +26,20 @@ pub struct Audience {
 /// Watchers whose client did not take everything, by address.
 type Blocked = HashMap<usize, Arc<DirectWatcher>>;
 
+type Called = Receiver<Arc<Audience>>;
+
 /// Calls the thread. It starts with the first watcher and ends with the last of these.
 #[derive(Clone)]
 pub struct FanOut {
     calls: Sender<Arc<Audience>>,
-    start: Arc<(Once, Mutex<Option<Receiver<Arc<Audience>>>>)>,
+    /// Until the thread has it.
+    called: Arc<Mutex<Option<Called>>>,
 }
 
 impl Default for FanOut {
     fn default() -> Self {
         let (calls, called) = channel();
-        FanOut { calls, start: Arc::new((Once::new(), Mutex::new(Some(called)))) }
+        FanOut { calls, called: Arc::new(Mutex::new(Some(called))) }
     }
 }
 
@@ -46,15 +49,12 @@ impl FanOut {
         if audience.lock().is_empty() || audience.called.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (once, called) = &*self.start;
-        once.call_once(|| {
-            let called = called.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-            if let Some(called) = called
-                && let Err(error) = std::thread::Builder::new().name("fan-out".into()).spawn(move || run(&called))
-            {
-                tracing::error!(%error, "watchers cannot be told: no thread");
-            }
-        });
+        let called = self.called.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        if let Some(called) = called
+            && let Err(error) = std::thread::Builder::new().name("fan-out".into()).spawn(move || run(&called))
+        {
+            tracing::error!(%error, "watchers cannot be told: no thread");
+        }
         let _ = self.calls.send(audience.clone());
     }
 
@@ -63,7 +63,7 @@ impl FanOut {
     pub fn join(&self, audience: &Arc<Audience>, watcher: Arc<DirectWatcher>) {
         watcher.begin();
         audience.lock().push(watcher.clone());
-        if watcher.write() == Written::Blocked {
+        if watcher.write() == SocketWrite::Blocked {
             self.call(audience);
         }
     }
@@ -79,12 +79,12 @@ impl Audience {
     fn write(&self, blocked: &mut Blocked) {
         let mut watchers = std::mem::take(&mut *self.lock());
         watchers.retain(|watcher| match watcher.write() {
-            Written::All => true,
-            Written::Blocked => {
+            SocketWrite::All => true,
+            SocketWrite::Blocked => {
                 blocked.insert(Arc::as_ptr(watcher) as usize, watcher.clone());
                 true
             }
-            Written::Ended => false,
+            SocketWrite::Ended => false,
         });
         let mut came = self.lock();
         std::mem::swap(&mut *came, &mut watchers);
@@ -92,7 +92,7 @@ impl Audience {
     }
 }
 
-fn run(calls: &Receiver<Arc<Audience>>) {
+fn run(calls: &Called) {
     // Of this thread. Without it the sale has to share more.
     let _ = setpriority_process(None, NICE);
     let (mut blocked, mut tried) = (Blocked::new(), Instant::now());
@@ -110,7 +110,7 @@ fn run(calls: &Receiver<Arc<Audience>>) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
         if tried.elapsed() >= AGAIN {
-            blocked.retain(|_, watcher| watcher.write() == Written::Blocked);
+            blocked.retain(|_, watcher| watcher.write() == SocketWrite::Blocked);
             tried = Instant::now();
         }
     }

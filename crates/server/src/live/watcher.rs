@@ -11,7 +11,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::channel::{Round, Subscribed};
-use super::direct::{DirectWatcher, StreamEnd, Written};
+use super::direct::{DirectWatcher, SocketWrite, StreamEnd};
 use super::fan_out::{Audience, FanOut};
 use super::message::chunk;
 use super::series::LiveSeries;
@@ -168,7 +168,7 @@ impl Watching {
                 end = watcher.ended() => return end,
                 own = own_message(self.own.as_mut()) => match own {
                     Some(text) => {
-                        if watcher.say(chunk(&text)) == Written::Blocked {
+                        if watcher.say(chunk(&text)) == SocketWrite::Blocked {
                             // It is tried again there.
                             self.fan_out.call(&self.audience);
                         }

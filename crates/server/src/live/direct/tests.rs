@@ -41,18 +41,18 @@ async fn read(far: &mut TcpStream, length: usize) -> String {
 async fn rounds_and_own_messages_are_whole_chunks_in_order() {
     let (watcher, rounds, mut far) = watcher().await;
     rounds.send(round("a")).unwrap();
-    assert_eq!(watcher.write(), Written::All, "hyper still writes");
+    assert_eq!(watcher.write(), SocketWrite::All, "hyper still writes");
     watcher.begin();
-    assert_eq!(watcher.write(), Written::All);
+    assert_eq!(watcher.write(), SocketWrite::All);
     let chunk = |name: &str| format!("18\r\nevent: seats\ndata: \"{name}\"\n\n\r\n");
     assert_eq!(read(&mut far, chunk("a").len()).await, chunk("a"));
     rounds.send(round("b")).unwrap();
-    assert_eq!(watcher.say("3\r\nown\r\n".into()), Written::All);
+    assert_eq!(watcher.say("3\r\nown\r\n".into()), SocketWrite::All);
     assert_eq!(read(&mut far, 8).await, "3\r\nown\r\n");
     assert_eq!(read(&mut far, chunk("b").len()).await, chunk("b"));
     assert_eq!(watcher.close(), StreamEnd::Whole);
     rounds.send(round("c")).unwrap_err();
-    assert_eq!(watcher.write(), Written::Ended, "nothing is written after the end");
+    assert_eq!(watcher.write(), SocketWrite::Ended, "nothing is written after the end");
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn last_round_ends_the_stream() {
     let (watcher, rounds, _far) = watcher().await;
     watcher.begin();
     rounds.send(Round { last: true, ..round("a") }).unwrap();
-    assert_eq!(watcher.write(), Written::Ended);
+    assert_eq!(watcher.write(), SocketWrite::Ended);
     assert_eq!(watcher.ended().await, StreamEnd::Whole);
 }
 
@@ -75,7 +75,7 @@ async fn client_that_does_not_read_is_cut_when_the_ring_has_moved_on() {
             ended = true;
             break;
         }
-        assert_ne!(watcher.write(), Written::All, "it does not read");
+        assert_ne!(watcher.write(), SocketWrite::All, "it does not read");
     }
     assert!(ended, "it is still told");
     assert_eq!(watcher.ended().await, StreamEnd::Cut, "a part of a chunk was written");
@@ -93,10 +93,10 @@ async fn client_that_reads_again_gets_the_rest() {
     watcher.begin();
     let long = round(&"x".repeat(100_000));
     rounds.send(long.clone()).unwrap();
-    assert_eq!(watcher.write(), Written::Blocked);
+    assert_eq!(watcher.write(), SocketWrite::Blocked);
     let length = long.chunk.len();
     let reading = tokio::spawn(async move { read(&mut far, length).await });
-    while watcher.write() == Written::Blocked {
+    while watcher.write() == SocketWrite::Blocked {
         tokio::task::yield_now().await;
     }
     assert_eq!(reading.await.unwrap().as_bytes(), &long.chunk[..]);

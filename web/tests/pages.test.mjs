@@ -105,6 +105,8 @@ test("a hold counts down, survives a reload and a second tab, and is confirmed",
   assert.match(await page.getByRole("timer").innerText(), /0?9:5\d|10:00/);
   await page.reload();
   await step(page, "hold");
+  const own = await a.open("/me");
+  await own.getByText(/^Seat .*[A-Z].*\d, .*[A-Z].*\d$/).waitFor();
   const second = await a.open(`/events/${event.id}`);
   await step(second, "hold");
   await button(second, "Confirm 2 seats").click();

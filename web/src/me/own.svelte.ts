@@ -13,7 +13,7 @@ export type AnyReservation = components["schemas"]["AnyReservation"];
 export class Own {
   holds = $state<Hold[]>([]);
   reservations = $state<AnyReservation[] | null>(null);
-  /** Names of events and room types, by their path. */
+  /** Names of events, room types and held seats, by their path. */
   names = $state<Record<string, string>>({});
   refusal = $state<Refusal | null>(null);
   raw = $state<unknown>(null);
@@ -42,6 +42,7 @@ export class Own {
     const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
     this.holds = holds;
     this.reservations = reservations;
+    for (const hold of holds) if ("eventId" in hold) for (const seat of hold.seatIds) void this.#name(`events/${hold.eventId}/${seat}`);
     for (const one of [...holds, ...reservations]) void this.#name("eventId" in one ? `events/${one.eventId}` : `room-types/${one.roomTypeId}`);
   }
 
@@ -67,11 +68,19 @@ export class Own {
   async #name(path: string): Promise<void> {
     if (this.#asked.has(path)) return;
     this.#asked.add(path);
-    const [what, id] = path.split("/") as [string, string];
-    const name =
-      what === "events"
-        ? (await open.api.GET("/api/v1/events/{eventId}", { params: { path: { eventId: Number(id) } } })).data?.event.name
-        : (await open.api.GET("/api/v1/room-types/{roomTypeId}", { params: { path: { roomTypeId: Number(id) } } })).data?.roomType.name;
+    const name = await named(path).catch(() => undefined);
     if (name) this.names[path] = name;
+    else this.#asked.delete(path);
   }
+}
+
+/** What the server calls an event, a seat of it, or a room type. */
+async function named(path: string): Promise<string | undefined> {
+  const [what, first, seat] = path.split("/") as [string, string, string?];
+  const id = Number(first);
+  if (what !== "events")
+    return (await open.api.GET("/api/v1/room-types/{roomTypeId}", { params: { path: { roomTypeId: id } } })).data?.roomType.name;
+  if (seat === undefined) return (await open.api.GET("/api/v1/events/{eventId}", { params: { path: { eventId: id } } })).data?.event.name;
+  const params = { path: { eventId: id, seatId: Number(seat) } };
+  return (await open.api.GET("/api/v1/events/{eventId}/seats/{seatId}", { params })).data?.seat.name;
 }

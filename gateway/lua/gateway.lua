@@ -1,4 +1,4 @@
--- The path of a request through the gateway, in order: form, user, content, hint, rate, door; then a
+-- The path of a request through the gateway, in order: overload, form, user, content, hint, rate, door; then a
 -- server; then the outcome that the server reports.
 
 local address = require "address"
@@ -126,9 +126,20 @@ local function keyed(headers)
     return true, type(key) == "string" and not (one and other) and text.surely_key(key)
 end
 
+-- Seconds after which a reservation request should come again, if there is neither a server for it nor a place to
+-- wait. Those who would be told that the event is sold out or shut are told that.
+local function overloaded(path)
+    local full = servers.full()
+    if not full and not slots.full() or hint.refuses(path.event) then return nil end
+    return full or slots.retry()
+end
+
 -- A reservation request.
 local function ask(path, dialect, headers, trace)
     local send = answer.send
+    -- Before its body is read and looked at, which costs more than this answer.
+    local wait = overloaded(path)
+    if wait then return send("overloaded", dialect, trace, { retry = wait }) end
     local json = form.says_json(headers["content-type"])
     if not json and dialect ~= "2025-08-17" then return send("not_json_type", dialect, trace) end
     local body = whole_body()
@@ -153,14 +164,14 @@ local function ask(path, dialect, headers, trace)
 
     local var = ngx.var
     local from = address.key(var.binary_remote_addr)
-    local wait = buckets.address(from) or user and buckets.user(user)
+    wait = buckets.address(from) or user and buckets.user(user)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
     if not framing.sound(headers) then return ngx.exit(400) end
     if not servers.usable() then return send("auth_modes_differ", dialect, trace) end
     -- Before the door: a request that no server will take needs no number.
     local full = servers.full()
     if full then return send("overloaded", dialect, trace, { retry = full }) end
-    if not slots.take() then return send("overloaded", dialect, trace, { retry = 1 + math.random(2) }) end
+    if not slots.take() then return send("overloaded", dialect, trace, { retry = slots.retry() }) end
     var.gw_slot = "1"
 
     if user and key_sure and form.complete(body, sent, dialect) then

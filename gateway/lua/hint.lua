@@ -109,6 +109,12 @@ local function facts(known, now)
     return NONE
 end
 
+-- Whether this worker knows without asking that the event is sold out or shut.
+function M.refuses(event)
+    local known = parsed[event]
+    return known and OUT[known.word] and clock.now_ms() < known.valid
+end
+
 -- The key that mutes the hint of an event.
 function M.muted(event)
     return "muted:" .. event

@@ -6,6 +6,8 @@
 local balancer = require "ngx.balancer"
 local settings = require "settings"
 
+local floor, max, min = math.floor, math.max, math.min
+
 local state = ngx.shared.state
 local servers = settings.servers
 -- After a failure no request tries the server for SPARED_S. Then one does, for TRYING_S at most.
@@ -23,6 +25,8 @@ local AGAIN = { GET = true, HEAD = true, POST = true }
 -- A server that refused a request because it is full counts as full for so long. Less than it needs for the
 -- requests that it has.
 local FULL_S = 0.1
+-- Then it gets this share of the requests that it had, and with every answer this much more again, up to the setting.
+local LESS, MORE, LEAST = 0.8, 1 / 32, math.max(1, math.floor(settings.server_requests / 16))
 
 local M = {}
 local turn = math.random(#servers)
@@ -33,6 +37,8 @@ for place, server in ipairs(servers) do
     server.silent, server.stops = "silent:" .. server.name, "stops:" .. server.name
     -- Reservation requests of this worker that the server has. Each of them has a slot.
     server.busy = 0
+    -- So many it may have.
+    server.room = settings.server_requests
 end
 
 -- Whether a server can be reached, as far as it is known.
@@ -40,13 +46,14 @@ function M.reachable(name)
     return not state:get("doubted:" .. name)
 end
 
--- How many servers can be reached, as far as it is known; at least one.
-function M.up()
-    local count = 0
+-- For how many requests of this worker the servers have room, as far as it is known. One that cannot be reached takes
+-- nothing, unless there is no other.
+function M.room()
+    local room, first = 0, floor(servers[1].room)
     for _, server in ipairs(servers) do
-        if not state:get(server.doubted) then count = count + 1 end
+        if not state:get(server.doubted) then room = room + floor(server.room) end
     end
-    return count > 0 and count or 1
+    return room > 0 and room or first
 end
 
 -- How many servers run in another mode, as far as this worker knows. Their `differs` says until when no
@@ -119,15 +126,24 @@ function M.full()
     return wait > 30 and 30 or wait
 end
 
--- The server refused the request because it is full; the refused should come again in so many seconds.
+-- The server answered. If it refused the request because it is full, the refused should come again in so many
+-- seconds.
 function M.heard_full(seconds)
     local server = ngx.ctx.server
-    if server and seconds then server.full_until, server.told = ngx.now() + FULL_S, tonumber(seconds) or 1 end
+    if not server then return end
+    if not seconds then
+        server.room = min(server.room + MORE, settings.server_requests)
+        return
+    end
+    local now = ngx.now()
+    -- Many hear the same at once.
+    if not server.full_until or server.full_until <= now then server.room = max(server.busy * LESS, LEAST) end
+    server.full_until, server.told = now + FULL_S, tonumber(seconds) or 1
 end
 
 -- Whether the server may have one more request.
 local function has_room(server, slot)
-    return not slot or server.busy < settings.server_requests
+    return not slot or server.busy + 1 <= server.room
 end
 
 -- Whether the server may get a request. `again` says whether another server may get it if this one does not answer.

@@ -256,9 +256,9 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting(
         "GATEWAY_SERVER_REQUESTS",
-        "1024",
-        "Gateway: reservation requests in progress per worker and server. As many again wait up to 0.25 s; further ones get \
-         503.",
+        "256",
+        "Gateway: reservation requests in progress per worker and server. As many as get a place within \
+         an eighth of a second wait for it; further ones get 503.",
     ),
     setting(
         "GATEWAY_TLS_CA",

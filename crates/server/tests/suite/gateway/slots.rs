@@ -144,7 +144,7 @@ async fn no_more_wait_at_a_server_than_it_has_room_for() {
 async fn planted_gateway_without_slots_is_caught() {
     let slots_off = [
         ("lua/slots.lua", "function M.take()\n", "function M.take()\n    do return true end\n"),
-        ("lua/servers.lua", "server.busy < settings.server_requests", "true"),
+        ("lua/servers.lua", "server.busy + 1 <= server.room", "true"),
     ];
     let words = one_server_hangs(&slots_off).await.expect_err("the test sees nothing");
     assert!(words.contains("with room for"), "{words}");
@@ -153,7 +153,7 @@ async fn planted_gateway_without_slots_is_caught() {
 /// All slots are shared by all servers, so that one of them can take all.
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_slots_of_all_servers_together_are_caught() {
-    let shared = [("lua/servers.lua", "server.busy < settings.server_requests", "true")];
+    let shared = [("lua/servers.lua", "server.busy + 1 <= server.room", "true")];
     let words = one_server_hangs(&shared).await.expect_err("the test sees nothing");
     assert!(words.contains("with room for"), "{words}");
 }
@@ -218,6 +218,89 @@ async fn servers_say_they_are_full(planted: &[GatewayBug<'_>]) -> Result<(), Str
 #[tokio::test(flavor = "multi_thread")]
 async fn full_servers_are_spared() {
     servers_say_they_are_full(&[]).await.unwrap();
+}
+
+/// Servers that say that they are full get fewer requests, and more again with every answer.
+async fn room_follows_the_server(planted: &[GatewayBug<'_>]) -> Result<(), String> {
+    let (redis, upstream) = (OwnRedis::start(), SlowUpstream::start(0).await);
+    let gate = gateway(&[&upstream], &redis, planted);
+    upstream.full.store(true, SeqCst);
+    let first = tokio::spawn({
+        let gate = gate.clone();
+        async move { at_once(&gate, ROOM).await }
+    });
+    while upstream.waiting() < ROOM {
+        tokio::task::yield_now().await;
+    }
+    upstream.pass.add_permits(ROOM);
+    ensure!(first.await.unwrap().iter().all(|one| one.0 == 503), "a full server refuses");
+    upstream.full.store(false, SeqCst);
+    // It counts as full for a moment.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    upstream.most.store(0, SeqCst);
+    let second = tokio::spawn({
+        let gate = gate.clone();
+        async move { at_once(&gate, 2 * ROOM).await }
+    });
+    while upstream.waiting() < ROOM - 1 {
+        ensure!(!second.is_finished(), "nobody waits at the server");
+        tokio::task::yield_now().await;
+    }
+    // All that may come have come when the first of the others were refused, or have waited in vain.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let most = upstream.most.load(SeqCst);
+    upstream.pass.add_permits(1_000_000);
+    second.await.unwrap();
+    ensure!(most < ROOM, "{most} were sent to a server that was full with {ROOM}");
+    let mut client = gate.client();
+    for i in 0..200 {
+        ensure!(client.reserve(1, &format!("more{i}")).await.status == 200, "the server has room");
+    }
+    upstream.most.store(0, SeqCst);
+    at_once(&gate, 2 * ROOM).await;
+    let most = upstream.most.load(SeqCst);
+    ensure!(most <= ROOM, "{most} were sent to a server with room for {ROOM}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_server_gets_fewer_requests() {
+    room_follows_the_server(&[]).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn planted_constant_room_is_caught() {
+    let constant =
+        [("lua/servers.lua", "server.room = max(server.busy * LESS, LEAST)", "server.room = settings.server_requests")];
+    let words = room_follows_the_server(&constant).await.expect_err("the test sees nothing");
+    assert!(words.contains("that was full with"), "{words}");
+}
+
+/// `Retry-After` grows with the number of those who were told to come again.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_are_spread_over_the_time_that_serving_them_takes() {
+    let (redis, upstream) = (OwnRedis::start(), SlowUpstream::start(0).await);
+    let gate = gateway(&[&upstream], &redis, &[]);
+    let first = tokio::spawn({
+        let gate = gate.clone();
+        async move { at_once(&gate, 2 * ROOM).await }
+    });
+    while upstream.waiting() < ROOM {
+        tokio::task::yield_now().await;
+    }
+    // At 200 a second, which is assumed while less is measured, 2,000 take ten seconds.
+    let mut told: Vec<u64> = Vec::new();
+    for _ in 0..20 {
+        let refused = at_once(&gate, 100).await;
+        assert!(refused.iter().all(|one| one.0 == 503), "{refused:?}");
+        told.extend(refused.iter().map(|one| one.1.unwrap()));
+    }
+    upstream.pass.add_permits(1_000_000);
+    first.await.unwrap();
+    let (early, late) = (&told[..100], &told[1_900..]);
+    let most = |waits: &[u64]| waits.iter().copied().max().unwrap();
+    assert!(most(early) <= 3, "{early:?}");
+    assert!(most(late) > most(early) && most(late) <= 30, "{early:?}, then {late:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

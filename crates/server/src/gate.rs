@@ -10,6 +10,7 @@ pub mod planted;
 mod pressure;
 mod refusing;
 mod retry;
+mod served;
 
 pub use self::client_wait::{take_client_wait, waiting_for_client};
 pub use self::coming::ExpectedRequest;

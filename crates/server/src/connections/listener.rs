@@ -57,8 +57,8 @@ pub fn bind(wanted: SocketAddr) -> io::Result<TcpListener> {
 pub enum ListenerKind {
     /// Requests pass the gate.
     Crowd,
-    /// `ADMIN_LISTEN`: no request is refused for load. Health checks and metrics run in this
-    /// listener's own thread, the admin API in the runtime of the lanes.
+    /// `ADMIN_LISTEN`: no request is refused for load, and all run in this listener's own threads. What the
+    /// admin API starts belongs to this runtime, that of the lanes.
     Operators(Handle),
 }
 
@@ -174,10 +174,11 @@ impl HttpListener {
     /// Serves a connection in a task of its own. One that its address has no place for is closed.
     fn begin(&self, stream: TcpStream, peer: SocketAddr, accepting: Accepting) {
         let Some(place) = self.open.enter(peer.ip()) else { return };
-        let coming = (accepting == Accepting::ToAdmit).then(|| {
+        if accepting == Accepting::ToAdmit {
             place.called();
-            self.app.gate.expect()
-        });
+        }
+        let crowd = matches!(self.kind, ListenerKind::Crowd);
+        let coming = (crowd && accepting != Accepting::ToRefuse).then(|| self.app.gate.expect());
         let place = Arc::new(place);
         let (fuse, ctrl) = (FuseConfig::disabled().with_write_stall_timeout(WRITE_STALL), ConnCtrl::new());
         let (local, peer) = (self.local.into(), peer.into());
@@ -185,7 +186,7 @@ impl HttpListener {
         let (kind, coming) = (self.kind.clone(), Mutex::new(coming));
         let service = GatedService { app: self.app.clone(), place: place.clone(), handler, kind, coming };
         let client = ClientSocket::new(stream);
-        let crowd = matches!(self.kind, ListenerKind::Crowd).then(|| self.app.clone());
+        let crowd = crowd.then(|| self.app.clone());
         let reads = PacedReads::new(client.clone(), place.clone(), crowd);
         let stream = StraightStream::new(tokio::io::join(reads, client.clone()), Some(fuse), ctrl, None);
         let driving = drive(self.http1.clone(), stream, service, place, self.stage.subscribe());

@@ -10,6 +10,7 @@ use salvo::http::{HeaderMap, HeaderValue, ResBody};
 use salvo::hyper::body::{Body, Bytes, Frame, SizeHint};
 use salvo::hyper::service::Service;
 use salvo::hyper::{Error, Request, Response};
+use tokio::runtime::Handle;
 
 use super::listener::ListenerKind;
 use super::open::{BusyConnection, OpenConnection};
@@ -60,15 +61,9 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                 GatedAnswer::Served { answering: self.handler.call(request), reader, admitted: None, busy: Some(busy) }
             }
             ListenerKind::Operators(lanes) => {
-                let lanes = lanes.clone();
-                let answering = self.handler.call(request);
-                // What a handler starts must live on when this listener's runtime ends.
-                let answering: Answering = Box::pin(async move {
-                    match lanes.spawn(answering).await {
-                        Ok(answer) => answer,
-                        Err(_) => std::future::pending().await,
-                    }
-                });
+                let _home = lanes.enter();
+                let answering: Answering =
+                    Box::pin(AtHome { lanes: lanes.clone(), answering: self.handler.call(request) });
                 GatedAnswer::Served { answering, reader, admitted: None, busy: Some(busy) }
             }
             ListenerKind::Crowd => {
@@ -90,6 +85,23 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                 }
             }
         }
+    }
+}
+
+/// Polled in a listener's own thread, where no crowd delays it. What it starts belongs to the runtime of the
+/// lanes, and lives on when this listener ends.
+struct AtHome {
+    lanes: Handle,
+    answering: Answering,
+}
+
+impl Future for AtHome {
+    type Output = Result<Response<ResBody>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let lanes = self.lanes.clone();
+        let _home = lanes.enter();
+        self.answering.as_mut().poll(context)
     }
 }
 

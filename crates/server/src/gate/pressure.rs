@@ -1,8 +1,7 @@
 //! How hard the server is pressed: by requests in progress, compared with how many it can serve in a
 //! short time, and by how late the runtime is. Both are measured every 20 ms.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use super::parked::{Parked, ParkedRequests};
 use super::planted::{self, OverloadBug};
 use super::refusing::RefusalBudget;
 use super::retry::Appointments;
+use super::served::ServedLately;
 use crate::http::respond::PreparedRefusals;
 
 const BEAT: Duration = Duration::from_millis(20);
@@ -28,6 +28,8 @@ const TARGET_US: u64 = 250_000;
 const BUSY_TARGET_US: u64 = 50_000;
 /// The gate is busy until nobody was refused and nobody waited for so many beats.
 const BUSY_BEATS: u64 = 25;
+/// A backlog that lasts for so many beats is a standing queue, and the gate is busy.
+const STANDING_BEATS: u64 = TARGET_US / 20_000;
 /// No more than this, measured or not.
 const MOST: usize = 65_536;
 /// A runtime that is this late counts as full. The least lateness of the last beats counts: a machine that
@@ -37,9 +39,6 @@ const BEATS: usize = 8;
 /// A runtime that is this late accepts few new connections.
 const ACCEPT_LATE_US: u64 = 75_000;
 const ACCEPTS_WHEN_LATE: i64 = 256;
-/// The rate is that of the last second in which something was in progress, and known after a tenth.
-const KNOWN_FOR: Duration = Duration::from_secs(1);
-const KNOWN_LEAST: Duration = Duration::from_millis(100);
 /// A mean of fewer requests says nothing.
 const SAMPLES: u64 = 16;
 /// Subjects are counted in so many groups: bounded, whatever ids people invent.
@@ -55,6 +54,10 @@ pub struct Gate {
     late_us: AtomicU64,
     late_beats: Mutex<[u64; BEATS]>,
     accepts: AtomicI64,
+    /// The accept loop waits for room.
+    held_back: AtomicBool,
+    /// Beats during which it has waited without a break.
+    held_beats: AtomicU64,
     /// A beat, or room for another connection.
     beaten: Notify,
     /// Since the last beat.
@@ -88,6 +91,8 @@ impl Gate {
             late_us: AtomicU64::new(0),
             late_beats: Mutex::default(),
             accepts: AtomicI64::new(i64::MAX),
+            held_back: AtomicBool::new(false),
+            held_beats: AtomicU64::new(0),
             beaten: Notify::new(),
             finished: AtomicU64::new(0),
             took_us: AtomicU64::new(0),
@@ -238,15 +243,18 @@ impl Gate {
     pub async fn accepting(&self) -> Accepting {
         loop {
             let beaten = self.beaten.notified();
-            if self.is_busy() && planted::sheds(self.planted) {
-                if self.has_place() {
-                    return Accepting::ToAdmit;
+            let sheds = planted::sheds(self.planted);
+            let (busy, place) = (self.is_busy(), !sheds || self.has_place());
+            self.held_back.store(!place, Ordering::Relaxed);
+            match (busy && sheds, place) {
+                (true, true) => return Accepting::ToAdmit,
+                (false, true) if self.accepts.fetch_sub(1, Ordering::Relaxed) > 0 => return Accepting::ToServe,
+                // It is not known yet that they cannot be served soon.
+                (false, false) => {}
+                _ if self.refusals.is_left() && self.late_us.load(Ordering::Relaxed) < ACCEPT_LATE_US => {
+                    return Accepting::ToRefuse;
                 }
-            } else if self.accepts.fetch_sub(1, Ordering::Relaxed) > 0 {
-                return Accepting::ToServe;
-            }
-            if self.refusals.is_left() && self.late_us.load(Ordering::Relaxed) < ACCEPT_LATE_US {
-                return Accepting::ToRefuse;
+                _ => {}
             }
             beaten.await;
         }
@@ -254,7 +262,15 @@ impl Gate {
 
     /// Whether there is room for one more, beside those who wait or are on their way.
     fn has_place(&self) -> bool {
-        self.parked.count() == 0 && self.in_progress() + self.parked.called() + self.coming.count() < self.limit()
+        self.parked.count() == 0
+            && self.in_progress() + self.parked.called() + self.coming.count() < self.limit().min(self.at_once())
+    }
+
+    /// Connections are accepted for no more requests than this, whatever the limit is: a crowd that comes all at
+    /// once would otherwise be in progress as a whole before the next beat measures anything.
+    fn at_once(&self) -> usize {
+        let in_time = self.rate.load(Ordering::Relaxed) * TARGET_US / 1_000_000;
+        (in_time as usize).max(2 * self.least)
     }
 
     /// The first request of a connection has its place.
@@ -299,7 +315,9 @@ impl Gate {
         }
         let limit = self.limit.load(Ordering::Relaxed);
         let refused = self.refused_now.swap(0, Ordering::Relaxed);
-        let busy = refused > 0 || self.parked.count() > 0;
+        let held = if self.held_back.load(Ordering::Relaxed) { self.held_beats.load(Ordering::Relaxed) + 1 } else { 0 };
+        self.held_beats.store(held, Ordering::Relaxed);
+        let busy = refused > 0 || self.parked.count() > 0 || held > STANDING_BEATS;
         let calm_beats = if busy { 0 } else { self.calm_beats.load(Ordering::Relaxed) + 1 };
         self.calm_beats.store(calm_beats, Ordering::Relaxed);
         let target = if calm_beats < BUSY_BEATS { BUSY_TARGET_US } else { TARGET_US };
@@ -363,31 +381,6 @@ impl Gate {
 
 fn group_of(asked: GateRequest) -> usize {
     asked.event.rem_euclid(GROUPS as i64) as usize
-}
-
-/// What was served in the last second of work. Batches end in bursts, so a shorter time says little.
-#[derive(Default)]
-struct ServedLately {
-    beats: VecDeque<(Duration, u64)>,
-    time: Duration,
-    count: u64,
-}
-
-impl ServedLately {
-    /// Per second; none while too little is known.
-    fn rate(&mut self, working: bool, finished: u64, elapsed: Duration) -> Option<u64> {
-        if working {
-            self.beats.push_back((elapsed, finished));
-            (self.time, self.count) = (self.time + elapsed, self.count + finished);
-        }
-        while self.time > KNOWN_FOR
-            && let Some((time, count)) = self.beats.pop_front()
-        {
-            (self.time, self.count) = (self.time - time, self.count - count);
-        }
-        let known = self.time >= KNOWN_LEAST;
-        known.then(|| (self.count as f64 / self.time.as_secs_f64()) as u64)
-    }
 }
 
 /// What for a connection is accepted.
@@ -454,7 +447,7 @@ impl Drop for Admitted {
         let took = self.took + self.began.elapsed();
         gate.took_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
         gate.call_parked();
-        if gate.is_busy() && gate.has_place() {
+        if gate.held_back.load(Ordering::Relaxed) && gate.has_place() {
             gate.beaten.notify_one();
         }
     }

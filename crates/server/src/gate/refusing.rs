@@ -9,15 +9,16 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Handle;
 
-/// Refusals may take this share of the processor time that the process gets. With a fifth more people were told when to come
-/// again, and fewer were served.
-const ONE_IN: u32 = 10;
+/// Refusals may take this share of the processor time that the process gets. With a tenth, more people were told
+/// when to come again and fewer were served: 0.8 of the peak instead of 0.9.
+const ONE_IN: u32 = 20;
 /// They may always take this share of the time that passes, as beside a slow ledger, which leaves the processor idle.
-const ALWAYS: u32 = 40;
+const ALWAYS: u32 = 80;
 /// Threads that work for less than this share of the time, in percent, leave time for any number of refusals.
-const WORKING: u128 = 80;
-/// That is believed only while timers fire this much late on average, or less. A process whose ledger shares its core, or
+const IDLE: u128 = 30;
+/// So do those that work for less than this, as long as timers fire on time. A process whose ledger shares its core, or
 /// that has a part of a core, is full although its threads wait; then its timers are late.
+const WORKING: u128 = 80;
 const PUNCTUAL: Duration = Duration::from_millis(2);
 
 /// The processor time of this thread. Not the time that passes: the threads of a busy server wait for each other.
@@ -81,7 +82,8 @@ impl RefusalBudget {
         let working = now.working.saturating_sub(last.working);
         *last = now;
         let whole = beat * threads as u32;
-        let idle = working.as_micros() * 100 < whole.as_micros() * WORKING && late <= PUNCTUAL;
+        let enough = if late <= PUNCTUAL { WORKING } else { IDLE };
+        let idle = working.as_micros() * 100 < whole.as_micros() * enough;
         let most = if idle { whole } else { (processor / ONE_IN).max(whole / ALWAYS) };
         self.most_us.store(most.as_micros() as u64, Ordering::Relaxed);
         self.spent_us.store(0, Ordering::Relaxed);

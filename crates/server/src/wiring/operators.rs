@@ -1,4 +1,4 @@
-//! `ADMIN_LISTEN`: health, metrics and the admin API on a listener and a thread of their own. A crowd at
+//! `ADMIN_LISTEN`: health, metrics and the admin API on a listener and threads of their own. A crowd at
 //! the other listener can take neither the connections nor the time of this one.
 
 use std::net::TcpListener;
@@ -14,6 +14,9 @@ use crate::http::routes::{operator_table, router};
 
 const LIMITS: ConnectionLimits = ConnectionLimits { most: 64, per_address: 64, loopback_unlimited: true };
 
+/// Health checks do not wait for a long list that an operator asked for.
+const THREADS: usize = 2;
+
 /// The listener serves until this is dropped.
 pub struct Operators {
     _stop: oneshot::Sender<()>,
@@ -23,10 +26,11 @@ pub fn start(listener: TcpListener, app: Arc<App>) -> Operators {
     let lanes = Handle::current();
     let (stop, stopped) = oneshot::channel();
     let run = move || {
-        let runtime = match Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return tracing::error!(%error, "ADMIN_LISTEN cannot be served"),
-        };
+        let runtime =
+            match Builder::new_multi_thread().worker_threads(THREADS).thread_name("operators").enable_all().build() {
+                Ok(runtime) => runtime,
+                Err(error) => return tracing::error!(%error, "ADMIN_LISTEN cannot be served"),
+            };
         runtime.block_on(async move {
             tokio::select! {
                 () = serve(listener, app, lanes) => {}

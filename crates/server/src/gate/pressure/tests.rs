@@ -60,3 +60,25 @@ async fn connections_are_accepted_for_the_room_there_is() {
     drop(coming);
     assert_eq!(gate.accepting().await, Accepting::ToAdmit);
 }
+
+#[tokio::test]
+async fn sudden_crowd_waits_in_the_backlog_until_the_rate_is_known() {
+    let gate = Gate::new(2, OverloadBug::None);
+    let reserve = asked("/api/v1/events/7/seats/reservation/fcfs");
+    let mut admitted: Vec<_> = (0..3).map(|_| gate.enter(reserve).unwrap()).collect();
+    assert_eq!(gate.accepting().await, Accepting::ToServe);
+    let coming = gate.expect();
+    assert!(gate.accepting().now_or_never().is_none(), "it is neither accepted nor refused");
+    drop(coming);
+    assert_eq!(gate.accepting().await, Accepting::ToServe);
+    admitted.push(gate.enter(reserve).unwrap());
+    for _ in 0..=STANDING_BEATS {
+        assert!(gate.accepting().now_or_never().is_none());
+        assert!(!gate.is_busy());
+        gate.measure(BEAT);
+    }
+    assert!(gate.is_busy(), "the backlog is a standing queue");
+    assert_eq!(gate.accepting().await, Accepting::ToRefuse);
+    drop(admitted.pop());
+    assert_eq!(gate.accepting().await, Accepting::ToAdmit);
+}

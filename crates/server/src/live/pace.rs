@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 const WINDOW: Duration = Duration::from_secs(1);
 const MESSAGES_MOST: usize = 8;
 /// Between two rounds there is at least this much time per watcher of the server.
-const PAUSE_PER_WATCHER: Duration = Duration::from_micros(40);
-const PAUSE_MOST: Duration = Duration::from_millis(400);
+const PAUSE_PER_WATCHER: Duration = Duration::from_micros(30);
+const PAUSE_MOST: Duration = Duration::from_millis(300);
 
 /// The least time between two rounds.
 pub fn pause(watchers: usize) -> Duration {
@@ -77,11 +77,11 @@ mod tests {
 
     #[test]
     fn rounds_are_rarer_when_more_watch() {
-        assert_eq!((pause(0), pause(100)), (Duration::ZERO, Duration::from_millis(4)));
+        assert_eq!((pause(0), pause(100)), (Duration::ZERO, Duration::from_millis(3)));
         assert_eq!((pause(10_000), pause(usize::MAX)), (PAUSE_MOST, PAUSE_MOST));
         let (mut pace, began) = (MessagePace::default(), Instant::now());
         let at = |ms| began + Duration::from_millis(ms);
-        let allowed = [0, 399, 400, 799, 810].map(|ms| pace.allows(1, at(ms), PAUSE_MOST));
+        let allowed = [0, 299, 300, 599, 610].map(|ms| pace.allows(1, at(ms), PAUSE_MOST));
         assert_eq!(allowed, [true, false, true, false, true]);
     }
 }

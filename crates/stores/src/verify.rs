@@ -29,7 +29,11 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every hold began and ended once", sql: include_str!("verify/holds.sql") },
     Invariant { name: "every seat on hold has its hold", sql: include_str!("verify/held_seats.sql") },
     Invariant { name: "every stay was held and confirmed", sql: include_str!("verify/stays.sql") },
+    Invariant { name: ORDERS, sql: include_str!("verify/orders.sql") },
 ];
+
+pub const ORDERS: &str = "metadata of orders is what the history says";
+pub const REASONS: &str = "reasons are those of the history";
 
 /// Those of them that say that more was sold than there is, or than may be.
 pub const OVERSELL: &[&str] = &[
@@ -39,10 +43,16 @@ pub const OVERSELL: &[&str] = &[
     "every night counts what stands on it",
 ];
 
+/// What each ledger is asked in its own words.
+pub const SQLITE_ONLY: &[Invariant] =
+    &[SQLITE_ORDER, Invariant { name: REASONS, sql: include_str!("verify/reasons_sqlite.sql") }];
+pub const POSTGRES_ONLY: &[Invariant] =
+    &[POSTGRES_ORDER, Invariant { name: REASONS, sql: include_str!("verify/reasons_postgres.sql") }];
+
 /// The order of arrival, as far as the ledger can show it: over all of an event's history where one server
 /// writes, within each batch where several do.
-pub const SQLITE_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_sqlite.sql") };
-pub const POSTGRES_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_postgres.sql") };
+const SQLITE_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_sqlite.sql") };
+const POSTGRES_ORDER: Invariant = Invariant { name: ORDER, sql: include_str!("verify/order_postgres.sql") };
 const ORDER: &str = "lower arrival numbers were served first";
 
 /// What a walk over the history finds, row by row. SQL cannot ask it.

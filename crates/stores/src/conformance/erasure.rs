@@ -166,7 +166,7 @@ impl Orders {
             left[2] += usize::from(hold.reason.is_some());
         }
         for id in &self.stays {
-            // One that was cancelled is not shown any more.
+            // One that was cancelled is not shown any more. `is_whole` finds metadata in its row that the history has lost.
             let stay = stand.ledger.stay(*id).await.map_err(words)?;
             left[3] += usize::from(stay.is_some_and(|stay| stay.metadata.is_some()));
         }
@@ -175,6 +175,18 @@ impl Orders {
         }
         Ok(left)
     }
+}
+
+/// Orders of one user in every table that can have one.
+pub async fn some_orders(stand: &Stand, user: &str) -> Verdict {
+    Orders::of(stand, user).await.map(drop)
+}
+
+/// Erases everything of one user.
+pub async fn erase_everything(stand: &Stand, user: &str) -> Verdict {
+    let user = User::stored(user);
+    erase(stand, &rows_about(stand, &user).await?).await?;
+    stand.ledger.end_erasure(user.clone(), note(&user)).await.map(drop).map_err(words)
 }
 
 async fn orders_of_one_person(stand: &Stand) -> Verdict {

@@ -10,6 +10,7 @@ mod line_agreement;
 mod old_formats;
 mod online;
 mod onlookers;
+mod orders;
 mod planted;
 mod postgres;
 mod redis;

@@ -12,7 +12,7 @@ use super::queries;
 use super::records::chain_row;
 use super::trouble::words;
 use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
-use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ORDER, SHOWN_MOST, chain_findings};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ONLY, SHOWN_MOST, chain_findings};
 
 /// One snapshot for all of it, and no writes even by mistake.
 const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -37,7 +37,7 @@ pub async fn verify_at(address: &PostgresAddress, kept: &[KeptHead]) -> Result<(
     let count = |i| looked.get::<_, i64>(i) as u64;
     let mut looked = Looked { events: count(0), reservations: count(1), history: count(2), ..Looked::default() };
     let mut findings = Vec::with_capacity(INVARIANTS.len() + 1);
-    for invariant in INVARIANTS.iter().chain([&POSTGRES_ORDER]) {
+    for invariant in INVARIANTS.iter().chain(POSTGRES_ONLY) {
         // What cannot be read is broken too.
         let broken = sentences(&client, invariant.sql).await.unwrap_or_else(|error| vec![words(&error)]);
         findings.push(Finding { name: invariant.name, broken });

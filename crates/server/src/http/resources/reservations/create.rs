@@ -8,7 +8,7 @@ use rules::event::Event;
 use rules::history::{Actor, Details};
 use rules::outcome::{Done, Outcome, Refusal};
 
-use super::{buyer, planted};
+use super::buyer;
 use crate::app::App;
 use crate::gate::RequestKind;
 use crate::http::plumbing::access::SeatSeeker;
@@ -17,6 +17,7 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::respond::{self, Caller, Dialect, Refused};
 use crate::path::{ChangeRequest, Ended, serve};
+use crate::planted_leak;
 
 pub async fn create(app: Arc<App>, call: Call<SeatSeeker, SentBody<JsonByDialect>>) -> Handled {
     let Call { request, caller: seeker, sent } = call;
@@ -39,7 +40,7 @@ async fn ask(
     caller: &mut Caller,
 ) -> Result<Ended<Event>, Refusal> {
     let (buyer, metadata) = buyer::read(sent, request.dialect, &app.settings.default_region)?;
-    planted::leak(&buyer);
+    planted_leak::leak(&app.metrics, &buyer);
     let incomplete = buyer.otherwise.take(&buyer).err();
     // The answer names the telephone number; the ledger's history must not.
     let user = match (seeker.user, buyer.phone.as_deref()) {

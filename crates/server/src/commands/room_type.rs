@@ -21,7 +21,7 @@ pub fn command() -> Command {
             )
             .arg(Arg::new("time-zone").long("time-zone").help("Where it is, such as Asia/Seoul [default: UTC]"))
             .arg(Arg::new("description").long("description").help("A sentence for buyers"))
-            .arg(Arg::new("price").long("price").value_parser(value_parser!(f64)).help("Price that is shown"))
+            .arg(Arg::new("price").long("price").value_parser(value_parser!(Number)).help("Price that is shown"))
             .arg(Arg::new("currency").long("currency").help("Its currency, such as KRW"))
     };
     let create = fields(Command::new("create").about("Make a room type"), true);
@@ -64,7 +64,7 @@ fn wanted(given: &ArgMatches) -> RoomTypeForm {
         total_quantity: given.get_one("rooms").copied(),
         time_zone: text("time-zone"),
         description: text("description"),
-        price: given.get_one::<f64>("price").and_then(|price| Number::from_f64(*price)),
+        price: given.get_one::<Number>("price").cloned(),
         currency: text("currency"),
     }
 }
@@ -85,11 +85,33 @@ fn text(answer: &Value) -> String {
     let mut text = format!("{:>6}  {:>8}{:>12}  {:<20}{}\n", "id", "rooms", "price", "time zone", "name");
     for room_type in all {
         let word = |name: &str| room_type[name].as_str().unwrap_or_default();
-        let (id, rooms) = (&room_type["id"], &room_type["totalQuantity"]);
+        // A `Value` would ignore the width.
+        let (id, rooms) = (room_type["id"].to_string(), room_type["totalQuantity"].to_string());
         let amount = if room_type["price"].is_null() { String::new() } else { room_type["price"].to_string() };
         let price = format!("{amount} {}", word("currency"));
         let price = price.trim();
         text += &format!("{id:>6}  {rooms:>8}{price:>12}  {:<20}{}\n", word("timeZone"), word("name"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn columns_stand_under_their_names() {
+        let double = json!({
+            "id": 7, "name": "Double", "totalQuantity": 5, "timeZone": "Asia/Seoul", "price": 129000, "currency": "KRW",
+        });
+        let single = json!({ "id": 12, "name": "Single", "totalQuantity": 40, "timeZone": "UTC", "price": null });
+        let listed = text(&json!({ "roomTypes": [double, single] }));
+        assert_eq!(
+            listed,
+            "    id     rooms       price  time zone           name\n     7         5  129000 KRW  Asia/Seoul          \
+             Double\n    12        40              UTC                 Single\n"
+        );
+    }
 }

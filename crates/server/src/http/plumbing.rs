@@ -11,3 +11,4 @@ mod nearest;
 pub mod operation;
 pub mod paging;
 pub mod refused_admin;
+mod strict;

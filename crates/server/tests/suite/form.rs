@@ -10,7 +10,7 @@ async fn other_spellings_of_a_path_are_not_found() {
     let stand = TestServer::embedded(&[]).await;
     let admin = format!("Bearer {}", stand.app.admin_token);
     let headers = [("Authorization", admin.as_str()), ("X-User-Id", "u")];
-    for path in ["/api/v1/seats", "/api/v1/admin/events", "/", "/docs", "/api/v1/seats?a=%20//"] {
+    for path in ["/api/v1/seats", "/api/v1/admin/events", "/", "/docs", "/?a=%20//"] {
         assert_eq!(raw_tcp::request(stand.server, "GET", path, &headers, "").await.status, 200, "{path}");
     }
     for path in [

@@ -3,6 +3,7 @@
 use rules::ids::USER_CHARS;
 use serde_json::{Value, json};
 
+use super::Doc;
 use super::operations::STREAM_TICKET;
 use crate::http::plumbing::access::Access;
 use crate::http::plumbing::call::KEY_CHARS;
@@ -54,25 +55,48 @@ pub fn parameters(route: &Route, operation: &Operation, dialect: Dialect) -> Vec
         let about = format!("The dialect; without it {}.", default.name());
         all.push(header("Api-Version", dialect != default, versions, &about));
     }
+    for QueryParameter { name, required, schema, about } in query(doc) {
+        let mut described = json!({ "name": name, "in": "query" });
+        if required {
+            described["required"] = true.into();
+        }
+        described["schema"] = schema;
+        if let Some(about) = about {
+            described["description"] = about.into();
+        }
+        all.push(described);
+    }
+    all
+}
+
+/// A parameter of the query string.
+pub struct QueryParameter {
+    pub name: &'static str,
+    required: bool,
+    schema: Value,
+    about: Option<&'static str>,
+}
+
+/// Every parameter that the query string of an operation may have. Others are refused where `strict` says so.
+pub fn query(doc: &Doc) -> Vec<QueryParameter> {
+    let needed = |name, schema| QueryParameter { name, required: true, schema, about: None };
+    let mut all = Vec::new();
     if doc.month {
         let month = json!({ "type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$" });
-        all.push(json!({ "name": "month", "in": "query", "required": true, "schema": month }));
+        all.push(needed("month", month));
     }
     if doc.dates {
-        for name in ["checkIn", "checkOut"] {
-            let date = json!({ "type": "string", "format": "date" });
-            all.push(json!({ "name": name, "in": "query", "required": true, "schema": date }));
-        }
+        all.extend(["checkIn", "checkOut"].map(|name| needed(name, json!({ "type": "string", "format": "date" }))));
     }
     for filter in doc.filters {
-        let schema = json!({ "type": filter.kind });
-        all.push(json!({ "name": filter.name, "in": "query", "schema": schema, "description": filter.about }));
+        let (schema, about) = (json!({ "type": filter.kind }), Some(filter.about));
+        all.push(QueryParameter { name: filter.name, required: false, schema, about });
     }
     if doc.paged {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 100 });
-        all.push(json!({ "name": "limit", "in": "query", "schema": limit }));
-        let about = "The `next` of an earlier page.";
-        all.push(json!({ "name": "after", "in": "query", "schema": { "type": "string" }, "description": about }));
+        all.push(QueryParameter { name: "limit", required: false, schema: limit, about: None });
+        let about = Some("The `next` of an earlier page.");
+        all.push(QueryParameter { name: "after", required: false, schema: json!({ "type": "string" }), about });
     }
     all
 }

@@ -11,6 +11,7 @@ use salvo::http::Method;
 use super::access::{Access, AccessRule};
 use super::body::{BodyRule, Takes};
 use super::call::{Call, Incoming};
+use super::strict::KnownParameters;
 use crate::app::App;
 use crate::gate::RequestKind;
 use crate::http::openapi::Doc;
@@ -67,9 +68,11 @@ impl Route {
         W: Future<Output: Into<Completion>> + Send,
     {
         let spends = RequestKind::spent(&method, self.path);
+        let known = Arc::new(KnownParameters::of(&method, self.path, A::ACCESS, &doc));
         let run: Run = Box::new(move |app, mut request| {
+            let known = known.clone();
             Box::pin(async move {
-                match admit(&app, &mut request, who, body, spends).await {
+                match admit(&app, &mut request, (who, body, &*known), spends).await {
                     Ok((caller, sent)) => handler(app, Call { request, caller, sent }).await.into(),
                     Err(refusal) => {
                         if A::THROUGH_DOOR {
@@ -103,21 +106,22 @@ impl Route {
 }
 
 /// In the order of the contract: the form of the body, then the caller. The body itself is read before the
-/// caller is checked, unless the access rule says otherwise. Then the budgets of the caller.
+/// caller is checked, unless the access rule says otherwise. Then unknown parameters, and the budgets of the caller.
 async fn admit<A: AccessRule, B: BodyRule>(
     app: &App,
     request: &mut Incoming,
-    _: A,
-    body: B,
+    (_, body, known): (A, B, &KnownParameters),
     spends: Option<RequestKind>,
 ) -> Result<(A::Caller, B::Sent), Refusal> {
     body.check_form(request)?;
     if A::BEFORE_BODY {
         let caller = A::check(app, request).await?;
+        known.check(request)?;
         return Ok((caller, body.read(request).await?));
     }
     let sent = body.read(request).await?;
     let caller = A::check(app, request).await?;
+    known.check(request)?;
     if let Some(kind) = spends {
         app.rates.spend(kind, A::user(&caller), request.client_address(app))?;
     }

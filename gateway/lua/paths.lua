@@ -3,7 +3,7 @@
 
 local hint = require "hint"
 
-local find, match, sub = string.find, string.match, string.sub
+local find, gsub, match, sub = string.find, string.gsub, string.match, string.sub
 
 local M = {}
 
@@ -46,9 +46,15 @@ local function long(path)
     return OTHER
 end
 
+-- Behind this, one part is the id of a user: any text, so it may have escapes. Whatever nginx takes it for, the server
+-- sees a path of the admin API.
+local USERS = "^(/api/v1/admin/users/)([^/]+)(.*)$"
+
 -- Whether a path is spelled in another way than ours: nginx would choose its location by what it stands for.
 local function odd(path)
     if path == "/" then return false end
+    local before, user, after = match(path, USERS)
+    if before then path = before .. gsub(user, "%%[0-9A-F][0-9A-F]", "x") .. after end
     return find(path, "^[^/]") or find(path, "[^%w%-._~/]") or find(path, "//", 1, true) or find(path, "/$")
         or find(path .. "/", "/%.%.?/")
 end

@@ -191,6 +191,11 @@ impl Line {
             .collect()
     }
 
+    /// The place of a user, present or away.
+    pub fn number_of(&self, user: &User) -> Option<Number> {
+        self.people.get(user).map(|person| person.number)
+    }
+
     pub fn ask(&mut self, room: &WaitingRoom, supply: Supply, asking: &Asking, now: Moment) -> QueueReply {
         self.touch(&asking.user, now);
         self.pass_over(room, now);

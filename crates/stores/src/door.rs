@@ -11,7 +11,7 @@ use rules::arrive::{Arrival, Arrived};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
-use rules::ids::{EventId, RequestName, User};
+use rules::ids::{EventId, Number, RequestName, User};
 use rules::queue::{Asking, Forgotten, QueueReply, Serving, Supply};
 use rules::subject::SubjectId;
 use rules::time::Moment;
@@ -135,6 +135,10 @@ pub trait Door: Send + Sync + 'static {
 
     /// A user asks the line: joins, polls, enters or leaves.
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>>;
+
+    /// The number of a user who has a place in the line, also of one who is silent or was passed over. It is no sign
+    /// of life of that user.
+    fn number_in_line(&self, event: EventId, user: User) -> Working<Result<Option<Number>, DoorFault>>;
 
     /// The public state of the line.
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>>;

@@ -492,7 +492,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events, for the operator. */
+        /** Events, for the operator; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListEvents"];
         put?: never;
         /** Makes an event: a count of seats, or a hall of sections and rows. */
@@ -648,7 +648,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Room types, for the operator. */
+        /** Room types, for the operator; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListRoomTypes"];
         put?: never;
         /** Makes a room type. */
@@ -735,7 +735,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Live holds of one user. */
+        /** Live holds of one user; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListHoldsOfUser"];
         put?: never;
         post?: never;
@@ -752,7 +752,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Seats and stays of one user. */
+        /** Seats and stays of one user; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListReservationsOfUser"];
         put?: never;
         post?: never;
@@ -847,6 +847,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/users/{userId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything of one user: seats, stays, holds, places in line, and what the history says of them; whole with `Accept: application/x-ndjson` or `text/csv`. */
+        get: operations["adminGetUser"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/users/{userId}/data": {
         parameters: {
             query?: never;
@@ -905,7 +922,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tokens of operators, without their text. */
+        /** The tokens of operators, without their text; also with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListTokens"];
         put?: never;
         /** Makes a token with a name and a role. Its text is shown once. */
@@ -1408,6 +1425,23 @@ export interface components {
             success: true;
             tokens: components["schemas"]["AdminToken"][];
         };
+        /** @description What is kept of one user, a page of all of it together. Only the last page lacks `next`. */
+        AdminUserAnswer: {
+            /** @constant */
+            success: true;
+            userId: string;
+            reservations: components["schemas"]["AdminReservation"][];
+            stays: components["schemas"]["AdminStay"][];
+            /** @description In whatever state, as long as they are kept. */
+            holds: components["schemas"]["Hold"][];
+            places: components["schemas"]["LinePlace"][];
+            history: components["schemas"]["HistoryRecord"][];
+            /**
+             * @description `after` of the next page; null: this is the last one. A page may be short, even empty, and still
+             *     have a next one: a request reads a bounded part of the history.
+             */
+            next: string | null;
+        };
         /**
          * @description What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl`,
          *     a waiting room or a price away, and buyer fields back to name and phone.
@@ -1783,6 +1817,18 @@ export interface components {
             firstSeat: number;
             seatCount: number;
             rows: components["schemas"]["LayoutRow"][];
+        };
+        /** @description Where a user stands in front of an event with a waiting room. */
+        LinePlace: {
+            eventId: number;
+            /**
+             * @description In line, or inside.
+             * @enum {string}
+             */
+            status: "waiting" | "inside";
+            number: number;
+            /** @description When the entry ends; null: not inside. */
+            expiresAt: string | null;
         };
         /** @description One's own hold: when it begins, is extended, ends, expires, is confirmed; and live ones at the beginning. */
         LiveHold: {
@@ -6072,6 +6118,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminEventsAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -7398,6 +7446,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoomTypesAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -8039,6 +8089,10 @@ export interface operations {
     adminListStays: {
         parameters: {
             query?: {
+                /** @description Of this user. */
+                user?: string;
+                /** @description The stay with this id, as the guest or the admin knows it. */
+                id?: string;
                 limit?: number;
                 /** @description The `next` of an earlier page. */
                 after?: string;
@@ -8158,6 +8212,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HoldsAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -8244,6 +8300,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReservationsAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -8817,6 +8875,106 @@ export interface operations {
             };
         };
     };
+    adminGetUser: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The `next` of an earlier page. */
+                after?: string;
+            };
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminUserAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description `validation` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `unauthorized` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "unauthorized";
+                    };
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "forbidden";
+                    };
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "not_found";
+                    };
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "internal_error";
+                    };
+                };
+            };
+            /** @description `redis_error`, `service_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "redis_error" | "service_unavailable";
+                    };
+                };
+            };
+        };
+    };
     eraseUserData: {
         parameters: {
             query?: never;
@@ -9087,6 +9245,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminTokensAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */

@@ -18,6 +18,7 @@ use super::plumbing::operation::{Operation, Route};
 use super::respond::{Dialect, Speech, Success};
 use super::routes::table;
 
+pub use self::parameters::query;
 pub use self::yaml::yaml;
 
 /// What the document says about one operation, beyond what its row in the route table declares.
@@ -213,6 +214,20 @@ mod tests {
             assert!(found.len() > 20);
             for name in found {
                 assert!(document.pointer(name.trim_start_matches('#')).is_some(), "{name}");
+            }
+        }
+    }
+
+    /// CSV and JSON Lines have everything; JSON has it in pages.
+    #[test]
+    fn every_list_of_operators_is_exported() {
+        let operations = table().into_iter().flat_map(|route| route.operations);
+        let lists: Vec<Doc> =
+            operations.filter(|one| one.access.is_operators() && one.doc.paged).map(|one| one.doc).collect();
+        assert!(lists.len() > 9);
+        for doc in lists {
+            for kind in ["application/json", "text/csv", "application/x-ndjson"] {
+                assert!(doc.gives.iter().any(|gives| gives.kind == kind), "{} in {kind}", doc.id);
             }
         }
     }

@@ -155,7 +155,10 @@ fn seed_004() -> Vec<Route> {
 }
 
 fn operators() -> Vec<Route> {
-    use admin::{audit, events, history, holds, reservations, room_types, tokens, users, waiting_room, webhooks};
+    use admin::{
+        audit, events, everything, history, holds, reservations, room_types, tokens, user_lists, users, waiting_room,
+        webhooks,
+    };
     vec![
         plain("/api/v1/admin/events").on(GET, ViewerOrAdmin, NoBody, events::list, doc::ADMIN_EVENTS).on(
             POST,
@@ -224,12 +227,12 @@ fn operators() -> Vec<Route> {
             holds::stays,
             doc::ADMIN_STAYS,
         ),
-        plain("/api/v1/admin/holds").on(GET, ViewerOrAdmin, NoBody, holds::of_user, doc::ADMIN_HOLDS_OF_USER),
+        plain("/api/v1/admin/holds").on(GET, ViewerOrAdmin, NoBody, user_lists::holds, doc::ADMIN_HOLDS_OF_USER),
         plain("/api/v1/admin/reservations").on(
             GET,
             ViewerOrAdmin,
             NoBody,
-            holds::reservations_of_user,
+            user_lists::reservations,
             doc::ADMIN_RESERVATIONS_OF_USER,
         ),
         plain("/api/v1/admin/reservations/{reservationId}").on(
@@ -261,6 +264,7 @@ fn operators() -> Vec<Route> {
             history::head_of_room_type,
             doc::ADMIN_ROOM_TYPE_HEAD,
         ),
+        plain("/api/v1/admin/users/{userId}").on(GET, ViewerOrAdmin, NoBody, everything::of_user, doc::ADMIN_USER),
         plain("/api/v1/admin/users/{userId}/data")
             .on(DELETE, AdminOnly, NoBody, users::erase, doc::ERASE_USER)
             .limits_itself(),

@@ -17,6 +17,7 @@ pub mod seats;
 pub mod seeds;
 pub mod stays;
 pub mod tokens;
+pub mod users;
 mod verdict;
 pub mod webhooks;
 

@@ -42,6 +42,18 @@ async fn holds_and_stays_are_listed(backing: Backing) {
     assert_eq!(column(&stays, "reservations", "userId"), ["alice"]);
     assert_eq!(of_room["holds"][0]["publicId"], confirmed.as_str(), "as the buyer knows it");
     assert_eq!(stays["reservations"][0]["holdId"], of_room["holds"][0]["holdId"]);
+    let id = |name: &str| format!("id={}", stays["reservations"][0][name].as_str().unwrap());
+    for (query, found) in [
+        ("user=alice".to_owned(), 1),
+        (id("reservationId"), 1),
+        (id("publicId"), 1),
+        (format!("{}&user=bob", id("publicId")), 0),
+        ("user=bob".to_owned(), 0),
+        ("id=e1-2".to_owned(), 0),
+    ] {
+        let page = get(&stand, &format!("room-types/{room}/reservations?{query}")).await;
+        assert_eq!(page["reservations"].as_array().unwrap().len(), found, "{query}");
+    }
 
     let alices = get(&stand, "reservations?user=alice").await;
     let kinds: Vec<bool> = alices["reservations"].as_array().unwrap().iter().map(|r| r["seat"].is_object()).collect();

@@ -3,7 +3,7 @@
 use rules::command::EventAction;
 use rules::entries::{WaitingRoom, WaitingRoomAmendment};
 use rules::event::EventAmendment;
-use rules::ids::Number;
+use rules::ids::{Number, User};
 use rules::queue::{QueueReply, What};
 
 use super::queue::{Hallway, ROOM};
@@ -12,6 +12,7 @@ use crate::ensure;
 
 pub async fn chapter(stand: &Stand) -> Verdict {
     full_line_takes_nobody_new(stand).await?;
+    looking_up_a_number_is_no_sign_of_life(stand).await?;
     tickets_find_their_place_in_a_full_line(stand).await?;
     end_of_the_line_is_stored(stand).await
 }
@@ -37,6 +38,28 @@ async fn full_line_takes_nobody_new(stand: &Stand) -> Verdict {
     (stand.advance)(ROOM.idle_ms + 1);
     let full = hallway.ask("e", What::Join).await?;
     ensure!(full == QueueReply::Full, "the silent keep their places: {full:?}");
+    Ok(())
+}
+
+/// Whoever is silent is passed over, and keeps the number.
+async fn looking_up_a_number_is_no_sign_of_life(stand: &Stand) -> Verdict {
+    let hallway = Hallway::new(stand, 9, 1).await?;
+    let number = |user: &str| {
+        let found = stand.door.number_in_line(hallway.event, User::stored(user));
+        async { found.await.map_err(|f| f.to_string()) }
+    };
+    ensure!(number("a").await?.is_none(), "nobody is in line");
+    let (a, _) = (hallway.place("a", What::Join).await?, hallway.place("b", What::Join).await?);
+    ensure!(number("a").await? == Some(a.number) && number("c").await?.is_none(), "a has {}", a.number.0);
+    for _ in 0..3 {
+        (stand.advance)(ROOM.idle_ms / 2);
+        ensure!(number("a").await? == Some(a.number), "a keeps the place");
+        hallway.place("b", What::Poll).await?;
+    }
+    let b = hallway.place("b", What::Poll).await?;
+    ensure!(b.rank == 0, "a was silent: {b:?}");
+    hallway.ask("a", What::Leave).await?;
+    ensure!(number("a").await?.is_none(), "a has left");
     Ok(())
 }
 

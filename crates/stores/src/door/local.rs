@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rules::arrive::{Arrival, Arrivals, Arrived, Budget};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
-use rules::ids::EventId;
+use rules::ids::{EventId, Number, User};
 use rules::queue::{Asking, Forgotten, Line, QueueReply, Serving, Supply};
 use rules::time::{Clock, Moment};
 
@@ -164,6 +164,11 @@ impl Door for LocalDoor {
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         let heard = self.of_the_line(event, |line, supply, now| line.ask(&room, supply, &asking, now));
         Box::pin(ready(Ok(heard)))
+    }
+
+    fn number_in_line(&self, event: EventId, user: User) -> Working<Result<Option<Number>, DoorFault>> {
+        let number = self.lines().get(&event).and_then(|local| local.line.number_of(&user));
+        Box::pin(ready(Ok(number)))
     }
 
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {

@@ -19,7 +19,7 @@ use rules::arrive::{Arrival, Arrived, Budget, MARK_MS};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::event::State;
 use rules::holds::Hold;
-use rules::ids::{EventId, Number};
+use rules::ids::{EventId, Number, User};
 use rules::queue::{Asking, Forgotten, QueueReply, Serving};
 use rules::subject::SubjectId;
 use rules::time::Moment;
@@ -239,6 +239,10 @@ impl Door for RedisDoor {
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         self.run(move |inner| async move { inner.ask(event, &room, &asking).await })
+    }
+
+    fn number_in_line(&self, event: EventId, user: User) -> Working<Result<Option<Number>, DoorFault>> {
+        self.run(move |inner| async move { inner.number_in_line(event, &user).await })
     }
 
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {

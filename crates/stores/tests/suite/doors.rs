@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
-use rules::ids::{EventId, Number};
+use rules::ids::{EventId, Number, User};
 use rules::queue::{Asking, QueueReply, Serving};
 use rules::time::Moment;
 use stores::Working;
@@ -98,6 +98,10 @@ impl Door for Broken {
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         self.good.ask(event, room, asking)
+    }
+
+    fn number_in_line(&self, event: EventId, user: User) -> Working<Result<Option<Number>, DoorFault>> {
+        self.good.number_in_line(event, user)
     }
 
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use rules::arrive::{Arrival, Arrived, Budget};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
-use rules::ids::{EventId, Number};
+use rules::ids::{EventId, Number, User};
 use rules::queue::{Asking, Place, QueueReply, Serving, What};
 use rules::time::{Clock, Moment};
 use stores::Working;
@@ -126,6 +126,10 @@ impl Door for Shared {
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         let flawed = self.0.clone();
         Box::pin(async move { flawed.flawed_ask(event, room, asking).await })
+    }
+
+    fn number_in_line(&self, event: EventId, user: User) -> Working<Result<Option<Number>, DoorFault>> {
+        self.0.good.number_in_line(event, user)
     }
 
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {

@@ -65,13 +65,7 @@ fn canonical(schema: &str) -> Option<Value> {
         "ReservationAnswer" => json!({ "reservation": reservation() }),
         "ReservationsAnswer" => json!({ "reservations": [reservation(), stay()], "next": null }),
         "AdminReservationsAnswer" => json!({ "reservations": [admin_reservation()], "next": null }),
-        "AdminStaysAnswer" => {
-            let mut stay = stay();
-            stay["publicId"] = "r7-4K9X1B".into();
-            stay["userId"] = "alice".into();
-            stay["holdId"] = "hr7-31".into();
-            json!({ "reservations": [stay], "next": null })
-        }
+        "AdminStaysAnswer" => json!({ "reservations": [admin_stay()], "next": null }),
         "ConfirmedAnswer" => json!({ "reservation": stay() }),
         "HoldAnswer" => json!({ "hold": hold("expiresAt", "2026-11-16T09:10:00.000Z") }),
         "HoldsAnswer" => json!({ "holds": [hold("expiresAt", "2026-11-16T09:10:00.000Z")], "next": null }),
@@ -100,6 +94,12 @@ fn canonical(schema: &str) -> Option<Value> {
         }
         "WebhookTestAnswer" => json!({ "delivery": webhook_delivery() }),
         "HistoryAnswer" => json!({ "history": [], "next": null }),
+        "AdminUserAnswer" => json!({
+            "userId": "alice", "reservations": [admin_reservation()], "stays": [admin_stay()],
+            "holds": [hold("expiresAt", "2026-11-16T09:10:00.000Z")],
+            "places": [{ "eventId": 2, "status": "waiting", "number": 1234, "expiresAt": null }],
+            "history": [], "next": null,
+        }),
         "ErasedAnswer" => {
             json!({ "erased": { "historyRows": 7, "reservations": 2, "holds": 2, "stays": 1, "answers": 1 } })
         }
@@ -193,6 +193,14 @@ fn stay() -> Value {
         "reservationId": "r7-4K9X1B", "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26",
         "createdAt": MADE, "state": "confirmed",
     })
+}
+
+fn admin_stay() -> Value {
+    let mut stay = stay();
+    stay["publicId"] = "r7-4K9X1B".into();
+    stay["userId"] = "alice".into();
+    stay["holdId"] = "hr7-31".into();
+    stay
 }
 
 fn hold(end: &str, at: &str) -> Value {

@@ -228,7 +228,12 @@ pub const ADMIN_EVENTS: Doc = Doc {
         kind: "boolean",
         about: "True: the archived ones. They are not listed otherwise.",
     }],
-    ..read("adminListEvents", "admin", "Events, for the operator.", &[ok("AdminEventsAnswer")])
+    ..read(
+        "adminListEvents",
+        "admin",
+        "Events, for the operator; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("AdminEventsAnswer"), CSV, JSON_LINES],
+    )
 };
 pub const CREATE_EVENT: Doc = Doc {
     done: "created",
@@ -280,12 +285,33 @@ const OF_USER: &[Filter] = &[Filter { name: "user", kind: "string", about: "Of t
 pub const ADMIN_RESERVATIONS_OF_USER: Doc = Doc {
     paged: true,
     filters: OF_USER,
-    ..read("adminListReservationsOfUser", "admin", "Seats and stays of one user.", &[ok("ReservationsAnswer")])
+    ..read(
+        "adminListReservationsOfUser",
+        "admin",
+        "Seats and stays of one user; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("ReservationsAnswer"), CSV, JSON_LINES],
+    )
 };
 pub const ADMIN_HOLDS_OF_USER: Doc = Doc {
     paged: true,
     filters: OF_USER,
-    ..read("adminListHoldsOfUser", "admin", "Live holds of one user.", &[ok("HoldsAnswer")])
+    ..read(
+        "adminListHoldsOfUser",
+        "admin",
+        "Live holds of one user; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("HoldsAnswer"), CSV, JSON_LINES],
+    )
+};
+pub const ADMIN_USER: Doc = Doc {
+    paged: true,
+    refuses: &[|| Refusal::DoorUnreachable, || Refusal::DoorFailed],
+    ..read(
+        "adminGetUser",
+        "admin",
+        "Everything of one user: seats, stays, holds, places in line, and what the history says of them; whole with \
+         `Accept: application/x-ndjson` or `text/csv`.",
+        &[ok("AdminUserAnswer"), CSV, JSON_LINES],
+    )
 };
 pub const ADMIN_HOLDS_OF_EVENT: Doc = Doc {
     paged: true,
@@ -307,6 +333,10 @@ pub const ADMIN_HOLDS_OF_ROOM_TYPE: Doc = Doc {
 };
 pub const ADMIN_STAYS: Doc = Doc {
     paged: true,
+    filters: &[
+        Filter { name: "user", kind: "string", about: "Of this user." },
+        Filter { name: "id", kind: "string", about: "The stay with this id, as the guest or the admin knows it." },
+    ],
     ..read(
         "adminListStays",
         "admin",

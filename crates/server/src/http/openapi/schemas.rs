@@ -24,6 +24,7 @@ use crate::http::wire::refusals::RefusalBody;
 use crate::http::wire::seeds::{Envelope, Four, Refusal10, Reserved10};
 use crate::http::wire::stays::{AvailabilityBody, CalendarBody};
 use crate::http::wire::tokens::{AdminTokensAnswer, NewAdminTokenAnswer, NewAdminTokenBody, TokenRotationBody};
+use crate::http::wire::users::AdminUserAnswer;
 use crate::http::wire::webhooks::{
     NewWebhookBody, WebhookAmendmentBody, WebhookAnswer, WebhookReplayBody, WebhookRotationBody, WebhookSecretAnswer,
     WebhookTestAnswer, WebhooksAnswer,
@@ -152,6 +153,7 @@ fn answered() -> Map<String, Value> {
     name::<ServingBody>(&mut generator);
     name::<TicketKeyBody>(&mut generator);
     name::<AdminTokensAnswer>(&mut generator);
+    name::<AdminUserAnswer>(&mut generator);
     name::<NewAdminTokenAnswer>(&mut generator);
     name::<WebhooksAnswer>(&mut generator);
     name::<WebhookAnswer>(&mut generator);

@@ -22,12 +22,49 @@ pub fn check_framing(version: Version, headers: &HeaderMap) -> Result<(), Refusa
     Err(FieldError::refused("request", Problem::Expected(Expected::WellFormedRequest)))
 }
 
-/// Every path has one spelling: no escapes, no empty or relative parts, no slash at the end.
+/// What only an operator's path has in front of a user's id.
+const USERS: &str = "/api/v1/admin/users/";
+
+/// Every path has one spelling: no escapes, no empty or relative parts, no slash at the end. The id of a user may be
+/// any text, so its part is escaped, where it must be and nowhere else.
 pub fn check_path(path: &str) -> Result<(), Refusal> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
     let part = |part: &str| !matches!(part, "" | "." | "..") && part.bytes().all(plain);
-    let sound = path == "/" || path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(part));
+    let parts = |path: &str| path.split('/').all(part);
+    let sound = match path.strip_prefix(USERS) {
+        Some(rest) => {
+            let (user, rest) = rest.split_once('/').map_or((rest, None), |(user, rest)| (user, Some(rest)));
+            escaped(user) && rest.is_none_or(parts)
+        }
+        None => path == "/" || path.strip_prefix('/').is_some_and(parts),
+    };
     if sound { Ok(()) } else { Err(Refusal::NoSuchPath) }
+}
+
+fn plain(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~')
+}
+
+/// One part of a path with whatever is not plain as `%` and two digits, in upper case.
+fn escaped(part: &str) -> bool {
+    let digit = |b: u8| match b {
+        b'0'..=b'9' => Some(b - b'0'),
+        b'A'..=b'F' => Some(b - b'A' + 10),
+        _ => None,
+    };
+    let mut bytes = part.bytes();
+    while let Some(b) = bytes.next() {
+        let sound = match b {
+            b'%' => {
+                let byte = bytes.next().and_then(digit).zip(bytes.next().and_then(digit));
+                byte.is_some_and(|(high, low)| !plain(high * 16 + low))
+            }
+            b => plain(b),
+        };
+        if !sound {
+            return false;
+        }
+    }
+    !matches!(part, "" | "." | "..")
 }
 
 #[cfg(test)]
@@ -43,6 +80,19 @@ mod tests {
         {
             assert!(check_path(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn ids_of_users_are_escaped_in_one_way() {
+        let at = |user: &str| check_path(&format!("/api/v1/admin/users/{user}/data")).is_ok();
+        for good in ["alice", "alice%40example.com", "auth0%7C1", "%EA%B9%80", "a%2Fb", "a%20b"] {
+            assert!(at(good) && check_path(&format!("/api/v1/admin/users/{good}")).is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "%61lice", "alice%4", "alice%", "%4g", "auth0%7c1", "a@b", "김"] {
+            assert!(!at(bad), "{bad}");
+        }
+        assert!(check_path("/api/v1/admin/users/alice/d%61ta").is_err());
+        assert!(check_path("/api/v1/admin/tokens/a%40b").is_err(), "nowhere else");
     }
 
     #[test]

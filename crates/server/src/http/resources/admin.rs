@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod demo;
 pub mod events;
+pub mod everything;
 mod fields;
 pub mod history;
 pub mod holds;
@@ -12,7 +13,9 @@ mod orders;
 pub mod reservations;
 pub mod room_types;
 mod search;
+mod subject_lists;
 pub mod tokens;
+pub mod user_lists;
 pub mod users;
 pub mod waiting_room;
 pub mod webhooks;

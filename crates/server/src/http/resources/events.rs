@@ -15,7 +15,10 @@ use crate::http::wire::answers::{EventAnswer, EventsAnswer};
 use crate::http::wire::{EventBody, Succeeded};
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    let (events, next) = page(&app, &call.request, false).await?;
+    let paging = Paging::of(&call.request)?;
+    let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
+    let events = app.ledger.events(false, after, paging.one_more()).await?;
+    let (events, next) = paging.cut(events, |event| event.id.to_string());
     let now = app.ledger.wall();
     let events = events.iter().map(|event| EventBody::of(event, now)).collect();
     Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }).public())
@@ -24,14 +27,6 @@ pub async fn list(app: Arc<App>, call: Call) -> Handled {
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
     let event = find(&app, &call.request).await?;
     Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall())).public())
-}
-
-/// A page of events and `next`: those that are listed, or the archived ones.
-pub async fn page(app: &App, request: &Incoming, archived: bool) -> Result<(Vec<Event>, Option<String>), Refused> {
-    let paging = Paging::of(request)?;
-    let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
-    let events = app.ledger.events(archived, after, paging.one_more()).await?;
-    Ok(paging.cut(events, |event| event.id.to_string()))
 }
 
 /// The event in the path, for buyers and operators alike.

@@ -268,7 +268,11 @@ async fn hold_id(app: &App, request: &Incoming) -> Result<HoldId, Failure> {
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
     let ids = &app.secrets.get().await?.ids;
-    let (at, next) = page_of_user(&app, &request, user, |hold| ids.of_hold(hold.id)).await?;
+    let paging = Paging::of(&request)?;
+    let after = paging.after(|text| ids.read_hold(text))?;
+    let at = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(&app);
+    let (found, next) = paging.cut(at.found, |hold| ids.of_hold(hold.id));
+    let at = At { found, now: at.now };
     Ok(match request.dialect {
         Dialect::Seed004 => {
             let holds = at.found.iter().map(|hold| SeedHoldBody::of(hold, at.now, ids)).collect();
@@ -279,21 +283,6 @@ pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>)
             Reply::ok(&HoldsAnswer { success: Succeeded, holds, next })
         }
     })
-}
-
-/// A page of a user's live holds, for the user and the operator alike.
-pub async fn page_of_user(
-    app: &App,
-    request: &Incoming,
-    user: User,
-    name: impl FnOnce(&Hold) -> String,
-) -> Result<(At<Vec<Hold>>, Option<String>), Refused> {
-    let paging = Paging::of(request)?;
-    let ids = &app.secrets.get().await?.ids;
-    let after = paging.after(|text| ids.read_hold(text))?;
-    let At { found, now } = app.ledger.holds_of(user, after, paging.one_more()).await?.shown(app);
-    let (found, next) = paging.cut(found, name);
-    Ok((At { found, now }, next))
 }
 
 pub async fn one(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {

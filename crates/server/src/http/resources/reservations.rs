@@ -2,7 +2,6 @@
 
 pub mod buyer;
 mod create;
-mod planted;
 
 use std::sync::Arc;
 
@@ -29,77 +28,64 @@ use crate::http::wire::stays::{AnyReservationBody, StayBody};
 use crate::http::wire::{ReservationBody, Succeeded};
 use crate::path::{ChangeRequest, serve};
 use crate::public_ids::PublicIds;
+use crate::refusals::Failure;
 
 pub async fn mine(app: Arc<App>, Call { request, caller: user, .. }: Call<User>) -> Handled {
-    reservations_of(&app, &request, user).await
-}
-
-/// A page of what a user has, for the user and the operator alike.
-pub async fn reservations_of(app: &App, request: &Incoming, user: User) -> Handled {
-    let paging = Paging::of(request)?;
+    let paging = Paging::of(&request)?;
     let ids = &app.secrets.get().await?.ids;
-    let after = paging.after(|text| read_place(text, ids))?;
-    let mut found = Vec::new();
-    if !matches!(after, Some(Place::Stay(_))) {
-        let seat = after.and_then(Place::seat);
-        let seats = app.ledger.reservations_of(user.clone(), seat, paging.one_more()).await?.shown(app);
-        found.extend(seats.into_iter().map(Mine::Seat));
-    }
-    // Seats first; stays fill what is left of the page.
-    if found.len() < paging.one_more() {
-        let (stay, most) = (after.and_then(Place::stay), paging.one_more() - found.len());
-        let stays = app.ledger.stays_of(user, stay, most).await?.shown(app);
-        found.extend(stays.into_iter().map(Mine::Stay));
-    }
-    let (found, next) = paging.cut(found, |one| one.place(ids));
-    let mut reservations = Vec::with_capacity(found.len());
-    for one in &found {
-        reservations.push(match one {
-            Mine::Seat(reservation) => AnyReservationBody::Seat(describe(app, reservation).await?),
-            Mine::Stay(stay) => AnyReservationBody::Stay(describe_stay(app, stay).await?),
-        });
-    }
+    let after = paging.after(|text| OwnPlace::read(text, ids))?;
+    let found = reservations_of(&app, &user, after, paging.one_more()).await?;
+    let (found, next) = paging.cut(found, |(place, _)| place.written(ids));
+    let reservations = found.into_iter().map(|(_, reservation)| reservation).collect();
     Ok(Reply::ok(&ReservationsAnswer { success: Succeeded, reservations, next }))
 }
 
-/// What a user has.
-enum Mine {
-    Seat(Reservation),
-    Stay(Stay),
-}
-
-impl Mine {
-    fn place(&self, ids: &PublicIds) -> String {
-        match self {
-            Mine::Seat(r) => format!("{}.{}", r.event, r.sale.seat.0),
-            Mine::Stay(stay) => ids.of_stay(stay.id),
+/// What a user has, for the user and the operator alike: seats first, then stays.
+pub async fn reservations_of(
+    app: &App,
+    user: &User,
+    after: Option<OwnPlace>,
+    most: usize,
+) -> Result<Vec<(OwnPlace, AnyReservationBody)>, Failure> {
+    let mut found = Vec::new();
+    if !matches!(after, Some(OwnPlace::Stay(_))) {
+        let seat = if let Some(OwnPlace::Seat(event, seat)) = after { Some((event, seat)) } else { None };
+        for seat in app.ledger.reservations_of(user.clone(), seat, most).await?.shown(app) {
+            let place = OwnPlace::Seat(seat.event, seat.sale.seat);
+            found.push((place, AnyReservationBody::Seat(describe(app, &seat).await?)));
         }
     }
+    if found.len() < most {
+        let stay = if let Some(OwnPlace::Stay(id)) = after { Some(id) } else { None };
+        for stay in app.ledger.stays_of(user.clone(), stay, most - found.len()).await?.shown(app) {
+            found.push((OwnPlace::Stay(stay.id), AnyReservationBody::Stay(describe_stay(app, &stay).await?)));
+        }
+    }
+    Ok(found)
 }
 
-/// Where a page ended.
+/// A seat or a stay in the list of what a user has.
 #[derive(Clone, Copy)]
-enum Place {
+pub enum OwnPlace {
     Seat(EventId, Seat),
     Stay(StayId),
 }
 
-impl Place {
-    fn seat(self) -> Option<(EventId, Seat)> {
-        if let Place::Seat(event, seat) = self { Some((event, seat)) } else { None }
+impl OwnPlace {
+    pub fn written(self, ids: &PublicIds) -> String {
+        match self {
+            OwnPlace::Seat(event, seat) => format!("{event}.{}", seat.0),
+            OwnPlace::Stay(id) => ids.of_stay(id),
+        }
     }
 
-    fn stay(self) -> Option<StayId> {
-        if let Place::Stay(id) = self { Some(id) } else { None }
+    pub fn read(text: &str, ids: &PublicIds) -> Option<OwnPlace> {
+        if let Some(AnyReservation::Stay(id)) = ids.read(text) {
+            return Some(OwnPlace::Stay(id));
+        }
+        let (event, seat) = text.split_once('.')?;
+        Some(OwnPlace::Seat(EventId(whole(event)?.try_into().ok()?), Seat(whole(seat)?.try_into().ok()?)))
     }
-}
-
-fn read_place(text: &str, ids: &PublicIds) -> Option<Place> {
-    if let Some(AnyReservation::Stay(id)) = ids.read(text) {
-        return Some(Place::Stay(id));
-    }
-    let (event, seat) = text.split_once('.')?;
-    Some(Place::Seat(EventId(whole(event)?.try_into().ok()?), Seat(whole(seat)?.try_into().ok()?)))
 }
 
 async fn describe(app: &App, reservation: &Reservation) -> Result<ReservationBody, Refusal> {

@@ -24,21 +24,16 @@ pub fn id_in_path(request: &Incoming) -> Result<RoomTypeId, Refusal> {
 }
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
-    show_page(&app, &call.request).await.map(Reply::public)
-}
-
-pub async fn one(app: Arc<App>, call: Call) -> Handled {
-    show(&app, &call.request).await.map(Reply::public)
-}
-
-/// A page of room types, for buyers and operators alike.
-pub async fn show_page(app: &App, request: &Incoming) -> Handled {
-    let paging = Paging::of(request)?;
+    let (request, paging) = (&call.request, Paging::of(&call.request)?);
     let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(RoomTypeId))?;
     let found = app.ledger.room_types(after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |room_type| room_type.id.to_string());
     let room_types: Vec<RoomTypeBody> = found.iter().map(|one| RoomTypeBody::of(one).spoken(request.dialect)).collect();
-    Ok(Reply::ok(&RoomTypesAnswer { success: Succeeded, room_types, next }))
+    Ok(Reply::ok(&RoomTypesAnswer { success: Succeeded, room_types, next }).public())
+}
+
+pub async fn one(app: Arc<App>, call: Call) -> Handled {
+    show(&app, &call.request).await.map(Reply::public)
 }
 
 /// One room type, for buyers and operators alike.

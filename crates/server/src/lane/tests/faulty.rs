@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use rules::arrive::{Arrival, Arrived};
 use rules::entries::{DoorEntry, InsideDigest, Moved, WaitingRoom};
 use rules::holds::Hold;
-use rules::ids::{EventId, Number};
+use rules::ids::{EventId, Number, User};
 use rules::queue::{Asking, QueueReply, Serving};
 use rules::subject::SubjectId;
 use rules::time::Moment;
@@ -154,6 +154,10 @@ impl Door for FaultyDoor {
 
     fn ask(&self, event: EventId, room: WaitingRoom, asking: Asking) -> Working<Result<Heard<QueueReply>, DoorFault>> {
         self.good.ask(event, room, asking)
+    }
+
+    fn number_in_line(&self, event: EventId, user: User) -> Working<Result<Option<Number>, DoorFault>> {
+        self.good.number_in_line(event, user)
     }
 
     fn serving(&self, event: EventId, room: WaitingRoom) -> Working<Result<Heard<Serving>, DoorFault>> {

@@ -12,7 +12,10 @@ async fn other_spellings_of_a_path_are_not_found() {
     let gate = edge.gate.address();
     let admin = format!("Bearer {}", edge.servers[0].app.admin_token);
     let headers = [("Authorization", admin.as_str()), ("X-User-Id", "u")];
-    for path in ["/api/v1/seats", "/api/v1/admin/events", "/api/v1/events/1", "/", "/docs", "/api/v1/seats?a=%20//"] {
+    for path in ["/api/v1/seats", "/api/v1/admin/events", "/api/v1/events/1", "/", "/docs", "/?a=%20//"] {
+        assert_eq!(raw_tcp::request(gate, "GET", path, &headers, "").await.status, 200, "{path}");
+    }
+    for path in ["/api/v1/admin/users/u", "/api/v1/admin/users/u%40example.com", "/api/v1/admin/users/a%2F..%2Fb"] {
         assert_eq!(raw_tcp::request(gate, "GET", path, &headers, "").await.status, 200, "{path}");
     }
     let before = edge.reached().await;
@@ -41,6 +44,9 @@ async fn other_spellings_of_a_path_are_not_found() {
         "/api/v1/%2e%2e/v1/seats",
         "/api/v1/seats#/../../admin",
         "/api/v1/seats;a=b",
+        "/api/v1/admin/users/u%4",
+        "/api/v1/admin/users/a@b",
+        "/api/v1/admin/users/../events",
         "/api/v1/seats\\",
         "/api\\v1\\seats",
         "/api/v1/se\u{e4}ts",

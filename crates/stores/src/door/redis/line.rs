@@ -71,6 +71,15 @@ impl Inner {
         }))
     }
 
+    pub async fn number_in_line(&self, event: EventId, user: &User) -> Result<Option<Number>, DoorFault> {
+        let mut connected = self.connections.get().await?;
+        let [_, _, queue, _, gone, ..] = keys::line(event);
+        let mut script = self.scripts.queue_number.prepare_invoke();
+        script.key(queue).key(gone).arg(user.as_str());
+        let said: i64 = self.connections.run(&mut connected, &script).await?;
+        Ok(u64::try_from(said).ok().map(Number))
+    }
+
     pub async fn serving(&self, event: EventId, room: &WaitingRoom) -> Result<Heard<Serving>, DoorFault> {
         let mut connected = self.connections.get().await?;
         let call = self.of_the_line(&self.scripts.queue_serving, &connected, event, room);

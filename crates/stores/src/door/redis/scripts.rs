@@ -18,6 +18,7 @@ pub(super) struct Scripts {
     pub queue_moved: Script,
     pub queue_inside: Script,
     pub queue_forget: Script,
+    pub queue_number: Script,
     pub forget: Script,
 }
 
@@ -41,6 +42,7 @@ impl Scripts {
             queue_moved: of_the_line!("scripts/queue_moved.lua"),
             queue_inside: of_the_line!("scripts/queue_inside.lua"),
             queue_forget: of_the_line!("scripts/queue_forget.lua"),
+            queue_number: Script::new(include_str!("scripts/queue_number.lua")),
             forget: Script::new(include_str!("scripts/forget.lua")),
         }
     }

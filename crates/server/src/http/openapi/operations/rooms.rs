@@ -2,7 +2,7 @@
 
 use rules::outcome::{Forbidden, Limit, Refusal};
 
-use super::{JSON, UNCHANGED, ok, operate, read};
+use super::{CSV, JSON, JSON_LINES, UNCHANGED, ok, operate, read};
 use crate::http::openapi::{Doc, Gives};
 use crate::http::respond::Success;
 
@@ -102,7 +102,12 @@ pub const SEED_EXTEND_HOLD: Doc = Doc { id: "seedExtendHold", gives: SEED_HOLD_S
 
 pub const ADMIN_ROOM_TYPES: Doc = Doc {
     paged: true,
-    ..read("adminListRoomTypes", "admin", "Room types, for the operator.", &[ok("RoomTypesAnswer")])
+    ..read(
+        "adminListRoomTypes",
+        "admin",
+        "Room types, for the operator; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("RoomTypesAnswer"), CSV, JSON_LINES],
+    )
 };
 pub const CREATE_ROOM_TYPE: Doc = Doc {
     done: "created",

@@ -2,7 +2,7 @@
 
 use rules::outcome::Refusal;
 
-use super::{JSON, ok, operate, read};
+use super::{CSV, JSON, JSON_LINES, ok, operate, read};
 use crate::http::openapi::{Doc, Gives};
 use crate::http::respond::Success;
 
@@ -10,8 +10,12 @@ const MADE: &[Gives] = &[Gives { status: Success::Created, kind: JSON, schema: S
 const DONE: &[Gives] = &[ok("Success")];
 const NAMED: &[fn() -> Refusal] = &[|| Refusal::NotFound];
 
-pub const ADMIN_TOKENS: Doc =
-    read("adminListTokens", "admin", "The tokens of operators, without their text.", &[ok("AdminTokensAnswer")]);
+pub const ADMIN_TOKENS: Doc = read(
+    "adminListTokens",
+    "admin",
+    "The tokens of operators, without their text; also with `Accept: text/csv` or `application/x-ndjson`.",
+    &[ok("AdminTokensAnswer"), CSV, JSON_LINES],
+);
 pub const CREATE_ADMIN_TOKEN: Doc = Doc {
     done: "created",
     gives: MADE,

@@ -19,6 +19,8 @@ use rules::time::Moment;
 
 use super::fields::AdminFields;
 use super::orders;
+use super::search::listed;
+use super::subject_lists::ListedEvents;
 use super::waiting_room;
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
@@ -29,8 +31,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::answers::{AdminEventAnswer, AdminEventsAnswer};
-use crate::http::wire::read_moment;
-use crate::http::wire::{AdminEventBody, Succeeded};
+use crate::http::wire::{Succeeded, read_moment};
 use crate::path::{ChangeRequest, serve};
 
 /// A deletion is answered after this time even if the door does not answer.
@@ -125,10 +126,10 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
 
 pub async fn list(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let archived = yes(&call.request, "archived")?;
-    let (events, next) = public::page(&app, &call.request, archived).await?;
-    let now = app.ledger.wall();
-    let events = events.iter().map(|event| AdminEventBody::of(event, now)).collect();
-    Ok(Reply::ok(&AdminEventsAnswer { success: Succeeded, events, next }))
+    listed(ListedEvents { app, archived }, &call.request, |events, next| {
+        Reply::ok(&AdminEventsAnswer { success: Succeeded, events, next })
+    })
+    .await
 }
 
 pub async fn one(app: Arc<App>, call: Call<Viewer>) -> Handled {

@@ -8,7 +8,6 @@ use rules::ids::{EventId, Seat, User, whole as whole_number};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use rules::time::Moment;
-use stores::ledger::LedgerFault;
 use stores::ledger::records::{HistoryHead, LedgerRecord};
 
 use super::list_format::ListRow;
@@ -23,6 +22,7 @@ use crate::http::wire::orders::MetadataBody;
 use crate::http::wire::records::{HistoryAnswer, HistoryBody, HistoryHeadAnswer};
 use crate::http::wire::{Succeeded, read_moment};
 use crate::public_ids::PublicIds;
+use crate::refusals::Failure;
 
 pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let wanted = Wanted::of(&request, &app.secrets.get().await?.ids)?;
@@ -76,7 +76,7 @@ impl Searched for History {
 
     const ROWS: usize = 5_000;
 
-    async fn read(&self, after: Option<(SubjectId, u64)>, rows: usize) -> Result<Vec<LedgerRecord>, LedgerFault> {
+    async fn read(&self, after: Option<(SubjectId, u64)>, rows: usize) -> Result<Vec<LedgerRecord>, Failure> {
         Ok(self.app.ledger.records(self.wanted.subject, after, rows).await?.shown(&self.app))
     }
 
@@ -84,24 +84,20 @@ impl Searched for History {
         (record.subject, record.n)
     }
 
-    fn place_read(text: &str) -> Option<(SubjectId, u64)> {
+    fn place_read(&self, text: &str) -> Option<(SubjectId, u64)> {
         place_read(text)
     }
 
-    fn place_written((subject, n): (SubjectId, u64)) -> String {
+    fn place_written(&self, (subject, n): (SubjectId, u64)) -> String {
         format!("{subject}-{n}")
-    }
-
-    fn fits(&self, record: &LedgerRecord) -> bool {
-        self.wanted.fits(record)
     }
 
     fn everything_fits(&self) -> bool {
         self.wanted.is_everything()
     }
 
-    fn body(&self, record: &LedgerRecord) -> HistoryBody {
-        HistoryBody::of(record)
+    fn body(&self, record: LedgerRecord) -> Option<HistoryBody> {
+        self.wanted.fits(&record).then(|| HistoryBody::of(&record))
     }
 }
 

@@ -1,14 +1,13 @@
-//! Holds and stays, for the operator: of an event or a room type, in every format of a list; of one user.
+//! Holds and stays of an event or a room type, for the operator, in every format of a list.
 
 use std::sync::Arc;
 
 use rules::holds::Hold;
-use rules::ids::{User, whole};
-use rules::outcome::{FieldError, Problem, Refusal};
+use rules::ids::whole;
+use rules::outcome::Refusal;
 use rules::room_type::Stay;
-use rules::subject::{RoomTypeId, SubjectId};
+use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use rules::time::Moment;
-use stores::ledger::LedgerFault;
 
 use super::list_format::ListRow;
 use super::search::{Searched, listed};
@@ -16,8 +15,6 @@ use crate::app::App;
 use crate::auth::Viewer;
 use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
-use crate::http::resources::holds::page_of_user;
-use crate::http::resources::reservations::reservations_of;
 use crate::http::resources::room_types::id_in_path;
 use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
@@ -26,6 +23,7 @@ use crate::http::wire::answers::{AdminStaysAnswer, HoldsAnswer};
 use crate::http::wire::orders::MetadataBody;
 use crate::http::wire::stays::{AdminStayBody, HoldBody, OnBody};
 use crate::public_ids::PublicIds;
+use crate::refusals::Failure;
 
 pub async fn of_event(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let event = call.request.event()?;
@@ -53,30 +51,11 @@ pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled
     let id = id_in_path(&request)?;
     app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
     let ids = app.secrets.get().await?.ids.clone();
-    listed(StandingStays { app, id, ids }, &request, |reservations, next| {
+    let wanted = StaySearch::of(&request, id, &ids)?;
+    listed(StandingStays { app, id, ids, wanted }, &request, |reservations, next| {
         Reply::ok(&AdminStaysAnswer { success: Succeeded, reservations, next })
     })
     .await
-}
-
-/// Live holds of one user.
-pub async fn of_user(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
-    let user = asked_for(&request)?;
-    let (found, next) = page_of_user(&app, &request, user, |hold| hold.id.to_string()).await?;
-    let ids = &app.secrets.get().await?.ids;
-    let holds = found.found.iter().map(|hold| HoldBody::for_admin(hold, found.now, ids)).collect();
-    Ok(Reply::ok(&HoldsAnswer { success: Succeeded, holds, next }))
-}
-
-/// Seats and stays of one user.
-pub async fn reservations_of_user(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
-    let user = asked_for(&request)?;
-    reservations_of(&app, &request, user).await
-}
-
-fn asked_for(request: &Incoming) -> Result<User, Refusal> {
-    let text = request.query("user")?.ok_or_else(|| FieldError::refused("user", Problem::Missing))?;
-    User::new(&text).ok_or_else(|| FieldError::refused("user", Problem::Unprintable))
 }
 
 struct KeptHolds {
@@ -93,7 +72,7 @@ impl Searched for KeptHolds {
 
     const ROWS: usize = 1_000;
 
-    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<(Hold, Moment)>, LedgerFault> {
+    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<(Hold, Moment)>, Failure> {
         let at = self.app.ledger.holds_in(self.subject, after.unwrap_or_default(), rows).await?.shown(&self.app);
         let now = at.now;
         Ok(at.found.into_iter().map(|hold| (hold, now)).collect())
@@ -103,24 +82,16 @@ impl Searched for KeptHolds {
         hold.id.n
     }
 
-    fn place_read(text: &str) -> Option<u64> {
+    fn place_read(&self, text: &str) -> Option<u64> {
         whole(text)
     }
 
-    fn place_written(n: u64) -> String {
+    fn place_written(&self, n: u64) -> String {
         n.to_string()
     }
 
-    fn fits(&self, _: &(Hold, Moment)) -> bool {
-        true
-    }
-
-    fn everything_fits(&self) -> bool {
-        true
-    }
-
-    fn body(&self, (hold, now): &(Hold, Moment)) -> HoldBody {
-        HoldBody::for_admin(hold, *now, &self.ids)
+    fn body(&self, (hold, now): (Hold, Moment)) -> Option<HoldBody> {
+        Some(HoldBody::for_admin(&hold, now, &self.ids))
     }
 }
 
@@ -158,10 +129,33 @@ impl ListRow for HoldBody {
     }
 }
 
+/// What a stay must be; none: anything.
+struct StaySearch {
+    user: Option<String>,
+    /// The number of the stay; an id that cannot be read is of none.
+    n: Option<Option<u64>>,
+}
+
+impl StaySearch {
+    fn of(request: &Incoming, of: RoomTypeId, ids: &PublicIds) -> Result<StaySearch, Refusal> {
+        let n = request.query("id")?.map(|text| match ids.read(&text) {
+            Some(AnyReservation::Stay(id)) if id.room_type == of => Some(id.n),
+            _ => None,
+        });
+        Ok(StaySearch { user: request.query("user")?, n })
+    }
+
+    fn fits(&self, stay: &Stay) -> bool {
+        self.user.as_deref().is_none_or(|user| stay.owner.as_str() == user)
+            && self.n.is_none_or(|n| n == Some(stay.id.n))
+    }
+}
+
 struct StandingStays {
     app: Arc<App>,
     id: RoomTypeId,
     ids: Arc<PublicIds>,
+    wanted: StaySearch,
 }
 
 impl Searched for StandingStays {
@@ -171,7 +165,7 @@ impl Searched for StandingStays {
 
     const ROWS: usize = 1_000;
 
-    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<Stay>, LedgerFault> {
+    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<Stay>, Failure> {
         Ok(self.app.ledger.stays_in(self.id, after.unwrap_or_default(), rows).await?.shown(&self.app))
     }
 
@@ -179,24 +173,20 @@ impl Searched for StandingStays {
         stay.id.n
     }
 
-    fn place_read(text: &str) -> Option<u64> {
+    fn place_read(&self, text: &str) -> Option<u64> {
         whole(text)
     }
 
-    fn place_written(n: u64) -> String {
+    fn place_written(&self, n: u64) -> String {
         n.to_string()
     }
 
-    fn fits(&self, _: &Stay) -> bool {
-        true
-    }
-
     fn everything_fits(&self) -> bool {
-        true
+        self.wanted.user.is_none() && self.wanted.n.is_none()
     }
 
-    fn body(&self, stay: &Stay) -> AdminStayBody {
-        AdminStayBody::of(stay, &self.ids)
+    fn body(&self, stay: Stay) -> Option<AdminStayBody> {
+        self.wanted.fits(&stay).then(|| AdminStayBody::of(&stay, &self.ids))
     }
 }
 

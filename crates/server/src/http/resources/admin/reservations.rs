@@ -6,7 +6,7 @@ use rules::ids::{EventId, Seat, whole as whole_number};
 use rules::outcome::{FieldError, Problem, Refusal};
 use rules::seats::{Hall, Sale};
 use rules::subject::AnyReservation;
-use stores::ledger::{LedgerFault, Reservation};
+use stores::ledger::Reservation;
 
 use super::list_format::ListRow;
 use super::search::{Searched, listed};
@@ -22,6 +22,7 @@ use crate::http::shown::ShownTimes;
 use crate::http::wire::answers::AdminReservationsAnswer;
 use crate::http::wire::{AdminReservationBody, Succeeded};
 use crate::public_ids::PublicIds;
+use crate::refusals::Failure;
 
 /// Fewer digits would fit too many people.
 const PHONE_DIGITS: usize = 4;
@@ -102,7 +103,7 @@ impl Searched for EventSales {
 
     const ROWS: usize = 1_000;
 
-    async fn read(&self, after: Option<Seat>, rows: usize) -> Result<Vec<Reservation>, LedgerFault> {
+    async fn read(&self, after: Option<Seat>, rows: usize) -> Result<Vec<Reservation>, Failure> {
         Ok(self.app.ledger.reservations_in(self.event, after, rows).await?.shown(&self.app))
     }
 
@@ -110,24 +111,21 @@ impl Searched for EventSales {
         reservation.sale.seat
     }
 
-    fn place_read(text: &str) -> Option<Seat> {
+    fn place_read(&self, text: &str) -> Option<Seat> {
         whole_number(text).and_then(|seat| u32::try_from(seat).ok()).map(Seat)
     }
 
-    fn place_written(seat: Seat) -> String {
+    fn place_written(&self, seat: Seat) -> String {
         seat.0.to_string()
-    }
-
-    fn fits(&self, reservation: &Reservation) -> bool {
-        self.wanted.fits(&reservation.sale)
     }
 
     fn everything_fits(&self) -> bool {
         self.wanted.is_everything()
     }
 
-    fn body(&self, reservation: &Reservation) -> AdminReservationBody {
-        AdminReservationBody::of(reservation, &self.hall, &self.ids)
+    fn body(&self, reservation: Reservation) -> Option<AdminReservationBody> {
+        let fits = self.wanted.fits(&reservation.sale);
+        fits.then(|| AdminReservationBody::of(&reservation, &self.hall, &self.ids))
     }
 }
 

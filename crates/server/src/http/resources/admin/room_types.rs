@@ -11,6 +11,8 @@ use rules::room_type::{
 
 use super::fields::AdminFields;
 use super::orders;
+use super::search::listed;
+use super::subject_lists::ListedRoomTypes;
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{Json, SentBody};
@@ -19,7 +21,8 @@ use crate::http::plumbing::json::Node;
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::room_types as public;
 use crate::http::respond::Reply;
-use crate::http::wire::answers::RoomTypeAnswer;
+use crate::http::wire::Succeeded;
+use crate::http::wire::answers::{RoomTypeAnswer, RoomTypesAnswer};
 use crate::path::{ChangeRequest, serve};
 use crate::zones;
 
@@ -93,7 +96,10 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
 }
 
 pub async fn list(app: Arc<App>, call: Call<Viewer>) -> Handled {
-    public::show_page(&app, &call.request).await
+    listed(ListedRoomTypes { app }, &call.request, |room_types, next| {
+        Reply::ok(&RoomTypesAnswer { success: Succeeded, room_types, next })
+    })
+    .await
 }
 
 pub async fn one(app: Arc<App>, call: Call<Viewer>) -> Handled {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use futures_util::stream;
 use salvo::http::{HeaderName, HeaderValue};
 use salvo::hyper::body::Bytes;
-use stores::ledger::LedgerFault;
 
 use super::list_format::{ListFormat, ListRow, written};
 use crate::http::plumbing::call::Incoming;
 use crate::http::plumbing::operation::Handled;
 use crate::http::plumbing::paging::Paging;
 use crate::http::respond::Reply;
+use crate::refusals::Failure;
 
 /// Where the next page of a list in CSV or JSON Lines begins: there it has no place in the body.
 const NEXT: HeaderName = HeaderName::from_static("x-next");
@@ -31,25 +31,27 @@ pub trait Searched: Send + Sync + 'static {
     /// Rows that are read at a time.
     const ROWS: usize;
 
-    /// The next rows behind `after`, in order.
+    /// The next rows behind `after`, in order. Fewer than asked for: there are no more.
     fn read(
         &self,
         after: Option<Self::Place>,
         rows: usize,
-    ) -> impl Future<Output = Result<Vec<Self::Row>, LedgerFault>> + Send;
+    ) -> impl Future<Output = Result<Vec<Self::Row>, Failure>> + Send;
 
     fn place(row: &Self::Row) -> Self::Place;
 
     /// `after`, as `place_written` wrote it.
-    fn place_read(text: &str) -> Option<Self::Place>;
+    fn place_read(&self, text: &str) -> Option<Self::Place>;
 
-    fn place_written(place: Self::Place) -> String;
+    fn place_written(&self, place: Self::Place) -> String;
 
-    fn fits(&self, row: &Self::Row) -> bool;
+    /// No row is passed over.
+    fn everything_fits(&self) -> bool {
+        true
+    }
 
-    fn everything_fits(&self) -> bool;
-
-    fn body(&self, row: &Self::Row) -> Self::Body;
+    /// None: it is not searched for.
+    fn body(&self, row: Self::Row) -> Option<Self::Body>;
 }
 
 /// The list as it was asked for: JSON in pages; CSV and JSON Lines whole, unless a page was asked for.
@@ -62,9 +64,9 @@ pub async fn listed<L: Searched>(
     if format != ListFormat::Json && !Paging::asked(request)? {
         return Ok(whole(list, format).await?);
     }
-    let after = paging.after(L::place_read)?;
+    let after = paging.after(|text| list.place_read(text))?;
     let (rows, next) = page(&list, after, paging.limit()).await?;
-    let next = next.map(L::place_written);
+    let next = next.map(|place| list.place_written(place));
     if format == ListFormat::Json {
         return Ok(json(rows, next));
     }
@@ -76,25 +78,35 @@ pub async fn listed<L: Searched>(
     })
 }
 
+/// A list that is short enough to be read at once, and has no pages.
+pub fn short<R: ListRow>(rows: Vec<R>, request: &Incoming, json: impl FnOnce(Vec<R>) -> Reply) -> Reply {
+    match ListFormat::asked(request) {
+        ListFormat::Json => json(rows),
+        format => {
+            let heading = if format == ListFormat::Csv { R::HEADING } else { "" };
+            Reply::text(format.kind(), format!("{heading}{}", written(format, &rows)))
+        }
+    }
+}
+
 /// Rows that fit, and where the next ones begin; none: there are no more.
 type Found<L> = (Vec<<L as Searched>::Body>, Option<<L as Searched>::Place>);
 
 /// A page. One that found little has a next one all the same.
-async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usize) -> Result<Found<L>, LedgerFault> {
+async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usize) -> Result<Found<L>, Failure> {
     let rows = if list.everything_fits() { limit + 1 } else { L::ROWS };
     let mut found = Vec::new();
     for _ in 0..READ_MOST.div_ceil(rows) {
         let read = list.read(after, rows).await?;
-        for row in &read {
+        let last = read.len() < rows;
+        for row in read {
             if found.len() == limit {
                 return Ok((found, after));
             }
-            after = Some(L::place(row));
-            if list.fits(row) {
-                found.push(list.body(row));
-            }
+            after = Some(L::place(&row));
+            found.extend(list.body(row));
         }
-        if read.len() < rows {
+        if last {
             return Ok((found, None));
         }
     }
@@ -103,7 +115,7 @@ async fn page<L: Searched>(list: &L, mut after: Option<L::Place>, limit: usize) 
 
 /// Everything that fits. The first rows are read before anything is sent, so that a ledger that cannot be read is
 /// a refusal; one that fails later breaks the connection off.
-async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, LedgerFault> {
+async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, Failure> {
     let list = Arc::new(list);
     let heading = if format == ListFormat::Csv { L::Body::HEADING } else { "" };
     let first = step(&*list, None).await?;
@@ -114,9 +126,9 @@ async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, Ledger
             let text = format!("{heading}{}", written(format, &rows));
             let next = match next {
                 None => None,
-                Some(place) => Some(step(&*list, Some(place)).await.map_err(|fault| {
-                    tracing::error!(%fault, "a list broke off");
-                    std::io::Error::other(fault)
+                Some(place) => Some(step(&*list, Some(place)).await.map_err(|failure| {
+                    tracing::error!(%failure, "a list broke off");
+                    std::io::Error::other(failure.to_string())
                 })?),
             };
             Ok(Some((Bytes::from(text), ("", next))))
@@ -126,8 +138,8 @@ async fn whole<L: Searched>(list: L, format: ListFormat) -> Result<Reply, Ledger
 }
 
 /// The next rows of a whole list, as many as fit.
-async fn step<L: Searched>(list: &L, after: Option<L::Place>) -> Result<Found<L>, LedgerFault> {
+async fn step<L: Searched>(list: &L, after: Option<L::Place>) -> Result<Found<L>, Failure> {
     let read = list.read(after, L::ROWS).await?;
-    let next = read.last().filter(|_| read.len() == L::ROWS).map(L::place);
-    Ok((read.iter().filter(|row| list.fits(row)).map(|row| list.body(row)).collect(), next))
+    let next = read.last().filter(|_| read.len() >= L::ROWS).map(L::place);
+    Ok((read.into_iter().filter_map(|row| list.body(row)).collect(), next))
 }

@@ -8,6 +8,8 @@ use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use stores::ledger::admin_tokens::AdminRole;
 
 use super::fields::AdminFields;
+use super::list_format::ListRow;
+use super::search::short;
 use crate::app::App;
 use crate::auth::operators::{Doer, ListedToken, MadeToken};
 use crate::auth::{Admin, Viewer};
@@ -21,14 +23,32 @@ use crate::http::wire::tokens::{AdminTokenBody, AdminTokensAnswer, GRACE_MOST_S,
 /// A replaced token is accepted this long, unless told otherwise.
 const GRACE_S: u32 = 3_600;
 
-pub async fn list(app: Arc<App>, _: Call<Viewer>) -> Handled {
+pub async fn list(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let now = app.ledger.now();
     let listed = app.operators.list().await?;
     let tokens = listed.iter().map(|token| match token {
         ListedToken::Configured => AdminTokenBody::configured(),
         ListedToken::Stored(token) => AdminTokenBody::of(token, now, app.ledger.shift_ms()),
     });
-    Ok(Reply::ok(&AdminTokensAnswer { success: Succeeded, tokens: tokens.collect() }))
+    let json = |tokens| Reply::ok(&AdminTokensAnswer { success: Succeeded, tokens });
+    Ok(short(tokens.collect(), &call.request, json))
+}
+
+impl ListRow for AdminTokenBody {
+    const HEADING: &'static str = "name,role,live,createdAt,createdBy,endsAt,endedBy\r\n";
+
+    fn cells(&self) -> Vec<String> {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        vec![
+            self.name.clone(),
+            self.role.to_owned(),
+            self.live.to_string(),
+            text(&self.created_at),
+            text(&self.created_by),
+            text(&self.ends_at),
+            text(&self.ended_by),
+        ]
+    }
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {

@@ -174,11 +174,14 @@ async fn seed(server: &Loud, event_name: &str, leaks: &mut Leaks) -> Seeded {
         }
     }
     for (stream, path) in &mut streams {
-        // The snapshot, and at least one change.
-        for _ in 0..2 {
+        // The snapshot, and what changed.
+        loop {
             let next = tokio::time::timeout(PATIENCE, stream.next()).await.expect("a message comes").unwrap();
             let message = next.expect("the stream goes on");
             leaks.public(path, &format!("{} {}", message.event, message.data));
+            if matches!(message.event.as_str(), "seats" | "nights") {
+                break;
+            }
         }
     }
     Seeded { event, room_type, reservation: first["reservationId"].as_str().unwrap().to_owned(), hold }

@@ -73,7 +73,7 @@ async fn declared_parameters_are_the_known_ones() {
                 assert_eq!(refused(&answer), unknown("nonsense"), "{path}: {}", answer.text());
                 strict += 1;
             } else {
-                assert_ne!(answer.status, 400, "{path}: {}", answer.text());
+                assert!(!answer.text().contains(r#""field":"nonsense""#), "{path}: {}", answer.text());
                 lenient += 1;
             }
             for declared in query(&operation.doc) {

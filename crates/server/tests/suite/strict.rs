@@ -23,7 +23,7 @@ async fn misspelt_parameters_are_named_with_the_nearest() {
     let stand = TestServer::embedded(&[]).await;
     let event = stand.event(5, 1).await;
     for (path, field, nearest) in [
-        ("events?limt=5", "limt", "limit"),
+        ("events?limits=5", "limits", "limit"),
         ("events?Archived=true", "Archived", "archived"),
         ("history?usr=alice", "usr", "user"),
         ("history?user=alice&room_type=1", "room_type", "roomType"),
@@ -40,7 +40,7 @@ async fn misspelt_parameters_are_named_with_the_nearest() {
     let listed = stand.admin("GET", "events", &Value::Null).await.json();
     assert_eq!(listed["events"].as_array().unwrap().len(), 2, "nothing was deleted or made");
     // Who may not ask is told that, and nothing of parameters.
-    let answer = stand.client().get("/api/v1/admin/events?limt=5").await;
+    let answer = stand.client().get("/api/v1/admin/events?limits=5").await;
     assert_eq!(answer.status, 401);
     let mut client = stand.client();
     for (path, field) in [("/api/v1/seats?form=2", "form"), ("/api/v1/events?=5", "query"), ("/api/v1/events?%1b", "?")]

@@ -84,6 +84,15 @@ test("any seat, now, until it is sold out; and a seat that returns", async () =>
   const last = await shop.buy(event.id, "last");
   assert.equal(last.status, 200);
   await step(other, "soldOut");
+  // Whoever saw it and whoever comes later read how long it took; the list says it too.
+  const took = /3 seats in \d+(\.\d)? (s|min)/;
+  await other.getByText(took).waitFor();
+  const later = await late.open(`/events/${event.id}`);
+  await step(later, "soldOut");
+  await later.getByText(took).waitFor();
+  const list = await late.open("/");
+  await list.locator(`a[href="/events/${event.id}"]`).getByText(took).waitFor();
+  await Promise.all([later.close(), list.close()]);
   await button(other, "Tell me when one returns").click();
   await shop.call("DELETE", `/api/v1/reservations/${last.reservationId}`, { user: "last" });
   await step(other, "choose");

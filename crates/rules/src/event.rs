@@ -124,6 +124,25 @@ pub struct Event {
     pub deleted: bool,
     pub created_at: Moment,
     pub counts: Counts,
+    /// As read from the ledger; a batch does not change it here.
+    pub times: SaleTimes,
+}
+
+/// When an event sold its seats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SaleTimes {
+    /// The first sale; none: no seat is sold.
+    pub first: Option<Moment>,
+    /// Since when every seat is sold; none: some is not.
+    pub sold_out: Option<Moment>,
+}
+
+impl SaleTimes {
+    /// When every seat was sold, and how long that took from the first sale on.
+    pub fn sold_out_after_ms(&self) -> Option<(Moment, u64)> {
+        let (first, end) = self.first.zip(self.sold_out)?;
+        Some((end, u64::try_from(first.ms_until(end)).unwrap_or(0)))
+    }
 }
 
 /// What changes with every batch.

@@ -27,6 +27,7 @@ pub mod once;
 mod orders;
 pub mod queue;
 pub mod reads;
+mod sale_times;
 pub mod stays;
 mod webhooks;
 

@@ -1335,6 +1335,8 @@ export interface components {
             rehearsal: boolean;
             /** @description Since when it is not listed; null: it is. */
             archivedAt: string | null;
+            /** @description Only where every seat is sold. */
+            soldOut?: components["schemas"]["SoldOut"];
         };
         AdminEventAnswer: {
             /** @constant */
@@ -1601,6 +1603,8 @@ export interface components {
             holdTtl: number | null;
             buyerFields: components["schemas"]["BuyerFields"];
             price: components["schemas"]["Price"] | null;
+            /** @description Only where every seat is sold. */
+            soldOut?: components["schemas"]["SoldOut"];
         };
         EventAnswer: {
             /** @constant */
@@ -2190,6 +2194,15 @@ export interface components {
             waiting: number;
             admittedPerMinute: number;
             soldOut: boolean;
+        };
+        SoldOut: {
+            /**
+             * Format: date-time
+             * @description When the last seat was sold.
+             */
+            at: string;
+            /** @description Seconds from the first sale to the last. */
+            seconds: number;
         };
         /** @description A seat that somebody got. */
         SoldSeat: {

@@ -36,11 +36,9 @@ export class Sale {
   raw = $state<unknown>(null);
   /** Arrival numbers by reservation, as far as this browser saw them. */
   numbers = $state<Record<string, number>>({});
-  /** How long the hall took to sell out, in milliseconds, if this page saw it. */
-  soldOutIn = $state<number | null>(null);
   readonly line: Line;
   #stream: LiveStream | null = null;
-  #opened: number | null = null;
+  #asks: ReturnType<typeof setTimeout> | undefined;
   #holdKey: { seats: string; key: string } | null = null;
   #timer: ReturnType<typeof setInterval>;
 
@@ -55,13 +53,13 @@ export class Sale {
   constructor(readonly id: number) {
     this.line = new Line(id);
     this.numbers = JSON.parse(recall(`numbers.${id}`) ?? "{}") as Record<string, number>;
-    this.soldOutIn = Number(recall(`soldOutIn.${id}`)) || null;
     void this.#begin();
     this.#timer = setInterval(() => this.#tick(), 250);
   }
 
   stop(): void {
     clearInterval(this.#timer);
+    clearTimeout(this.#asks);
     this.#stream?.stop();
     this.line.stop();
   }
@@ -114,7 +112,6 @@ export class Sale {
       state: (state: Event["state"] | "deleted", opensAt: string | null) => {
         if (state === "deleted") this.missing = true;
         else if (this.event) {
-          if (this.event.state === "scheduled" && state === "open") this.#opened = serverClock.exact();
           this.event.state = state;
           this.event.opensAt = opensAt;
         }
@@ -256,10 +253,18 @@ export class Sale {
     if (this.busy === null && seats?.some((seat) => this.mine.has(seat))) void this.refreshOwn();
     const kept = [...this.chosen].filter((seat) => board.at(seat) === FREE);
     if (kept.length < this.chosen.size && this.busy !== "hold") this.chosen = new Set(kept);
-    if (this.soldOut && this.#opened !== null && this.soldOutIn === null) {
-      this.soldOutIn = Math.max(1, serverClock.exact() - this.#opened);
-      remember(`soldOutIn.${this.id}`, String(Math.round(this.soldOutIn)));
-    }
+    if (this.event && !this.soldOut) delete this.event.soldOut;
+    else if (this.event && !this.event.soldOut) this.#askHowLong();
+  }
+
+  /** The last seat is gone, and the server knows how long it took. Not every page asks in the same moment. */
+  #askHowLong(): void {
+    clearTimeout(this.#asks);
+    this.#asks = setTimeout(async () => {
+      const params = { path: { eventId: this.id } };
+      const { data } = await open.api.GET("/api/v1/events/{eventId}", { params }).catch(() => ({ data: undefined }));
+      if (this.event && data?.event.soldOut) this.event.soldOut = data.event.soldOut;
+    }, 1_100 + Math.random() * 1_500);
   }
 
   /** What time alone changes: a hold ends, an entry ends, the sale opens. */
@@ -285,7 +290,6 @@ export class Sale {
       .GET("/api/v1/events/{eventId}", { params: { path: { eventId: this.id } } })
       .catch(() => ({ data: undefined }));
     if (data && this.event) {
-      if (this.event.state === "scheduled" && data.event.state === "open") this.#opened = Date.parse(this.event.opensAt ?? "") || serverClock.exact();
       this.event.state = data.event.state;
       this.event.opensAt = data.event.opensAt;
     }

@@ -80,3 +80,10 @@ export function about(seconds: number): string {
   const hours = Math.round(minutes / 60);
   return ko ? `약 ${number(hours)}시간` : `about ${number(hours)} h`;
 }
+
+/** How long something took: "0.6 s", "12 min", "3 h". */
+export function lasted(seconds: number): string {
+  const step = [120, 7_200, 172_800].filter((most) => seconds >= most).length;
+  const value = seconds < 10 ? Math.max(0.1, seconds).toFixed(1) : number(Math.round(seconds / [1, 60, 3_600, 86_400][step]!));
+  return language.now === "ko" ? value + ["초", "분", "시간", "일"][step] : `${value} ${["s", "min", "h", "days"][step]}`;
+}

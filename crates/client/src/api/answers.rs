@@ -62,6 +62,16 @@ pub struct SaleView {
     pub rehearsal: bool,
     #[serde(default)]
     pub archived_at: Option<String>,
+    /// Only where every seat is sold.
+    #[serde(default)]
+    pub sold_out: Option<SoldOutView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct SoldOutView {
+    pub at: String,
+    /// From the first sale to the last.
+    pub seconds: f64,
 }
 
 impl SaleView {

@@ -134,6 +134,7 @@ impl Cinema {
             deleted: false,
             created_at: Moment(0),
             counts: Counts { n: 1, ..Counts::default() },
+            times: Default::default(),
         };
         let (rows, holds) = Default::default();
         Cinema { now: Moment(1_000), terms: house.terms(), event, rows, holds, ever_sold: vec![], bug }

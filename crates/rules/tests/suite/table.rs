@@ -84,6 +84,7 @@ impl Table {
             deleted: false,
             created_at: Moment(0),
             counts: Counts { n: 1, ..Counts::default() },
+            times: Default::default(),
         };
         let created = EventRecord {
             n: 1,

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use client::Target;
+use client::{HttpRequest, Target};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::demo::control::{DemoControl, DemoCrowd, DemoPhase, DemoWish, PulledPlug};
-use crate::demo::crowd::{DemoBoard, DemoRush, ask};
+use crate::demo::crowd::{DemoBoard, DemoRush, ask, send};
 use crate::demo::process::{ServerLaunch, ServingProcess};
 use crate::demo::{qr, stock};
 use crate::terminal::{complain, say};
@@ -116,6 +116,8 @@ impl Demo {
         if stocked.exists() {
             return Ok(());
         }
+        let first = HttpRequest::new("PATCH", "/api/v1/admin/events/1").json(stock::first_event().to_string());
+        send(&self.target, &self.admin_token, first).await?;
         for event in stock::events(stock::now()) {
             ask(&self.target, &self.admin_token, "/api/v1/admin/events", &event).await?;
         }

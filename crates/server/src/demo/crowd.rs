@@ -144,10 +144,15 @@ impl DemoRush {
 
 /// Creates something through the admin API.
 pub async fn ask(target: &Target, token: &str, path: &str, body: &Value) -> Result<Value, String> {
-    let request = HttpRequest::post(path).header("Authorization", format!("Bearer {token}")).json(body.to_string());
+    send(target, token, HttpRequest::post(path).json(body.to_string())).await
+}
+
+/// As the operator.
+pub async fn send(target: &Target, token: &str, request: HttpRequest) -> Result<Value, String> {
+    let request = request.header("Authorization", format!("Bearer {token}"));
     let answer = client::ask_once(target, request, ASK_TIME).await.map_err(|e| format!("{target}: {e}"))?;
     let told = answer.json().map_err(|e| format!("{target}: {e}"))?;
-    if answer.is_success() { Ok(told) } else { Err(format!("{path}: {}", told["message"])) }
+    if answer.is_success() { Ok(told) } else { Err(format!("{target}: {}", told["message"])) }
 }
 
 /// People, not answers: whoever clicked twice is one.

@@ -34,6 +34,11 @@ pub fn rush_event(run: u32, seats: u32) -> Value {
     json!({ "name": format!("러시 {run} · Rush {run}"), "seats": hall(seats), "rehearsal": true })
 }
 
+/// The one that a server begins with.
+pub fn first_event() -> Value {
+    json!({ "name": "소극장 낭독회 · Reading on the Small Stage" })
+}
+
 pub fn events(now: Moment) -> [Value; 2] {
     let opens_at = moment(Moment(now.0 + OPENS_IN_MS));
     [

@@ -59,6 +59,7 @@ async fn demo_survives_a_pulled_plug_and_keeps_its_data() {
     let process = start(&data, &[]).await;
     let events = names(&process, "/api/v1/events", "events").await;
     assert_eq!(events[1..], ["봄밤 콘서트 · Spring Night Concert", "팬미팅 · Fan Meeting"]);
+    assert_eq!(events[0], "소극장 낭독회 · Reading on the Small Stage");
     assert_eq!(names(&process, "/api/v1/room-types", "roomTypes").await.len(), 3);
     let concert = process.client().get("/api/v1/events/2").await.json();
     assert_eq!((&concert["event"]["seatCount"], &concert["event"]["waitingRoom"]), (&json!(1_000), &json!(true)));

@@ -54,6 +54,7 @@ mod sdk;
 mod slow;
 mod slow_clients;
 mod slow_requests;
+mod sold_out;
 mod strangers;
 mod strict;
 mod terminal;

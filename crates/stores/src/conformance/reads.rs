@@ -3,11 +3,12 @@
 use rules::ids::{ReservationId, Seat, User};
 use rules::subject::SubjectId;
 
-use super::{Stand, Verdict, expect_sale};
+use super::{Stand, Verdict, expect_sale, sale_times};
 use crate::ensure;
 use crate::ledger::LedgerFault;
 
 pub async fn chapter(stand: &Stand) -> Verdict {
+    sale_times::first_and_last_sale_are_known(stand).await?;
     let fault = |f: LedgerFault| f.to_string();
     let ledger = &stand.ledger;
     let event = stand.event(10, 3).await?.id;

@@ -72,7 +72,7 @@ export const en = {
 
   soldOutStamp: "Sold out",
   soldOutFact: (n: number) => `${seats(n)}, all sold.`,
-  soldOutIn: (n: number, s: string) => `${seats(n)} in ${s} s.`,
+  soldOutIn: (n: number, s: string) => `${seats(n)} in ${s}.`,
   soldOutHint: "All seats are gone. If one is returned, it appears here.",
   tell: "Tell me when one returns",
   telling: "You will hear from us as long as this page is open.",

@@ -73,7 +73,7 @@ export const ko: EventWords = {
 
   soldOutStamp: "매진",
   soldOutFact: (n) => `전체 ${seats(n)}이 모두 판매되었습니다.`,
-  soldOutIn: (n, s) => `${seats(n)}이 ${s}초 만에 판매되었습니다.`,
+  soldOutIn: (n, s) => `${seats(n)}이 ${s} 만에 판매되었습니다.`,
   soldOutHint: "모든 좌석이 판매되었습니다. 취소 좌석이 나오면 여기에 바로 표시됩니다.",
   tell: "취소 좌석 알림 받기",
   telling: "이 페이지를 열어 두는 동안 알려 드립니다.",

@@ -1,13 +1,14 @@
 //! Events, as everybody sees them.
 
 use rules::entries::WaitingRoom;
-use rules::event::{Event, State};
+use rules::event::{Event, SaleTimes, State};
 use rules::time::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::moment;
 use super::orders::{BuyerFieldsBody, PriceBody};
+use crate::http::respond::Dialect;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Event")]
@@ -29,6 +30,28 @@ pub struct EventBody {
     pub hold_ttl: Option<i64>,
     pub buyer_fields: BuyerFieldsBody,
     pub price: Option<PriceBody>,
+    /// Only where every seat is sold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SoldOutBody")]
+    pub sold_out: Option<SoldOutBody>,
+}
+
+#[derive(Clone, Serialize, JsonSchema)]
+#[schemars(rename = "SoldOut")]
+pub struct SoldOutBody {
+    /// When the last seat was sold.
+    #[schemars(extend("format" = "date-time"))]
+    pub at: String,
+    /// Seconds from the first sale to the last.
+    #[schemars(range(min = 0))]
+    pub seconds: f64,
+}
+
+impl SoldOutBody {
+    fn of(times: SaleTimes) -> Option<SoldOutBody> {
+        let (at, ms) = times.sold_out_after_ms()?;
+        Some(SoldOutBody { at: moment(at), seconds: ms as f64 / 1_000.0 })
+    }
 }
 
 /// An event as its operator sees it.
@@ -57,6 +80,10 @@ pub struct AdminEventBody {
     pub rehearsal: bool,
     /// Since when it is not listed; null: it is.
     pub archived_at: Option<String>,
+    /// Only where every seat is sold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SoldOutBody")]
+    pub sold_out: Option<SoldOutBody>,
 }
 
 /// The settings of a waiting room, in seconds.
@@ -104,6 +131,7 @@ impl AdminEventBody {
             price: shown.price,
             rehearsal: event.rehearsal,
             archived_at: event.archived_at.map(moment),
+            sold_out: shown.sold_out,
         }
     }
 }
@@ -123,6 +151,13 @@ impl EventBody {
             hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
             buyer_fields: BuyerFieldsBody::of(event.buyer_fields),
             price: PriceBody::of(event),
+            sold_out: SoldOutBody::of(event.times),
         }
+    }
+
+    /// What came with 1.1 is only in 1.1.
+    pub fn in_dialect(mut self, dialect: Dialect) -> EventBody {
+        self.sold_out = self.sold_out.filter(|_| dialect == Dialect::V1_1);
+        self
     }
 }

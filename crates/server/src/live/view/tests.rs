@@ -41,6 +41,7 @@ fn view(seats: u32) -> EventView {
         deleted: false,
         created_at: Moment(0),
         counts: Counts::default(),
+        times: Default::default(),
     };
     let snapshot = Snapshot { n: 1, seat_count: seats, sold: Vec::new() };
     let watched = WatchedSeats::new(&snapshot, &[], Moment(0), &[row(1, Happened::Created, 0)]);

@@ -7,7 +7,7 @@ use rules::buyer::{AskedFields, Metadata};
 use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock::{self, Gap, Walk};
-use rules::event::{Counts, Event, State};
+use rules::event::{Counts, Event, SaleTimes, State};
 use rules::history::{EventRecord, Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
@@ -52,6 +52,10 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             },
         },
         waiting_room: room(row)?,
+        times: SaleTimes {
+            first: row.try_get::<_, Option<i64>>("first_sold_at")?.map(Moment),
+            sold_out: row.try_get::<_, Option<i64>>("sold_out_at")?.map(Moment),
+        },
         oldest_key: row.try_get::<_, i32>(17)? as u32,
     };
     Ok((event, Moment(row.try_get("changed_at")?)))

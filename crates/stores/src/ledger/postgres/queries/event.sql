@@ -5,5 +5,6 @@ SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor"
            SELECT count(*)::integer FROM taken
            WHERE taken.event = event.id AND taken.kind = 'held' AND taken.ends_at <= (SELECT ledger_now())
              AND (taken.ends_at, taken.seat) > (event.counted_to, event.counted_place::integer)) END AS lapsed,
-       counted_to, counted_place, hold_ttl, seat_count, room_queue_most, buyer_fields, price, currency, archived_at, rehearsal
+       counted_to, counted_place, hold_ttl, seat_count, room_queue_most, buyer_fields, price, currency, archived_at, rehearsal,
+       first_sold_at, sold_out_at
 FROM event WHERE id = $1

@@ -6,7 +6,7 @@ use rules::buyer::{AskedFields, Metadata};
 use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock;
-use rules::event::{Counts, Event, State};
+use rules::event::{Counts, Event, SaleTimes, State};
 use rules::history::{EventRecord, Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
@@ -104,6 +104,10 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             },
         },
         waiting_room: room(row)?,
+        times: SaleTimes {
+            first: row.get::<_, Option<i64>>("first_sold_at")?.map(Moment),
+            sold_out: row.get::<_, Option<i64>>("sold_out_at")?.map(Moment),
+        },
         oldest_key: row.get(17)?,
     }))
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use client::{HttpRequest, Target};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::demo::control::{DemoControl, DemoCrowd, DemoPhase, DemoWish, PulledPlug};
@@ -106,8 +106,11 @@ impl Demo {
         let (pull, admin_token) = (Arc::default(), admin_token.trim().to_owned());
         let demo = Demo { launch, control, board, pull, rush: None, target, admin_token };
         demo.fill().await?;
+        // Before it says that Ctrl-C stops it: without them a signal ends the demo and leaves the server behind.
+        let stopping = |kind| signal(kind).map_err(|e| e.to_string());
+        let signals = (stopping(SignalKind::interrupt())?, stopping(SignalKind::terminate())?);
         demo.greet(process.address, &token_file);
-        demo.keep(process).await
+        demo.keep(process, signals).await
     }
 
     /// On the first start only: a later one finds what is there.
@@ -152,9 +155,8 @@ impl Demo {
     }
 
     /// Until it is told to stop.
-    async fn keep(mut self, mut process: ServingProcess) -> Result<(), String> {
-        let stopping = |kind| signal(kind).map_err(|e| e.to_string());
-        let (mut interrupt, mut terminate) = (stopping(SignalKind::interrupt())?, stopping(SignalKind::terminate())?);
+    async fn keep(mut self, mut process: ServingProcess, signals: (Signal, Signal)) -> Result<(), String> {
+        let (mut interrupt, mut terminate) = signals;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => break,

@@ -20,13 +20,13 @@ pub async fn list(app: Arc<App>, call: Call) -> Handled {
     let events = app.ledger.events(false, after, paging.one_more()).await?;
     let (events, next) = paging.cut(events, |event| event.id.to_string());
     let now = app.ledger.wall();
-    let events = events.iter().map(|event| EventBody::of(event, now).in_dialect(call.request.dialect)).collect();
+    let events = events.iter().map(|event| EventBody::of(event, now)).collect();
     Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }).public())
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
     let event = find(&app, &call.request).await?;
-    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall(), call.request.dialect)).public())
+    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall())).public())
 }
 
 /// The event in the path, for buyers and operators alike.

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::stays::{AdminStayBody, AnyReservationBody, HoldBody, RoomTypeBody, SeedHoldBody};
 use super::{AdminEventBody, AdminReservationBody, EventBody, LayoutBody, SeatBody, Succeeded};
-use crate::http::respond::Dialect;
 
 /// It was done.
 #[derive(Serialize, JsonSchema)]
@@ -24,8 +23,8 @@ pub struct EventAnswer {
 }
 
 impl EventAnswer {
-    pub fn of(event: &Event, now: Moment, dialect: Dialect) -> EventAnswer {
-        EventAnswer { success: Succeeded, event: EventBody::of(event, now).in_dialect(dialect) }
+    pub fn of(event: &Event, now: Moment) -> EventAnswer {
+        EventAnswer { success: Succeeded, event: EventBody::of(event, now) }
     }
 }
 

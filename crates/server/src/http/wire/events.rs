@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::moment;
 use super::orders::{BuyerFieldsBody, PriceBody};
-use crate::http::respond::Dialect;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Event")]
@@ -151,13 +150,8 @@ impl EventBody {
             hold_ttl: event.hold_ttl_ms.map(|ms| ms / 1_000),
             buyer_fields: BuyerFieldsBody::of(event.buyer_fields),
             price: PriceBody::of(event),
-            sold_out: SoldOutBody::of(event.times),
+            // A server of the version before this column gives seats back without clearing it.
+            sold_out: SoldOutBody::of(event.times).filter(|_| event.counts.sold == event.seat_count()),
         }
-    }
-
-    /// What came with 1.1 is only in 1.1.
-    pub fn in_dialect(mut self, dialect: Dialect) -> EventBody {
-        self.sold_out = self.sold_out.filter(|_| dialect == Dialect::V1_1);
-        self
     }
 }

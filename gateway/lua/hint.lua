@@ -85,8 +85,9 @@ local function parse(event, line)
     return known
 end
 
+-- Reads what is left. Second result: another request is reading it now.
 local function look(event, now)
-    if not dictionary:add("looking:" .. event, true, 0.05) then return nil end
+    if not dictionary:add("looking:" .. event, true, 0.05) then return nil, true end
     local left = door.left(event)
     local line = left and keep(event, left, now)
     dictionary:delete("looking:" .. event)
@@ -132,7 +133,14 @@ function M.on(event, muted, only_shut)
         known = line and parse(event, line)
     end
     if not known or now >= known.valid then
-        known = look(event, now) or known
+        local found, other = look(event, now)
+        known = found or known
+        if not known and other then
+            -- The answer of that request is worth a short wait: else a whole crowd passes meanwhile.
+            ngx.sleep(WAIT_STEP_S)
+            now, line = clock.now_ms(), dictionary:get(event)
+            known = line and parse(event, line)
+        end
         if not known then return nil end
         if now >= known.valid then
             -- It expired. If it was a refusal, one request goes through to refresh it, and the others wait.

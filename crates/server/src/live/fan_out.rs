@@ -28,7 +28,7 @@ type Blocked = HashMap<usize, Arc<DirectWatcher>>;
 
 type Called = Receiver<Arc<Audience>>;
 
-/// Calls the thread. It starts with the first watcher and ends with the last of these.
+/// Calls the thread. It starts with the first call and ends with the last of these.
 #[derive(Clone)]
 pub struct FanOut {
     calls: Sender<Arc<Audience>>,
@@ -44,9 +44,10 @@ impl Default for FanOut {
 }
 
 impl FanOut {
-    /// Something was said to this audience.
+    /// Something was said to this audience. Whether its list is empty says nothing: the thread takes it while it
+    /// writes, and those who are written already have to hear this too.
     pub fn call(&self, audience: &Arc<Audience>) {
-        if audience.lock().is_empty() || audience.called.swap(true, Ordering::AcqRel) {
+        if audience.called.swap(true, Ordering::AcqRel) {
             return;
         }
         let called = self.called.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
@@ -113,5 +114,26 @@ fn run(calls: &Called) {
             blocked.retain(|_, watcher| watcher.write() == SocketWrite::Blocked);
             tried = Instant::now();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_while_the_thread_writes_is_not_lost() {
+        let (fan_out, audience) = (FanOut::default(), Arc::new(Audience::default()));
+        // Here instead of in the thread.
+        let calls = fan_out.called.lock().unwrap().take().unwrap();
+        fan_out.call(&audience);
+        let called = calls.try_recv().unwrap();
+        called.called.store(false, Ordering::Release);
+        // The list is taken, as it is while it is written.
+        assert!(audience.lock().is_empty());
+        fan_out.call(&audience);
+        fan_out.call(&audience);
+        assert!(calls.try_recv().is_ok(), "the next round was said meanwhile");
+        assert!(calls.try_recv().is_err(), "one call is enough for both");
     }
 }

@@ -64,6 +64,8 @@ end
 
 -- Whether a request that came now would find neither a slot nor a place to wait.
 function M.full()
+    -- Most of the time, and it needs no look at the servers.
+    if waiting == 0 then return false end
     local most = servers.room()
     return taken >= most and crowded(most)
 end

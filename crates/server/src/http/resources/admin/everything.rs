@@ -11,6 +11,7 @@ use rules::subject::{HoldId, StayId, SubjectId};
 use stores::ledger::records::LedgerRecord;
 
 use super::history;
+use super::holds::on_cells;
 use super::list_format::ListRow;
 use super::search::{Searched, listed};
 use crate::app::App;
@@ -21,7 +22,7 @@ use crate::http::respond::Reply;
 use crate::http::shown::ShownTimes;
 use crate::http::wire::AdminReservationBody;
 use crate::http::wire::records::HistoryBody;
-use crate::http::wire::stays::{AdminStayBody, HoldBody, OnBody};
+use crate::http::wire::stays::{AdminStayBody, HoldBody};
 use crate::http::wire::users::{AdminUserAnswer, LinePlaceBody, UserRecordBody};
 use crate::public_ids::PublicIds;
 use crate::refusals::Failure;
@@ -241,15 +242,7 @@ impl ListRow for UserRecordBody {
                 stay.state.to_owned(),
             ],
             UserRecordBody::Hold(hold) => {
-                let [event, room_type, seats, check_in, check_out] = match &hold.on {
-                    OnBody::Seats { event_id, seat_ids } => {
-                        let seats: Vec<String> = seat_ids.iter().map(u32::to_string).collect();
-                        [event_id.to_string(), String::new(), seats.join(" "), String::new(), String::new()]
-                    }
-                    OnBody::Nights { room_type_id, check_in, check_out } => {
-                        [String::new(), room_type_id.to_string(), String::new(), check_in.clone(), check_out.clone()]
-                    }
-                };
+                let [event, seats, room_type, check_in, check_out] = on_cells(&hold.on);
                 let (at, state) = (hold.created_at.clone(), hold.state.to_owned());
                 [hold.hold_id.clone(), event, room_type, seats, check_in, check_out, at, state]
             }

@@ -99,16 +99,7 @@ impl ListRow for HoldBody {
     const HEADING: &'static str = "holdId,publicId,eventId,seatIds,roomTypeId,checkIn,checkOut,userId,clientHoldKey,createdAt,expiresAt,state,secondsRemaining,metadata,reason\r\n";
 
     fn cells(&self) -> Vec<String> {
-        let none = String::new;
-        let [event, seats, room_type, check_in, check_out] = match &self.on {
-            OnBody::Seats { event_id, seat_ids } => {
-                let seats: Vec<String> = seat_ids.iter().map(u32::to_string).collect();
-                [event_id.to_string(), seats.join(" "), none(), none(), none()]
-            }
-            OnBody::Nights { room_type_id, check_in, check_out } => {
-                [none(), none(), room_type_id.to_string(), check_in.clone(), check_out.clone()]
-            }
-        };
+        let [event, seats, room_type, check_in, check_out] = on_cells(&self.on);
         vec![
             self.hold_id.clone(),
             self.public_id.clone().unwrap_or_default(),
@@ -126,6 +117,20 @@ impl ListRow for HoldBody {
             self.metadata.as_ref().map(MetadataBody::text).unwrap_or_default().to_owned(),
             self.reason.clone().unwrap_or_default(),
         ]
+    }
+}
+
+/// Event, seats, room type, check-in and check-out of a hold; empty where it has none.
+pub fn on_cells(on: &OnBody) -> [String; 5] {
+    let none = String::new;
+    match on {
+        OnBody::Seats { event_id, seat_ids } => {
+            let seats: Vec<String> = seat_ids.iter().map(u32::to_string).collect();
+            [event_id.to_string(), seats.join(" "), none(), none(), none()]
+        }
+        OnBody::Nights { room_type_id, check_in, check_out } => {
+            [none(), none(), room_type_id.to_string(), check_in.clone(), check_out.clone()]
+        }
     }
 }
 

@@ -26,7 +26,8 @@ pub struct ListPage<T> {
         alias = "holds",
         alias = "roomTypes",
         alias = "tokens",
-        alias = "webhooks"
+        alias = "webhooks",
+        alias = "deliveries"
     )]
     pub items: Vec<T>,
     /// `after` of the next page; none: this is the last one.

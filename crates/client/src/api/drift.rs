@@ -11,7 +11,7 @@ use super::answers::{
 use super::forms::{BuyerForm, CancellationForm, EventForm, HoldForm, RoomTypeForm, RotationForm, TokenForm};
 use super::routes::{self, ApiRoute};
 use super::webhooks::{
-    NewWebhookView, OverlapForm, ReplayForm, WebhookForm, WebhookReport, WebhookTestView, WebhookView,
+    NewWebhookView, OverlapForm, ReplayForm, WebhookAttempt, WebhookForm, WebhookReport, WebhookTestView, WebhookView,
 };
 
 /// A route, and how an example of each of its bodies is tried.
@@ -95,6 +95,7 @@ pub static CALLS: &[DriftCheck] = &[
     read::<WebhookReport>(&routes::WEBHOOK),
     sent::<WebhookReport, WebhookForm>(&routes::AMEND_WEBHOOK),
     read::<DoneView>(&routes::DELETE_WEBHOOK),
+    read::<ListPage<WebhookAttempt>>(&routes::WEBHOOK_DELIVERIES),
     sent::<NewWebhookView, OverlapForm>(&routes::ROTATE_WEBHOOK),
     read::<WebhookTestView>(&routes::TEST_WEBHOOK),
     sent::<DoneView, ReplayForm>(&routes::REPLAY_WEBHOOK),

@@ -104,6 +104,7 @@ pub static CREATE_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks");
 pub static WEBHOOK: ApiRoute = read("/api/v1/admin/webhooks/{webhookId}");
 pub static AMEND_WEBHOOK: ApiRoute = send("PATCH", "/api/v1/admin/webhooks/{webhookId}");
 pub static DELETE_WEBHOOK: ApiRoute = send("DELETE", "/api/v1/admin/webhooks/{webhookId}");
+pub static WEBHOOK_DELIVERIES: ApiRoute = read("/api/v1/admin/webhooks/{webhookId}/deliveries");
 pub static ROTATE_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks/{webhookId}/rotate");
 pub static TEST_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks/{webhookId}/test");
 pub static REPLAY_WEBHOOK: ApiRoute = send("POST", "/api/v1/admin/webhooks/{webhookId}/replay");

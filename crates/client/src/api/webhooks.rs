@@ -98,6 +98,11 @@ pub fn webhook(id: i64) -> ApiCall<WebhookReport> {
     ApiCall::new(&routes::WEBHOOK, &[&id])
 }
 
+/// The attempts that are kept, newest first.
+pub fn webhook_deliveries(id: i64) -> ApiCall<ListPage<WebhookAttempt>> {
+    ApiCall::new(&routes::WEBHOOK_DELIVERIES, &[&id])
+}
+
 pub fn create_webhook(form: &WebhookForm) -> ApiCall<NewWebhookView> {
     ApiCall::new(&routes::CREATE_WEBHOOK, &[]).body(json(form))
 }

@@ -224,7 +224,7 @@ mod tests {
         let operations = table().into_iter().flat_map(|route| route.operations);
         let lists: Vec<Doc> =
             operations.filter(|one| one.access.is_operators() && one.doc.paged).map(|one| one.doc).collect();
-        assert!(lists.len() > 9);
+        assert!(lists.len() > 11);
         for doc in lists {
             for kind in ["application/json", "text/csv", "application/x-ndjson"] {
                 assert!(doc.gives.iter().any(|gives| gives.kind == kind), "{} in {kind}", doc.id);

@@ -157,7 +157,7 @@ fn seed_004() -> Vec<Route> {
 fn operators() -> Vec<Route> {
     use admin::{
         audit, events, everything, history, holds, reservations, room_types, tokens, user_lists, users, waiting_room,
-        webhooks,
+        webhook_lists, webhooks,
     };
     vec![
         plain("/api/v1/admin/events").on(GET, ViewerOrAdmin, NoBody, events::list, doc::ADMIN_EVENTS).on(
@@ -304,17 +304,20 @@ fn operators() -> Vec<Route> {
             tokens::rotate,
             doc::ROTATE_ADMIN_TOKEN,
         ),
-        plain("/api/v1/admin/webhooks").on(GET, ViewerOrAdmin, NoBody, webhooks::list, doc::ADMIN_WEBHOOKS).on(
-            POST,
-            AdminOnly,
-            admin_json("NewWebhook"),
-            webhooks::create,
-            doc::CREATE_WEBHOOK,
-        ),
+        plain("/api/v1/admin/webhooks")
+            .on(GET, ViewerOrAdmin, NoBody, webhook_lists::webhooks, doc::ADMIN_WEBHOOKS)
+            .on(POST, AdminOnly, admin_json("NewWebhook"), webhooks::create, doc::CREATE_WEBHOOK),
         plain("/api/v1/admin/webhooks/{webhookId}")
             .on(GET, ViewerOrAdmin, NoBody, webhooks::one, doc::ADMIN_WEBHOOK)
             .on(PATCH, AdminOnly, admin_json("WebhookAmendment"), webhooks::amend, doc::AMEND_WEBHOOK)
             .on(DELETE, AdminOnly, NoBody, webhooks::delete, doc::DELETE_WEBHOOK),
+        plain("/api/v1/admin/webhooks/{webhookId}/deliveries").on(
+            GET,
+            ViewerOrAdmin,
+            NoBody,
+            webhook_lists::deliveries,
+            doc::ADMIN_WEBHOOK_DELIVERIES,
+        ),
         plain("/api/v1/admin/webhooks/{webhookId}/rotate").on(
             POST,
             AdminOnly,

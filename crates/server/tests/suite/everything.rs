@@ -49,6 +49,17 @@ async fn lists_are_the_same_in_every_format(backing: Backing) {
     let gone = stand.event(5, 1).await;
     stand.admin("POST", &format!("events/{gone}/archive"), &Value::Null).await;
     stand.admin("POST", "tokens", &json!({ "name": "box-office", "role": "viewer" })).await;
+    let body = json!({ "url": "https://localhost:1/?a=1,2", "enabled": false });
+    let mut secrets = Vec::new();
+    for _ in 0..2 {
+        let made = stand.admin("POST", "webhooks", &body).await.json();
+        secrets.push(made["secret"].as_str().unwrap()["whsec_".len()..].to_owned());
+    }
+    let rotated = stand.admin("POST", "webhooks/2/rotate", &json!({})).await.json();
+    secrets.push(rotated["secret"].as_str().unwrap()["whsec_".len()..].to_owned());
+    for _ in 0..3 {
+        assert_eq!(stand.admin("POST", "webhooks/1/test", &Value::Null).await.status, 200);
+    }
     for i in 0..3 {
         assert_eq!(client.reserve(event, "alice").await.status, 200);
         let held = hold_id(&hold(&mut client, "alice", &nights(room, 5 + i, 2, i as u64)).await);
@@ -63,6 +74,9 @@ async fn lists_are_the_same_in_every_format(backing: Backing) {
         ("holds?user=alice", "holds", 3, "holdId"),
         ("reservations?user=alice", "reservations", 6, "reservationId"),
         ("holds?user=nobody", "holds", 0, "holdId"),
+        ("webhooks", "webhooks", 2, "id"),
+        ("webhooks/1/deliveries", "deliveries", 3, "messageId"),
+        ("webhooks/2/deliveries", "deliveries", 0, "messageId"),
     ] {
         let listed: Vec<Value> = json_of(&stand, path).await[list].as_array().unwrap().iter().map(timeless).collect();
         assert_eq!(listed.len(), rows, "{path}");
@@ -78,8 +92,18 @@ async fn lists_are_the_same_in_every_format(backing: Backing) {
             let sign = if path.contains('?') { '&' } else { '?' };
             let page = ask(&stand, &format!("{path}{sign}limit={}", rows - 1), "text/csv").await;
             assert_eq!(page.lines().count(), rows, "{page}");
+            let page = json_of(&stand, &format!("{path}{sign}limit={}", rows - 1)).await;
+            let next = page["next"].as_str().unwrap();
+            let rest = json_of(&stand, &format!("{path}{sign}after={next}")).await;
+            assert_eq!((timeless(&rest[list][0]), &rest["next"]), (listed[rows - 1].clone(), &Value::Null), "{path}");
+        }
+        for kind in ["application/json", "application/x-ndjson", "text/csv"] {
+            let text = ask(&stand, path, kind).await;
+            assert!(secrets.iter().all(|secret| !text.contains(secret)), "{text}");
         }
     }
+    let csv = ask(&stand, "webhooks", "text/csv").await;
+    assert!(csv.contains(r#"1,"https://localhost:1/?a=1,2",reservation.confirmed reservation.cancelled "#), "{csv}");
     let csv = ask(&stand, "events", "text/csv").await;
     assert!(csv.contains(r#","A ""name"", with commas",open,"#), "{csv}");
 }

@@ -9,8 +9,8 @@ use crate::ensure;
 use crate::ledger::LedgerFault;
 use crate::ledger::records::LedgerNote;
 use crate::ledger::webhooks::{
-    DELIVERIES_KEPT, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
-    WebhookNote, WebhookState, WebhookType,
+    DELIVERIES_KEPT, KeptDelivery, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery,
+    WebhookDue, WebhookNote, WebhookState, WebhookType,
 };
 
 pub async fn chapter(stand: &Stand) -> Verdict {
@@ -164,14 +164,25 @@ async fn secrets_overlap_and_deliveries_are_few(stand: &Stand) -> Verdict {
         let some = some.iter().map(|n| delivery(*n)).collect();
         stand.ledger.keep_deliveries(made.id, some).await.map_err(fault)?;
     }
-    let kept = stand.ledger.deliveries(made.id, 1_000).await.map_err(fault)?;
+    // In pages, as lists are read.
+    let mut kept: Vec<KeptDelivery> = Vec::new();
+    loop {
+        let before = kept.last().map(|last| last.seq);
+        let page = stand.ledger.deliveries(made.id, before, 33).await.map_err(fault)?;
+        if page.is_empty() {
+            break;
+        }
+        kept.extend(page);
+    }
+    ensure!(kept.is_sorted_by(|newer, older| newer.seq > older.seq), "newest first");
+    let kept: Vec<WebhookDelivery> = kept.into_iter().map(|kept| kept.made).collect();
     let most = DELIVERIES_KEPT as usize + 50;
     ensure!((DELIVERIES_KEPT as usize..=most).contains(&kept.len()), "{}", kept.len());
     let newest: Vec<WebhookDelivery> =
         (0..kept.len() as u64).map(|i| delivery(DELIVERIES_KEPT as u64 * 2 - 1 - i)).collect();
     ensure!(kept == newest, "{:?}", kept.first());
     ensure!(stand.ledger.delete_webhook(made.id, note(Happened::WebhookDeleted)).await.map_err(fault)?, "it was there");
-    let kept = stand.ledger.deliveries(made.id, 1_000).await.map_err(fault)?;
+    let kept = stand.ledger.deliveries(made.id, None, 1_000).await.map_err(fault)?;
     ensure!(kept.is_empty(), "{}", kept.len());
     let gone = stand.ledger.rotate_webhook(made.id, vec![8; 32], 0, note(Happened::WebhookRotated)).await;
     ensure!(!gone.map_err(fault)?, "it is gone");

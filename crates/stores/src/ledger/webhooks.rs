@@ -175,6 +175,13 @@ pub struct WebhookDelivery {
     pub error: Option<String>,
 }
 
+/// An attempt as it is kept, and its number, which rises with every attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptDelivery {
+    pub seq: i64,
+    pub made: WebhookDelivery,
+}
+
 /// What the cursor says of failures after it was moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorMoved {
@@ -231,8 +238,8 @@ pub trait Webhooks {
 
     fn keep_deliveries(&self, id: i64, deliveries: Vec<WebhookDelivery>) -> Answered<()>;
 
-    /// The last attempts, newest first.
-    fn deliveries(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDelivery>>;
+    /// The last attempts, newest first; `before`: those made before the one with this number.
+    fn deliveries(&self, id: i64, before: Option<i64>, limit: usize) -> Answered<Vec<KeptDelivery>>;
 }
 
 #[cfg(test)]

@@ -87,7 +87,8 @@ fn canonical(schema: &str) -> Option<Value> {
         "NewAdminTokenAnswer" => {
             json!({ "token": admin_token(), "secret": "4f1c2a9e8b7d6c5f0a1b2c3d4e5f60714f1c2a9e8b7d6c5f0a1b2c3d4e5f6071" })
         }
-        "WebhooksAnswer" => json!({ "webhooks": [webhook()] }),
+        "WebhooksAnswer" => json!({ "webhooks": [webhook()], "next": null }),
+        "WebhookDeliveriesAnswer" => json!({ "deliveries": [webhook_delivery()], "next": null }),
         "WebhookAnswer" => json!({ "webhook": webhook(), "outstanding": 0, "deliveries": [webhook_delivery()] }),
         "WebhookSecretAnswer" => {
             json!({ "webhook": webhook(), "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" })

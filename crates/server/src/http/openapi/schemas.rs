@@ -26,8 +26,8 @@ use crate::http::wire::stays::{AvailabilityBody, CalendarBody};
 use crate::http::wire::tokens::{AdminTokensAnswer, NewAdminTokenAnswer, NewAdminTokenBody, TokenRotationBody};
 use crate::http::wire::users::AdminUserAnswer;
 use crate::http::wire::webhooks::{
-    NewWebhookBody, WebhookAmendmentBody, WebhookAnswer, WebhookReplayBody, WebhookRotationBody, WebhookSecretAnswer,
-    WebhookTestAnswer, WebhooksAnswer,
+    NewWebhookBody, WebhookAmendmentBody, WebhookAnswer, WebhookDeliveriesAnswer, WebhookReplayBody,
+    WebhookRotationBody, WebhookSecretAnswer, WebhookTestAnswer, WebhooksAnswer,
 };
 use crate::http::wire::{BareSeatBody, ReservedBody};
 
@@ -156,6 +156,7 @@ fn answered() -> Map<String, Value> {
     name::<AdminUserAnswer>(&mut generator);
     name::<NewAdminTokenAnswer>(&mut generator);
     name::<WebhooksAnswer>(&mut generator);
+    name::<WebhookDeliveriesAnswer>(&mut generator);
     name::<WebhookAnswer>(&mut generator);
     name::<WebhookSecretAnswer>(&mut generator);
     name::<WebhookTestAnswer>(&mut generator);

@@ -18,4 +18,5 @@ pub mod tokens;
 pub mod user_lists;
 pub mod users;
 pub mod waiting_room;
+pub mod webhook_lists;
 pub mod webhooks;

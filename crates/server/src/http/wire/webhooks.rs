@@ -162,6 +162,15 @@ impl WebhookDeliveryBody {
 pub struct WebhooksAnswer {
     pub success: Succeeded,
     pub webhooks: Vec<WebhookBody>,
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct WebhookDeliveriesAnswer {
+    pub success: Succeeded,
+    /// Every attempt that is kept, newest first.
+    pub deliveries: Vec<WebhookDeliveryBody>,
+    pub next: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -5,8 +5,8 @@ use rules::subject::SubjectId;
 use super::Bent;
 use crate::ledger::Answered;
 use crate::ledger::webhooks::{
-    CursorMoved, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue,
-    WebhookNote, WebhookSecret, Webhooks,
+    CursorMoved, KeptDelivery, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery,
+    WebhookDue, WebhookNote, WebhookSecret, Webhooks,
 };
 
 impl Webhooks for Bent {
@@ -61,7 +61,7 @@ impl Webhooks for Bent {
         self.good.keep_deliveries(id, deliveries)
     }
 
-    fn deliveries(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDelivery>> {
-        self.good.deliveries(id, limit)
+    fn deliveries(&self, id: i64, before: Option<i64>, limit: usize) -> Answered<Vec<KeptDelivery>> {
+        self.good.deliveries(id, before, limit)
     }
 }

@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 use super::trouble::{Trouble, unknown};
 use super::{PostgresLedger, all, first, queries, values};
 use crate::ledger::webhooks::{
-    CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery,
-    WebhookDue, WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
+    CursorMoved, DELIVERIES_KEPT, KeptDelivery, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor,
+    WebhookDelivery, WebhookDue, WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
 };
 use crate::ledger::{Answered, LedgerFault};
 
@@ -120,19 +120,20 @@ impl Webhooks for PostgresLedger {
         self.read(queries::KEEP_DELIVERIES, row, |_, _| Ok(()))
     }
 
-    fn deliveries(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDelivery>> {
-        self.read(queries::DELIVERIES, values![id, limit as i64], |_, rows| {
+    fn deliveries(&self, id: i64, before: Option<i64>, limit: usize) -> Answered<Vec<KeptDelivery>> {
+        self.read(queries::DELIVERIES, values![id, before.unwrap_or(i64::MAX), limit as i64], |_, rows| {
             all(&rows, |row| {
-                Ok(WebhookDelivery {
-                    subject: row.try_get::<_, Option<i64>>(0)?.map(SubjectId::of_row),
-                    n: row.try_get::<_, i64>(1)? as u64,
-                    kind: row.try_get(2)?,
-                    message: row.try_get(3)?,
-                    at: Moment(row.try_get(4)?),
-                    took_ms: row.try_get(5)?,
-                    status: row.try_get::<_, Option<i32>>(6)?.map(|status| status as u16),
-                    error: row.try_get(7)?,
-                })
+                let made = WebhookDelivery {
+                    subject: row.try_get::<_, Option<i64>>(1)?.map(SubjectId::of_row),
+                    n: row.try_get::<_, i64>(2)? as u64,
+                    kind: row.try_get(3)?,
+                    message: row.try_get(4)?,
+                    at: Moment(row.try_get(5)?),
+                    took_ms: row.try_get(6)?,
+                    status: row.try_get::<_, Option<i32>>(7)?.map(|status| status as u16),
+                    error: row.try_get(8)?,
+                };
+                Ok(KeptDelivery { seq: row.try_get(0)?, made })
             })
         })
     }

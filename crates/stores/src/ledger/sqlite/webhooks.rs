@@ -11,8 +11,8 @@ use super::trouble::unknown;
 use super::{SqliteLedger, ask, queries};
 use crate::ledger::Answered;
 use crate::ledger::webhooks::{
-    CursorMoved, DELIVERIES_KEPT, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor, WebhookDelivery,
-    WebhookDue, WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
+    CursorMoved, DELIVERIES_KEPT, KeptDelivery, NewWebhook, Webhook, WebhookBacklog, WebhookChange, WebhookCursor,
+    WebhookDelivery, WebhookDue, WebhookNote, WebhookSecret, WebhookState, WebhookType, Webhooks,
 };
 
 impl Webhooks for SqliteLedger {
@@ -178,21 +178,22 @@ impl Webhooks for SqliteLedger {
         })
     }
 
-    fn deliveries(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDelivery>> {
+    fn deliveries(&self, id: i64, before: Option<i64>, limit: usize) -> Answered<Vec<KeptDelivery>> {
         self.readers.read(move |conn| {
             let mut found = conn.prepare_cached(queries::DELIVERIES)?;
             found
-                .query_map((id, limit as i64), |row| {
-                    Ok(WebhookDelivery {
-                        subject: row.get::<_, Option<i64>>(0)?.map(SubjectId::of_row),
-                        n: row.get::<_, i64>(1)? as u64,
-                        kind: row.get(2)?,
-                        message: row.get(3)?,
-                        at: Moment(row.get(4)?),
-                        took_ms: row.get(5)?,
-                        status: row.get(6)?,
-                        error: row.get(7)?,
-                    })
+                .query_map((id, before.unwrap_or(i64::MAX), limit as i64), |row| {
+                    let made = WebhookDelivery {
+                        subject: row.get::<_, Option<i64>>(1)?.map(SubjectId::of_row),
+                        n: row.get::<_, i64>(2)? as u64,
+                        kind: row.get(3)?,
+                        message: row.get(4)?,
+                        at: Moment(row.get(5)?),
+                        took_ms: row.get(6)?,
+                        status: row.get(7)?,
+                        error: row.get(8)?,
+                    };
+                    Ok(KeptDelivery { seq: row.get(0)?, made })
                 })?
                 .collect()
         })

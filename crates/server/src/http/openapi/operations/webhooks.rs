@@ -2,7 +2,7 @@
 
 use rules::outcome::Refusal;
 
-use super::{JSON, ok, operate, read};
+use super::{CSV, JSON, JSON_LINES, ok, operate, read};
 use crate::http::openapi::{Doc, Gives};
 use crate::http::respond::Success;
 
@@ -11,8 +11,26 @@ const ONE: &[Gives] = &[ok("WebhookAnswer")];
 const DONE: &[Gives] = &[ok("Success")];
 const NAMED: &[fn() -> Refusal] = &[|| Refusal::NotFound];
 
-pub const ADMIN_WEBHOOKS: Doc =
-    read("adminListWebhooks", "admin", "Webhooks, without secrets.", &[ok("WebhooksAnswer")]);
+pub const ADMIN_WEBHOOKS: Doc = Doc {
+    paged: true,
+    ..read(
+        "adminListWebhooks",
+        "admin",
+        "Webhooks, without secrets; whole with `Accept: text/csv` or `application/x-ndjson`.",
+        &[ok("WebhooksAnswer"), CSV, JSON_LINES],
+    )
+};
+pub const ADMIN_WEBHOOK_DELIVERIES: Doc = Doc {
+    paged: true,
+    refuses: NAMED,
+    ..read(
+        "adminListWebhookDeliveries",
+        "admin",
+        "Attempts to deliver to one webhook that are kept, newest first; whole with `Accept: text/csv` or \
+         `application/x-ndjson`.",
+        &[ok("WebhookDeliveriesAnswer"), CSV, JSON_LINES],
+    )
+};
 pub const ADMIN_WEBHOOK: Doc = Doc {
     refuses: NAMED,
     ..read("adminGetWebhook", "admin", "One webhook, what is outstanding, and its last deliveries.", ONE)

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use rules::holds::Hold;
-use rules::ids::whole;
+use rules::ids::{User, whole};
 use rules::outcome::Refusal;
 use rules::room_type::Stay;
-use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
+use rules::subject::{AnyReservation, HoldId, RoomTypeId, SubjectId};
 use rules::time::Moment;
 
 use super::list_format::ListRow;
@@ -28,19 +28,26 @@ use crate::refusals::Failure;
 pub async fn of_event(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let event = call.request.event()?;
     app.lanes.find(event).await?;
-    kept(app, &call.request, SubjectId::Event(event)).await
+    listed_holds(app, &call.request, HoldsWanted::KeptIn(SubjectId::Event(event))).await
 }
 
 pub async fn of_room_type(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let id = id_in_path(&call.request)?;
     app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
-    kept(app, &call.request, SubjectId::RoomType(id)).await
+    listed_holds(app, &call.request, HoldsWanted::KeptIn(SubjectId::RoomType(id))).await
 }
 
-/// Every hold that is kept, in whatever state.
-async fn kept(app: Arc<App>, request: &Incoming, subject: SubjectId) -> Handled {
+/// Which holds are listed.
+pub enum HoldsWanted {
+    /// Every hold of an event or room type that is kept, in whatever state.
+    KeptIn(SubjectId),
+    /// The live ones of a user.
+    LiveOf(User),
+}
+
+pub async fn listed_holds(app: Arc<App>, request: &Incoming, wanted: HoldsWanted) -> Handled {
     let ids = app.secrets.get().await?.ids.clone();
-    listed(KeptHolds { app, subject, ids }, request, |holds, next| {
+    listed(ListedHolds { app, wanted, ids }, request, |holds, next| {
         Reply::ok(&HoldsAnswer { success: Succeeded, holds, next })
     })
     .await
@@ -58,36 +65,43 @@ pub async fn stays(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled
     .await
 }
 
-struct KeptHolds {
+struct ListedHolds {
     app: Arc<App>,
-    subject: SubjectId,
+    wanted: HoldsWanted,
     ids: Arc<PublicIds>,
 }
 
-impl Searched for KeptHolds {
+impl Searched for ListedHolds {
     /// With the moment of the read: whether a hold is live depends on it.
     type Row = (Hold, Moment);
-    type Place = u64;
+    type Place = HoldId;
     type Body = HoldBody;
 
     const ROWS: usize = 1_000;
 
-    async fn read(&self, after: Option<u64>, rows: usize) -> Result<Vec<(Hold, Moment)>, Failure> {
-        let at = self.app.ledger.holds_in(self.subject, after.unwrap_or_default(), rows).await?.shown(&self.app);
+    async fn read(&self, after: Option<HoldId>, rows: usize) -> Result<Vec<(Hold, Moment)>, Failure> {
+        let ledger = &self.app.ledger;
+        let read = match &self.wanted {
+            HoldsWanted::KeptIn(subject) => ledger.holds_in(*subject, after.map_or(0, |hold| hold.n), rows).await?,
+            HoldsWanted::LiveOf(user) => ledger.holds_of(user.clone(), after, rows).await?,
+        };
+        let at = read.shown(&self.app);
         let now = at.now;
         Ok(at.found.into_iter().map(|hold| (hold, now)).collect())
     }
 
-    fn place((hold, _): &(Hold, Moment)) -> u64 {
-        hold.id.n
+    fn place((hold, _): &(Hold, Moment)) -> HoldId {
+        hold.id
     }
 
-    fn place_read(&self, text: &str) -> Option<u64> {
-        whole(text)
+    fn place_read(&self, text: &str) -> Option<HoldId> {
+        let id = self.ids.read_hold(text)?;
+        let elsewhere = matches!(self.wanted, HoldsWanted::KeptIn(subject) if subject != id.subject);
+        (!elsewhere).then_some(id)
     }
 
-    fn place_written(&self, n: u64) -> String {
-        n.to_string()
+    fn place_written(&self, id: HoldId) -> String {
+        id.to_string()
     }
 
     fn body(&self, (hold, now): (Hold, Moment)) -> Option<HoldBody> {

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use rules::holds::Hold;
 use rules::ids::User;
 use rules::outcome::{FieldError, Problem, Refusal};
-use rules::subject::HoldId;
-use rules::time::Moment;
 
+use super::holds::{HoldsWanted, listed_holds};
 use super::list_format::ListRow;
 use super::search::{Searched, listed};
 use crate::app::App;
@@ -16,22 +14,17 @@ use crate::http::plumbing::call::{Call, Incoming};
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::reservations::{OwnPlace, reservations_of};
 use crate::http::respond::Reply;
-use crate::http::shown::ShownTimes;
 use crate::http::wire::Succeeded;
-use crate::http::wire::answers::{HoldsAnswer, ReservationsAnswer};
+use crate::http::wire::answers::ReservationsAnswer;
 use crate::http::wire::orders::MetadataBody;
-use crate::http::wire::stays::{AnyReservationBody, HoldBody};
+use crate::http::wire::stays::AnyReservationBody;
 use crate::public_ids::PublicIds;
 use crate::refusals::Failure;
 
 /// Live holds of one user.
 pub async fn holds(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let user = asked_for(&request)?;
-    let ids = app.secrets.get().await?.ids.clone();
-    listed(LiveHolds { app, user, ids }, &request, |holds, next| {
-        Reply::ok(&HoldsAnswer { success: Succeeded, holds, next })
-    })
-    .await
+    listed_holds(app, &request, HoldsWanted::LiveOf(user)).await
 }
 
 /// Seats and stays of one user.
@@ -47,43 +40,6 @@ pub async fn reservations(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> 
 fn asked_for(request: &Incoming) -> Result<User, Refusal> {
     let text = request.query("user")?.ok_or_else(|| FieldError::refused("user", Problem::Missing))?;
     User::new(&text).ok_or_else(|| FieldError::refused("user", Problem::Unprintable))
-}
-
-struct LiveHolds {
-    app: Arc<App>,
-    user: User,
-    ids: Arc<PublicIds>,
-}
-
-impl Searched for LiveHolds {
-    /// With the moment of the read: whether a hold is live depends on it.
-    type Row = (Hold, Moment);
-    type Place = HoldId;
-    type Body = HoldBody;
-
-    const ROWS: usize = 1_000;
-
-    async fn read(&self, after: Option<HoldId>, rows: usize) -> Result<Vec<(Hold, Moment)>, Failure> {
-        let at = self.app.ledger.holds_of(self.user.clone(), after, rows).await?.shown(&self.app);
-        let now = at.now;
-        Ok(at.found.into_iter().map(|hold| (hold, now)).collect())
-    }
-
-    fn place((hold, _): &(Hold, Moment)) -> HoldId {
-        hold.id
-    }
-
-    fn place_read(&self, text: &str) -> Option<HoldId> {
-        self.ids.read_hold(text)
-    }
-
-    fn place_written(&self, id: HoldId) -> String {
-        id.to_string()
-    }
-
-    fn body(&self, (hold, now): (Hold, Moment)) -> Option<HoldBody> {
-        Some(HoldBody::for_admin(&hold, now, &self.ids))
-    }
 }
 
 struct UserReservations {

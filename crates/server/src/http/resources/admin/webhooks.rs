@@ -20,7 +20,6 @@ use crate::http::respond::Reply;
 use crate::http::wire::Succeeded;
 use crate::http::wire::webhooks::{
     OVERLAP_MOST_S, WebhookAnswer, WebhookBody, WebhookDeliveryBody, WebhookSecretAnswer, WebhookTestAnswer,
-    WebhooksAnswer,
 };
 use crate::refusals::Failure;
 use crate::tickets::random;
@@ -33,12 +32,6 @@ const OVERLAP_S: u32 = 86_400;
 const WEBHOOKS_MOST: usize = 100;
 /// Attempts that are shown.
 const DELIVERIES: usize = 50;
-
-pub async fn list(app: Arc<App>, _: Call<Viewer>) -> Handled {
-    let all = app.ledger.webhooks().await?;
-    let webhooks = all.iter().map(|webhook| body(&app, webhook)).collect();
-    Ok(Reply::ok(&WebhooksAnswer { success: Succeeded, webhooks }))
-}
 
 pub async fn one(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
     let webhook = named(&app, &request).await?;
@@ -139,7 +132,7 @@ fn noted(what: Happened, by: AdminName, request: &Incoming, detail: String) -> W
     Some(LedgerNote { what, by: Some(by), owner: None, origin: request.origin(), detail: Some(detail.into()) })
 }
 
-async fn named(app: &App, request: &Incoming) -> Result<Webhook, Failure> {
+pub async fn named(app: &App, request: &Incoming) -> Result<Webhook, Failure> {
     let id: u64 = request.id("webhookId")?;
     let all = app.ledger.webhooks().await?;
     Ok(all.into_iter().find(|webhook| u64::try_from(webhook.id) == Ok(id)).ok_or(Refusal::NotFound)?)
@@ -151,8 +144,8 @@ fn body(app: &App, webhook: &Webhook) -> WebhookBody {
 
 async fn shown_whole(app: &App, webhook: &Webhook) -> Handled {
     let outstanding = app.ledger.webhook_outstanding(webhook.id).await?.rows;
-    let made = app.ledger.deliveries(webhook.id, DELIVERIES).await?;
-    let deliveries = made.iter().map(|made| WebhookDeliveryBody::of(made, app.ledger.shift_ms())).collect();
+    let kept = app.ledger.deliveries(webhook.id, None, DELIVERIES).await?;
+    let deliveries = kept.iter().map(|kept| WebhookDeliveryBody::of(&kept.made, app.ledger.shift_ms())).collect();
     Ok(Reply::ok(&WebhookAnswer { success: Succeeded, webhook: body(app, webhook), outstanding, deliveries }))
 }
 

@@ -1,2 +1,2 @@
-SELECT subject, n, kind, message, at, took_ms, status, error FROM webhook_delivery
-WHERE webhook = ?1 ORDER BY seq DESC LIMIT ?2
+SELECT seq, subject, n, kind, message, at, took_ms, status, error FROM webhook_delivery
+WHERE webhook = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3

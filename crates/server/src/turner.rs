@@ -35,7 +35,7 @@ pub async fn run(app: Weak<App>) {
 /// One step for every subject with lapsed holds. True: some have more.
 async fn round(app: &App) -> Result<bool, LedgerFault> {
     let mut backlog = false;
-    for subject in app.ledger.with_lapsed(SUBJECTS_MOST).await? {
+    for subject in app.ledger.with_holds_ending(0, SUBJECTS_MOST).await? {
         let began = Instant::now();
         let left = match subject {
             SubjectId::Event(event) => step::<Event>(app, event).await,

@@ -7,11 +7,12 @@ mod courier;
 mod endpoint;
 pub mod limit;
 mod message;
-mod pace;
+pub mod pace;
 pub mod planted;
 mod series;
 pub mod signature;
 mod subject;
+mod urgent;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -38,7 +39,7 @@ pub struct Deliverer {
     server: String,
     /// Endpoints that this server delivers to.
     held: Mutex<HashSet<i64>>,
-    pace: DeliveryPace,
+    pub pace: DeliveryPace,
     pub limit: AnswerLimit,
     pub series: WebhookSeries,
     planted: Mutex<WebhookBug>,

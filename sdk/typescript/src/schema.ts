@@ -991,7 +991,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Webhooks, without secrets. */
+        /** Webhooks, without secrets; whole with `Accept: text/csv` or `application/x-ndjson`. */
         get: operations["adminListWebhooks"];
         put?: never;
         /** Makes a webhook, which is told what happens from now on, as Standard Webhooks describe. Its secret is shown once. */
@@ -1019,6 +1019,23 @@ export interface paths {
         head?: never;
         /** Changes a webhook; enables or disables it. */
         patch: operations["amendWebhook"];
+        trace?: never;
+    };
+    "/api/v1/admin/webhooks/{webhookId}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Attempts to deliver to one webhook that are kept, newest first; whole with `Accept: text/csv` or `application/x-ndjson`. */
+        get: operations["adminListWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/admin/webhooks/{webhookId}/rotate": {
@@ -2304,6 +2321,13 @@ export interface components {
             /** @description The last attempts, newest first. */
             deliveries: components["schemas"]["WebhookDelivery"][];
         };
+        WebhookDeliveriesAnswer: {
+            /** @constant */
+            success: true;
+            /** @description Every attempt that is kept, newest first. */
+            deliveries: components["schemas"]["WebhookDelivery"][];
+            next: string | null;
+        };
         /** @description One attempt. */
         WebhookDelivery: {
             /** @description The header `webhook-id`: the same for every attempt. */
@@ -2347,6 +2371,7 @@ export interface components {
             /** @constant */
             success: true;
             webhooks: components["schemas"]["Webhook"][];
+            next: string | null;
         };
     };
     responses: never;
@@ -9779,7 +9804,11 @@ export interface operations {
     };
     adminListWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                /** @description The `next` of an earlier page. */
+                after?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9793,6 +9822,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhooksAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description `validation` */
@@ -10283,6 +10314,106 @@ export interface operations {
                     "application/json": components["schemas"]["Refusal"] & {
                         /** @enum {string} */
                         reason: "validation";
+                    };
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "internal_error";
+                    };
+                };
+            };
+            /** @description `service_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "service_unavailable";
+                    };
+                };
+            };
+        };
+    };
+    adminListWebhookDeliveries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The `next` of an earlier page. */
+                after?: string;
+            };
+            header?: never;
+            path: {
+                webhookId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveriesAnswer"];
+                    "text/csv": unknown;
+                    "application/x-ndjson": unknown;
+                };
+            };
+            /** @description `validation` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "validation";
+                    };
+                };
+            };
+            /** @description `unauthorized` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "unauthorized";
+                    };
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "forbidden";
+                    };
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refusal"] & {
+                        /** @enum {string} */
+                        reason: "not_found";
                     };
                 };
             };

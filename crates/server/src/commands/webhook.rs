@@ -101,7 +101,8 @@ fn table(answer: &Value) -> String {
     let mut text = format!("{:>6}  {:<10}{}\n", "id", "state", "url");
     for webhook in answer["webhooks"].as_array().into_iter().flatten() {
         let word = |name: &str| webhook[name].as_str().unwrap_or_default();
-        text += &format!("{:>6}  {:<10}{}\n", webhook["id"], word("state"), word("url"));
+        // A `Value` would ignore the width.
+        text += &format!("{:>6}  {:<10}{}\n", webhook["id"].to_string(), word("state"), word("url"));
     }
     text
 }
@@ -129,5 +130,25 @@ fn line(delivery: &Value) -> String {
         (_, room_type) => format!("r{room_type}-{}", delivery["number"]),
     };
     let result = if delivery["delivered"] == true { "delivered" } else { word("error") };
-    format!("{:<26}{:<24}{about:<12}{:>6} ms  {result}\n", word("at"), word("type"), delivery["tookMs"])
+    let took = delivery["tookMs"].to_string();
+    format!("{:<26}{:<24}{about:<12}{took:>6} ms  {result}\n", word("at"), word("type"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn columns_stand_under_their_names() {
+        let webhook = |id: u64, url: &str| json!({ "id": id, "state": "enabled", "url": url });
+        let listed = table(&json!({ "webhooks": [webhook(7, "https://a/"), webhook(12, "https://b/")] }));
+        assert_eq!(listed, "    id  state     url\n     7  enabled   https://a/\n    12  enabled   https://b/\n");
+        let attempt = |took: u64| {
+            let at = "2026-11-16T09:00:00.000Z";
+            json!({ "at": at, "type": "hold.expired", "eventId": 1, "number": 43, "tookMs": took, "delivered": true })
+        };
+        assert_eq!(line(&attempt(5)).len(), line(&attempt(15_000)).len());
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rules::subject::SubjectId;
 use stores::ledger::LedgerFault;
-use stores::ledger::webhooks::{Webhook, WebhookDue, WebhookState};
+use stores::ledger::webhooks::{Webhook, WebhookDue, WebhookState, WebhookType};
 use stores::limited;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::LEASE;
 use super::subject::SubjectRun;
+use super::urgent::{HOLD_ENDS_WITHIN_MS, UrgentSubjects};
 use crate::app::App;
 
 /// How often it looks for what is due, and whether its settings changed.
@@ -24,7 +25,10 @@ const RENEW: Duration = Duration::from_secs(2);
 const COUNT: Duration = Duration::from_secs(5);
 /// Subjects that are told at a time.
 const PARALLEL: usize = 8;
-const DUE_MOST: usize = 256;
+/// So many more may be urgent ones: in a crowd the others take long.
+const URGENT_MORE: usize = 8;
+const DUE_MOST: usize = 1_024;
+const ENDING_MOST: usize = 10_000;
 
 /// Ends when the endpoint is not this server's to deliver to, or not enabled; it is looked for again.
 pub async fn serve(app: Weak<App>, id: i64) {
@@ -40,6 +44,8 @@ pub async fn serve(app: Weak<App>, id: i64) {
 
 async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
     let (lease, leased) = watch::channel(Instant::now());
+    let (urgent, told_urgent) = watch::channel(HashSet::new());
+    let mut urgent_subjects = UrgentSubjects::default();
     let mut runs = JoinSet::new();
     let mut busy: HashMap<tokio::task::Id, SubjectId> = HashMap::new();
     let mut waiting: VecDeque<WebhookDue> = VecDeque::new();
@@ -55,6 +61,7 @@ async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
             let all = strong.ledger.webhooks().await?;
             let found = all.into_iter().find(|one| one.id == id && one.state == WebhookState::Enabled);
             let Some(found) = found else { return Ok(()) };
+            let tells_ends = found.types.contains(&WebhookType::HoldExpired);
             webhook = Some(Arc::new(found));
             if renewed.is_none_or(|at| at.elapsed() >= RENEW) {
                 let (asked, server) = (Instant::now(), strong.webhooks.server.clone());
@@ -65,9 +72,19 @@ async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
                 lease.send_replace(asked + LEASE);
                 renewed = Some(asked);
             }
+            let ending = if tells_ends && !strong.webhooks.planted().expiry_gives_way() {
+                strong.ledger.with_holds_ending(HOLD_ENDS_WITHIN_MS, ENDING_MOST).await?
+            } else {
+                Vec::new()
+            };
             let due = strong.ledger.webhook_due(id, DUE_MOST).await?;
+            urgent.send_replace(urgent_subjects.look(&ending, &due));
             let told: HashSet<SubjectId> = busy.values().copied().collect();
-            waiting = due.into_iter().filter(|due| !told.contains(&due.subject)).collect();
+            let (first, others): (Vec<_>, Vec<_>) = due
+                .into_iter()
+                .filter(|due| !told.contains(&due.subject))
+                .partition(|due| urgent.borrow().contains(&due.subject));
+            waiting = first.into_iter().chain(others).collect();
             if counted.is_none_or(|at| at.elapsed() >= COUNT) {
                 let backlog = strong.ledger.webhook_outstanding(id).await?;
                 let age_ms = backlog.oldest.map_or(0, |at| at.ms_until(strong.ledger.now()).max(0));
@@ -77,10 +94,13 @@ async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
             }
             next_look = Instant::now() + TICK.max(began.elapsed() * REST);
         }
-        while busy.len() < PARALLEL
-            && let (Some(webhook), Some(due)) = (&webhook, waiting.pop_front())
+        let room = |due: &WebhookDue, busy: usize| {
+            busy < PARALLEL || (busy < PARALLEL + URGENT_MORE && urgent.borrow().contains(&due.subject))
+        };
+        while let Some(webhook) = &webhook
+            && let Some(due) = waiting.pop_front_if(|due| room(due, busy.len()))
         {
-            let run = SubjectRun::page(strong.clone(), webhook.clone(), due);
+            let run = SubjectRun::page(strong.clone(), webhook.clone(), due, told_urgent.clone());
             let leased = leased.clone();
             let task = runs.spawn(async move {
                 tokio::select! {

@@ -14,6 +14,9 @@ pub enum WebhookBug {
     /// A request has no time limit.
     #[cfg(feature = "planted")]
     WaitsForever,
+    /// Messages give way to a crowd also where a hold ends.
+    #[cfg(feature = "planted")]
+    ExpiryGivesWay,
 }
 
 #[cfg(not(feature = "planted"))]
@@ -27,6 +30,10 @@ impl WebhookBug {
     }
 
     pub fn waits_forever(self) -> bool {
+        false
+    }
+
+    pub fn expiry_gives_way(self) -> bool {
         false
     }
 }
@@ -43,5 +50,9 @@ impl WebhookBug {
 
     pub fn waits_forever(self) -> bool {
         self == WebhookBug::WaitsForever
+    }
+
+    pub fn expiry_gives_way(self) -> bool {
+        self == WebhookBug::ExpiryGivesWay
     }
 }

@@ -1,5 +1,6 @@
 //! Tells an endpoint what happened to one subject, a page of its history at a time.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ use stores::ledger::webhooks::{
     CursorMoved, Webhook, WebhookChange, WebhookCursor, WebhookDelivery, WebhookDue, WebhookState,
 };
 use stores::limited;
+use tokio::sync::watch;
 
 use super::courier::{Attempt, Courier};
 use super::message::{MessageMaker, WebhookMessage};
@@ -33,6 +35,8 @@ pub struct SubjectRun {
     webhook: Arc<Webhook>,
     subject: SubjectId,
     cursor: WebhookCursor,
+    /// The subjects that do not give way now.
+    urgent: watch::Receiver<HashSet<SubjectId>>,
     stored: Instant,
     made: Vec<WebhookDelivery>,
 }
@@ -41,10 +45,16 @@ pub struct SubjectRun {
 struct Stopped;
 
 impl SubjectRun {
-    pub async fn page(app: Arc<App>, webhook: Arc<Webhook>, due: WebhookDue) {
+    pub async fn page(
+        app: Arc<App>,
+        webhook: Arc<Webhook>,
+        due: WebhookDue,
+        urgent: watch::Receiver<HashSet<SubjectId>>,
+    ) {
         let (subject, cursor) = (due.subject, due.cursor);
         let id = webhook.id;
-        let mut run = SubjectRun { app, webhook, subject, cursor, stored: Instant::now(), made: Vec::new() };
+        let (stored, made) = (Instant::now(), Vec::new());
+        let mut run = SubjectRun { app, webhook, subject, cursor, urgent, stored, made };
         if let Err(failure) = run.tell().await {
             limited!(warn, webhook = id, %subject, %failure, "a webhook's history could not be read");
         }
@@ -122,7 +132,7 @@ impl SubjectRun {
         if !self.webhook.types.contains(&message.kind) {
             return Ok(Ok(()));
         }
-        self.app.webhooks.pace.turn(self.app.gate.in_progress()).await;
+        self.turn().await;
         let (attempt, made) = courier.deliver(self.subject, message).await;
         self.made.push(made);
         let retry_after = match attempt {
@@ -146,6 +156,18 @@ impl SubjectRun {
             self.end(WebhookState::Failing, "deliveries failed for three days").await?;
         }
         Ok(Err(Stopped))
+    }
+
+    /// Gives way to a crowd, unless the subject is urgent, or becomes so meanwhile.
+    async fn turn(&mut self) {
+        if self.urgent.borrow().contains(&self.subject) {
+            return;
+        }
+        let in_progress = self.app.gate.in_progress();
+        tokio::select! {
+            () = self.app.webhooks.pace.turn(in_progress) => {}
+            _ = self.urgent.wait_for(|subjects| subjects.contains(&self.subject)) => {}
+        }
     }
 
     /// Nothing is delivered any more until an operator enables the endpoint again.

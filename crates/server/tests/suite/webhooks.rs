@@ -2,6 +2,7 @@
 
 mod admin;
 mod command;
+mod crowded;
 mod killed;
 mod messages;
 pub mod receiver;

@@ -79,8 +79,8 @@ impl Holds for Bent {
         self.good.hold_census(most)
     }
 
-    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
-        self.good.with_lapsed(limit)
+    fn with_holds_ending(&self, within_ms: i64, limit: usize) -> Answered<Vec<SubjectId>> {
+        self.good.with_holds_ending(within_ms, limit)
     }
 
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>> {

@@ -3,6 +3,7 @@
 use rules::history::Happened;
 use rules::holds::{Ask, HoldState};
 use rules::outcome::{Done, Outcome, Refusal};
+use rules::subject::SubjectId;
 
 use super::hotel::{Hotel, HotelReply, client_key, nights};
 use super::{Stand, Verdict, expect_refusal, refusal};
@@ -20,11 +21,14 @@ const MARGIN_MS: i64 = 5_000;
 async fn at_that_very_moment(stand: &Stand) -> Verdict {
     let hotel = Hotel::open(stand, 1).await?;
     let hold = hotel.hold("alice", nights(0, 2), &client_key(1)).await?;
+    ensure!(!ends(&hotel, hotel.terms.holds.ttl_ms / 2).await?, "it ends later");
     (stand.advance)(hotel.terms.holds.ttl_ms - MARGIN_MS);
+    ensure!(ends(&hotel, MARGIN_MS).await? && !ends(&hotel, 0).await?, "it ends within the margin");
     let full = hotel.one(hotel.wants("bob", nights(1, 1), &client_key(2))).await?;
     ensure!(matches!(refusal(&full), Some(Refusal::NotAvailable { .. })), "gone before its end: {full:?}");
     ensure!(hotel.state(hold.id.n).await? == HoldState::Held, "shown as ended before its end");
     (stand.advance)(MARGIN_MS);
+    ensure!(ends(&hotel, 0).await?, "it has ended, and is not turned");
     // Shown by reading alone: no batch has ended the hold yet.
     let shown = hotel.free(nights(0, 2)).await?;
     ensure!(shown.iter().all(|row| row.held == 0 && row.free() == 1), "a ghost is held: {shown:?}");
@@ -35,6 +39,12 @@ async fn at_that_very_moment(stand: &Stand) -> Verdict {
     let told =
         [HotelReply { hold: hold.id.n, end: Some(Happened::Expired) }, HotelReply { hold: next.id.n, end: None }];
     hotel.audit(&told, nights(0, 3)).await
+}
+
+/// Whether a hold of this room type ends within this time, or has lapsed and was not turned.
+async fn ends(hotel: &Hotel, within_ms: i64) -> Result<bool, String> {
+    let found = hotel.stand.ledger.with_holds_ending(within_ms, 10_000).await.map_err(|fault| fault.to_string())?;
+    Ok(found.contains(&SubjectId::RoomType(hotel.id)))
 }
 
 /// Ten holds, a minute apart, under steady load: the count always equals the live holds.

@@ -70,8 +70,10 @@ async fn endpoint_is_told_from_now_on(stand: &Stand) -> Verdict {
     let known = WebhookDue {
         subject: SubjectId::Event(before),
         cursor: WebhookCursor { n: 2, sold: 1, opened: news[0].cursor.opened, rewound: 0, attempts: 0 },
+        newest: 3,
     };
-    let new = WebhookDue { subject: SubjectId::Event(after.id), cursor: WebhookCursor::default() };
+    let new =
+        WebhookDue { subject: SubjectId::Event(after.id), cursor: WebhookCursor::default(), newest: news[1].newest };
     ensure!(news == [known, new] && news[0].cursor.opened.is_some(), "{news:?}");
     let rows = stand.ledger.records(Some(SubjectId::Event(before)), None, 10).await.map_err(fault)?;
     let outstanding = stand.ledger.webhook_outstanding(made.id).await.map_err(fault)?;
@@ -102,7 +104,7 @@ async fn cursor_moves_once_and_rewinds(stand: &Stand) -> Verdict {
     ensure!(told(cursor).await.map_err(fault)?.is_none(), "a cursor from before the rewind is refused");
     let again = due(stand, made.id).await?;
     let wanted = WebhookCursor { n: 2, sold: 1, opened, rewound: 2, attempts: 0 };
-    ensure!(again == [WebhookDue { subject, cursor: wanted }], "{again:?}");
+    ensure!(again == [WebhookDue { subject, cursor: wanted, newest: 4 }], "{again:?}");
     for (subject, after) in [(subject, 5), (SubjectId::of_row(987_654), 1), (SubjectId::of_row(-987_654), 1)] {
         let rewound = stand.ledger.rewind_webhook(made.id, subject, after, None).await.map_err(fault)?;
         ensure!(!rewound, "{subject} has no row {after}");

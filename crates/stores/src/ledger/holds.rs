@@ -27,8 +27,8 @@ pub trait Holds {
     /// Counts at most `most` holds, for metrics.
     fn hold_census(&self, most: usize) -> Answered<HoldCensus>;
 
-    /// Subjects with holds that have lapsed and were not turned yet.
-    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>>;
+    /// Subjects with holds that end within this time; 0: that have lapsed and were not turned yet.
+    fn with_holds_ending(&self, within_ms: i64, limit: usize) -> Answered<Vec<SubjectId>>;
 
     /// Every seat of an event that is on hold, lapsed or not, with its end.
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>>;

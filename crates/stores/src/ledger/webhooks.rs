@@ -157,6 +157,8 @@ pub struct WebhookBacklog {
 pub struct WebhookDue {
     pub subject: SubjectId,
     pub cursor: WebhookCursor,
+    /// The number of its newest history row.
+    pub newest: u64,
 }
 
 /// One attempt.

@@ -76,7 +76,7 @@ async fn rooms(stand: &Stand) -> Hotel {
 async fn work_off(hotel: &Hotel) {
     let subject = SubjectId::RoomType(hotel.id);
     let mut steps = 0;
-    while hotel.stand.ledger.with_lapsed(10).await.unwrap() == [subject] {
+    while hotel.stand.ledger.with_holds_ending(0, 10).await.unwrap() == [subject] {
         let (_, turned) = step(hotel, vec![]).await;
         assert!((1..=LAPSED_MOST).contains(&turned), "{turned} in one step");
         steps += 1;

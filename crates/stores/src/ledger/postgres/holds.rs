@@ -98,8 +98,8 @@ impl Holds for PostgresLedger {
         })
     }
 
-    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
-        self.read(queries::WITH_LAPSED, values![limit as i64], |_, rows| {
+    fn with_holds_ending(&self, within_ms: i64, limit: usize) -> Answered<Vec<SubjectId>> {
+        self.read(queries::WITH_HOLDS_ENDING, values![within_ms, limit as i64], |_, rows| {
             all(&rows, |row| Ok(SubjectId::of_row(row.try_get(0)?)))
         })
     }

@@ -131,5 +131,5 @@ queries! {
     DELIVERIES = "deliveries",
     WRITE_PROBE = "write_probe",
     HOLD_CENSUS = "hold_census",
-    WITH_LAPSED = "with_lapsed",
+    WITH_HOLDS_ENDING = "with_holds_ending",
 }

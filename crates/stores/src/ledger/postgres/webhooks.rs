@@ -54,7 +54,8 @@ impl Webhooks for PostgresLedger {
                     rewound: row.try_get::<_, i64>(4)? as u64,
                     attempts: row.try_get::<_, i32>(5)? as u32,
                 };
-                Ok(WebhookDue { subject: SubjectId::of_row(row.try_get(0)?), cursor })
+                let newest = row.try_get::<_, i64>(6)? as u64;
+                Ok(WebhookDue { subject: SubjectId::of_row(row.try_get(0)?), cursor, newest })
             })
         })
     }

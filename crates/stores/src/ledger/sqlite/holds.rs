@@ -122,11 +122,12 @@ impl Holds for SqliteLedger {
         })
     }
 
-    fn with_lapsed(&self, limit: usize) -> Answered<Vec<SubjectId>> {
+    fn with_holds_ending(&self, within_ms: i64, limit: usize) -> Answered<Vec<SubjectId>> {
         let clock = self.clock.clone();
         self.readers.read(move |conn| {
-            let mut statement = conn.prepare_cached(queries::WITH_LAPSED)?;
-            let rows = statement.query_map((clock.now().0, limit as i64), |row| row.get(0).map(SubjectId::of_row))?;
+            let mut statement = conn.prepare_cached(queries::WITH_HOLDS_ENDING)?;
+            let until = clock.now().plus_ms(within_ms);
+            let rows = statement.query_map((until.0, limit as i64), |row| row.get(0).map(SubjectId::of_row))?;
             rows.collect()
         })
     }

@@ -133,5 +133,5 @@ queries! {
     DELIVERIES = "deliveries",
     WRITE_A_PAGE = "write_a_page",
     HOLD_CENSUS = "hold_census",
-    WITH_LAPSED = "with_lapsed",
+    WITH_HOLDS_ENDING = "with_holds_ending",
 }

@@ -97,7 +97,8 @@ impl Webhooks for SqliteLedger {
                     rewound: row.get::<_, i64>(4)? as u64,
                     attempts: row.get(5)?,
                 };
-                Ok(WebhookDue { subject: SubjectId::of_row(row.get(0)?), cursor })
+                let newest = row.get::<_, i64>(6)? as u64;
+                Ok(WebhookDue { subject: SubjectId::of_row(row.get(0)?), cursor, newest })
             })?
             .collect()
         })

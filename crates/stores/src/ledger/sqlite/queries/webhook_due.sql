@@ -1,7 +1,8 @@
 -- Subjects with history behind the cursor of an endpoint, or that have opened since without a row: by the wall
 -- clock (?3), or because they were made open.
 -- Those that wait for their next attempt are left out. What never failed comes first.
-SELECT told.id, coalesce(c.n, 0), coalesce(c.sold, 0), c.opened, coalesce(c.rewound, 0), coalesce(c.attempts, 0)
+SELECT told.id, coalesce(c.n, 0), coalesce(c.sold, 0), c.opened, coalesce(c.rewound, 0), coalesce(c.attempts, 0),
+       told.n
 FROM (
     SELECT id, n,
            CASE WHEN deleted = 0 AND ((state = 'scheduled' AND opens_at <= ?3)

@@ -1,4 +1,4 @@
--- Subjects with expired holds that are not turned yet. The recursion jumps from subject to subject in the
+-- Subjects with holds that end by then and are not turned yet. The recursion jumps from subject to subject in the
 -- index, so its cost does not depend on how many holds there are.
 WITH RECURSIVE holding (subject) AS (
     SELECT min(subject) FROM hold INDEXED BY hold_end WHERE state = 'held'

@@ -1,4 +1,4 @@
--- Subjects with expired holds that are not turned yet. The recursion jumps from subject to subject in the
+-- Subjects with holds that end by then and are not turned yet. The recursion jumps from subject to subject in the
 -- index, so its cost does not depend on how many holds there are.
 WITH RECURSIVE holding AS (
     (SELECT subject FROM hold WHERE state = 'held' ORDER BY subject, ends_at, n LIMIT 1)
@@ -15,5 +15,5 @@ FROM holding
 CROSS JOIN LATERAL (
     SELECT ends_at FROM hold WHERE hold.subject = holding.subject AND state = 'held' ORDER BY ends_at, n LIMIT 1
 ) AS first
-WHERE first.ends_at <= (SELECT ledger_now())
-LIMIT $1
+WHERE first.ends_at <= (SELECT ledger_now()) + $1::bigint
+LIMIT $2

@@ -91,7 +91,8 @@ pub async fn serve<S: Served>(app: &App, request: ChangeRequest<S>) -> Result<En
 }
 
 /// The lane's side of the path, for one batch. `commit` is admit, decide and commit in one call: the
-/// ledger does all three under the subject's lock, with the rules in `rules::decide`.
+/// ledger does all three under the subject's lock, with the rules in `rules::decide`, and tells when it has
+/// the lock and what it read, and when it has decided ([`crate::telemetry::ledger_marks`]).
 pub(crate) async fn serve_batch<S: Served>(lane: &Arc<Lane<S>>) -> ControlFlow<()> {
     let Some(batch) = lane.next_batch().await else { return ControlFlow::Break(()) };
     let decided = lane.commit(batch).await;

@@ -5,6 +5,7 @@ pub mod backups;
 pub mod durations;
 pub mod histogram;
 pub mod journey;
+pub mod ledger_marks;
 pub mod series;
 pub mod shards;
 pub mod slow;

@@ -9,6 +9,7 @@ mod name;
 mod open_commands;
 pub mod personal;
 pub mod postgres;
+mod progress;
 pub mod records;
 pub mod rooms;
 pub mod sqlite;
@@ -35,6 +36,7 @@ use self::holds::Holds;
 pub use self::name::LedgerName;
 pub use self::open_commands::OpenCommands;
 use self::personal::PersonalData;
+pub use self::progress::{BatchProgress, BatchWatcher, LedgerStep};
 use self::records::Records;
 use self::rooms::Rooms;
 use self::tidy::{Aged, Tidied};
@@ -57,11 +59,20 @@ pub struct Batch<S: Subject> {
     pub open: OpenCommands<S>,
     /// Its span in a sampled trace (W3C Trace Context), for a ledger that can pass it on.
     pub traceparent: Option<Arc<str>>,
+    /// Who wants to know how far the ledger is with it.
+    pub progress: BatchProgress,
 }
 
 impl<S: Subject> Batch<S> {
     pub fn new(subject: S::Id, commands: Arc<Vec<Command<S>>>, terms: Terms) -> Batch<S> {
-        Batch { subject, commands, terms, open: OpenCommands::default(), traceparent: None }
+        Batch {
+            subject,
+            commands,
+            terms,
+            open: OpenCommands::default(),
+            traceparent: None,
+            progress: BatchProgress::default(),
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::connections::current_client;
 use crate::refusals::Failure;
 use crate::reopen::{raise_above, reopen};
 use crate::telemetry::journey;
+use crate::telemetry::ledger_marks::LedgerTimes;
 
 /// One call to the door carries at most this many requests.
 const ARRIVALS_MOST: usize = 128;
@@ -63,6 +64,7 @@ impl<S: Served> Lane<S> {
             queued: Some(arrived),
             batched: None,
             committed: None,
+            ledger: LedgerTimes::default(),
             span: journey::span().map(|span| span.context),
             batch: None,
             deadline,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use rules::command::Command;
 use rules::outcome::Refusal;
-use stores::ledger::{Answered, Batch, Committed, LedgerFault, OpenCommands};
+use stores::ledger::{Answered, Batch, BatchProgress, Committed, LedgerFault, OpenCommands};
 use stores::limited;
 
 use super::batch::Split;
@@ -19,6 +19,7 @@ use super::served::Served;
 use super::waiter::{Queued, Waiter};
 use super::{Lane, Shared};
 use crate::refusals::refusal;
+use crate::telemetry::ledger_marks::LedgerMarks;
 use crate::telemetry::traces::batch::BatchSpan;
 
 /// A request that is in a batch when its deadline passes may still be answered by that batch.
@@ -35,6 +36,8 @@ pub(crate) struct UnderWay<S: Served> {
     /// What is left of `commands` while the ledger waits for the lock.
     open: OpenCommands<S>,
     began: Instant,
+    /// How far the ledger is with it.
+    marks: Arc<LedgerMarks>,
     /// If the trace of a request in it is sampled.
     span: Option<BatchSpan>,
 }
@@ -57,10 +60,12 @@ impl<S: Served> Lane<S> {
         }
         let mut batch = Batch::new(self.id, commands.clone(), *terms);
         batch.traceparent = context.map(|context| context.traceparent().into());
+        let marks = Arc::new(LedgerMarks::new(began));
+        batch.progress = BatchProgress::told_to(marks.clone());
         let open = batch.open.clone();
         let committing = catch_unwind(AssertUnwindSafe(|| S::commit(&**ledger, batch)))
             .unwrap_or_else(|_| Box::pin(std::future::ready(Err(panicked()))));
-        UnderWay { commands, waiters, committing, open, began, span }
+        UnderWay { commands, waiters, committing, open, began, marks, span }
     }
 
     pub(crate) async fn commit(&self, mut under_way: UnderWay<S>) -> Decided<S> {
@@ -70,12 +75,18 @@ impl<S: Served> Lane<S> {
             let result = self.watch(&mut under_way).await;
             let ended = Instant::now();
             let took = ended.saturating_duration_since(under_way.began);
-            metrics.steps.committed(took, under_way.span.as_ref().and_then(BatchSpan::trace));
+            let times = under_way.marks.times();
+            let steps = times.steps(under_way.began, ended, result.is_err());
+            metrics.steps.committed(took, steps, under_way.span.as_ref().and_then(BatchSpan::trace));
             if result.is_ok() {
                 self.lock().pace.ended(under_way.commands.len(), under_way.began, ended);
             }
             self.lock_timed_out.store(result.as_ref().is_err_and(|f| *f == LedgerFault::Locked), Ordering::Release);
-            let UnderWay { commands, waiters, began, mut span, .. } = under_way;
+            let UnderWay { commands, mut waiters, began, mut span, .. } = under_way;
+            waiters.iter_mut().for_each(|waiter| waiter.ledger = times);
+            if let Some(span) = &mut span {
+                span.reached(times);
+            }
             match (&mut span, &result) {
                 (Some(span), Ok(_)) => span.committed(ended),
                 (Some(span), Err(fault)) => span.failed(fault.to_string()),
@@ -133,7 +144,7 @@ impl<S: Served> Lane<S> {
     /// knows whether they will be committed, and requests behind it `overloaded`.
     async fn answer_late(&self, under_way: &mut UnderWay<S>) {
         let now = Instant::now();
-        let UnderWay { commands, waiters, open, .. } = under_way;
+        let UnderWay { commands, waiters, open, marks, .. } = under_way;
         if open.withdraw(|place| waiters.get(place).is_some_and(|waiter| waiter.deadline <= now)) {
             let (left, in_time, mut late) = in_time(now, commands, std::mem::take(waiters));
             (*commands, *waiters) = (left, in_time);
@@ -141,6 +152,7 @@ impl<S: Served> Lane<S> {
             return self.give_up(late, Refusal::Contention).await;
         }
         for waiter in waiters.iter_mut().filter(|waiter| waiter.deadline + GRACE <= now) {
+            waiter.ledger = marks.times();
             waiter.answer_early(Refusal::LedgerUnreachable);
         }
         let grace = if S::LATE_WAIT_FOR_LOCK_RESULT { GRACE } else { Duration::ZERO };

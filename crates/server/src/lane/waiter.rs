@@ -13,6 +13,7 @@ use super::in_flight::InFlight;
 use super::served::Served;
 use crate::connections::ClientSocket;
 use crate::telemetry::journey::LaneMarks;
+use crate::telemetry::ledger_marks::LedgerTimes;
 use crate::telemetry::traces::context::SpanContext;
 
 /// While too many wait, a request is refused after this time. Those who are served then still get their
@@ -42,6 +43,8 @@ pub struct Waiter {
     pub queued: Option<Instant>,
     pub batched: Option<Instant>,
     pub committed: Option<Instant>,
+    /// What the ledger did with its batch in between.
+    pub ledger: LedgerTimes,
     /// If its trace is sampled.
     pub span: Option<SpanContext>,
     /// The span of its batch.
@@ -78,8 +81,8 @@ impl Waiter {
     }
 
     fn marks(&self, answered: Instant) -> LaneMarks {
-        let Waiter { arrived, queued, batched, committed, batch, .. } = *self;
-        LaneMarks { arrived, queued, batched, committed, answered, batch }
+        let Waiter { arrived, queued, batched, ledger, committed, batch, .. } = *self;
+        LaneMarks { arrived, queued, batched, ledger, committed, answered, batch }
     }
 }
 

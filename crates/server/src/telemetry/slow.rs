@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use salvo::http::HeaderValue;
 use stores::limited;
 
-use super::journey::RequestMarks;
+use super::journey::{PATH_STEPS, RequestMarks};
 
 /// How a request ended, for its line.
 pub struct EndedRequest<'a> {
@@ -31,13 +31,13 @@ impl EndedRequest<'_> {
     }
 
     pub fn log(&self) {
-        let mut took = [None; STEPS.len()];
+        let mut took = [None; PATH_STEPS.len()];
         for step in self.marks.steps(self.began, self.ended) {
-            if let Some(place) = STEPS.iter().position(|name| *name == step.name) {
+            if let Some(place) = PATH_STEPS.iter().position(|name| *name == step.name) {
                 took[place] = Some(ms(step.to.saturating_duration_since(step.from)));
             }
         }
-        let [read_ms, arrive_ms, batch_ms, commit_ms, publish_ms, respond_ms] = took;
+        let [read_ms, arrive_ms, batch_ms, admit_ms, decide_ms, commit_ms, publish_ms, respond_ms] = took;
         limited!(
             warn,
             trace = self.trace.to_str().unwrap_or_default(),
@@ -50,6 +50,8 @@ impl EndedRequest<'_> {
             read_ms,
             arrive_ms,
             batch_ms,
+            admit_ms,
+            decide_ms,
             commit_ms,
             publish_ms,
             respond_ms,
@@ -57,8 +59,6 @@ impl EndedRequest<'_> {
         );
     }
 }
-
-const STEPS: [&str; 6] = ["read", "arrive", "batch", "commit", "publish", "respond"];
 
 /// With one digit behind the point.
 fn ms(time: Duration) -> f64 {

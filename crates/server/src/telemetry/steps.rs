@@ -7,6 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use super::histogram::{TracedHistogram, write_family};
+use super::ledger_marks::LedgerStepTimes;
 use super::traces::context::TraceId;
 
 /// From 0.1 ms to 6.5 s.
@@ -21,12 +22,17 @@ pub struct StepTimes {
     arrive: TracedHistogram,
     /// How long the oldest request of a batch waited for it.
     batch: TracedHistogram,
+    /// Until the ledger has the subject's lock, and has read what the requests of a batch need.
+    admit: TracedHistogram,
+    /// Until the rules have answered them.
+    decide: TracedHistogram,
+    /// Until that is written and flushed.
     commit: TracedHistogram,
     /// What the door is told before the answers leave.
     publish: TracedHistogram,
     /// From the lane's answer to the one that is written.
     respond: TracedHistogram,
-    /// The same as the step, from 0.25 ms to 2 s: it was here first.
+    /// The three steps in the ledger together, from 0.25 ms to 2 s.
     commits: TracedHistogram,
     retries: Counter,
 }
@@ -37,6 +43,8 @@ impl Default for StepTimes {
             read: histogram(),
             arrive: histogram(),
             batch: histogram(),
+            admit: histogram(),
+            decide: histogram(),
             commit: histogram(),
             publish: histogram(),
             respond: histogram(),
@@ -57,12 +65,14 @@ impl StepTimes {
             ("read", &self.read),
             ("arrive", &self.arrive),
             ("batch", &self.batch),
+            ("admit", &self.admit),
+            ("decide", &self.decide),
             ("commit", &self.commit),
             ("publish", &self.publish),
             ("respond", &self.respond),
         ];
         let labelled = steps.map(|(step, histogram)| (format!("step=\"{step}\""), histogram));
-        let meaning = "Steps of the path: reading a request, a call to the door, the longest wait for a batch, its commit, its publication, the answer";
+        let meaning = "Steps of the path: reading a request, a call to the door, the longest wait for a batch, its lock and reads, its decision, its writes and flush, its publication, the answer";
         write_family(text, "tickettock_step_seconds", meaning, labelled);
         let meaning = "From handing a batch to the ledger to its durable end";
         write_family(text, "tickettock_commit_seconds", meaning, [(String::new(), &self.commits)]);
@@ -82,8 +92,14 @@ impl StepTimes {
         self.batch.observe(longest, trace);
     }
 
-    pub fn committed(&self, took: Duration, trace: Option<TraceId>) {
-        self.commit.observe(took, trace);
+    /// A batch was in the ledger for so long.
+    pub fn committed(&self, took: Duration, steps: LedgerStepTimes, trace: Option<TraceId>) {
+        let LedgerStepTimes { admit, decide, commit } = steps;
+        for (histogram, took) in [(&self.admit, admit), (&self.decide, decide), (&self.commit, commit)] {
+            if let Some(took) = took {
+                histogram.observe(took, trace);
+            }
+        }
         self.commits.observe(took, trace);
     }
 

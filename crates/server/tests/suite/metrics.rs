@@ -101,3 +101,27 @@ async fn holds_are_counted_by_state(backing: Backing) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
+
+/// Each request is in one series: by its operation and the class of its status.
+#[tokio::test(flavor = "multi_thread")]
+async fn durations_are_by_operation_and_status() {
+    let stand = TestServer::embedded(&[("FCFS_SEATS", "1")]).await;
+    let mut client = stand.client();
+    for (user, status) in [("alice", 200), ("bob", 409), ("carol", 409)] {
+        assert_eq!(client.reserve(1, user).await.status, status);
+    }
+    for (method, path) in [("GET", "/nothing/here"), ("PUT", "/api/v1/events")] {
+        assert!((400..500).contains(&client.send(method, path, &[], "").await.status));
+    }
+    let text = client.get("/metrics").await.text();
+    let count = |operation: &str, status: &str| {
+        let series = format!("tickettock_request_seconds_count{{operation=\"{operation}\",status=\"{status}\"}} ");
+        text.lines().find_map(|line| line.strip_prefix(&series)).map(|count| count.parse::<u64>().unwrap())
+    };
+    assert_eq!((count("reserve", "2xx"), count("reserve", "4xx"), count("reserve", "5xx")), (Some(1), Some(2), None));
+    assert_eq!(count("unmatched", "4xx"), Some(2), "{text}");
+    let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"].map(|class| format!("status=\"{class}\""));
+    let labelled = text.lines().filter(|line| line.starts_with("tickettock_request_seconds_"));
+    assert!(labelled.clone().count() > 0);
+    assert!(labelled.into_iter().all(|line| classes.iter().any(|class| line.contains(class))), "{text}");
+}

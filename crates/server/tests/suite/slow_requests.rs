@@ -64,7 +64,16 @@ async fn slow_request_is_logged_with_its_steps() {
         let id = answers[0].header("x-request-id").unwrap().to_owned();
         let line = line(folder.path(), &id).await;
         if format == "text" {
-            for word in ["WARN", "operation=\"reserve\"", "subject=e1", "status=200", "commit_ms=", "read_ms="] {
+            for word in [
+                "WARN",
+                "operation=\"reserve\"",
+                "subject=e1",
+                "status=200",
+                "admit_ms=",
+                "decide_ms=",
+                "commit_ms=",
+                "read_ms=",
+            ] {
                 assert!(line.contains(word), "{word} is not in {line}");
             }
             assert!(!line.contains("Alice") && !line.contains("1234"), "{line}");
@@ -73,9 +82,9 @@ async fn slow_request_is_logged_with_its_steps() {
         let line: Value = serde_json::from_str(&line).unwrap();
         let fields = &line["fields"];
         let ms = |name: &str| fields[format!("{name}_ms")].as_f64().unwrap_or_else(|| panic!("{name} in {line}"));
-        let steps = ["read", "arrive", "batch", "commit", "publish", "respond"].map(ms);
+        let steps = ["read", "arrive", "batch", "admit", "decide", "commit", "publish", "respond"].map(ms);
         // The lock was what it waited for.
-        assert!(ms("commit") >= 300.0 && ms("total") >= ms("commit"), "{line}");
+        assert!(ms("admit") >= 300.0 && ms("total") >= ms("admit"), "{line}");
         assert!((steps.iter().sum::<f64>() - ms("total")).abs() < 1.0, "{line}");
         assert_eq!((fields["trace"].as_str(), fields["outcome"].as_str()), (Some(id.as_str()), Some("reserved")));
     }

@@ -93,20 +93,25 @@ async fn reservation_is_a_tree_of_spans(backing: Backing) {
     assert_eq!(attribute(root, "tickettock.subject").unwrap()["stringValue"], "e1");
     let children: Vec<&Value> = spans.iter().filter(|span| span["parentSpanId"] == root["spanId"]).collect();
     let names: Vec<&str> = children.iter().map(|span| text(span, "name")).collect();
-    assert_eq!(names, ["read", "arrive", "batch", "commit", "publish", "respond"]);
+    assert_eq!(names, ["read", "arrive", "batch", "admit", "decide", "commit", "publish", "respond"]);
     assert!(children.iter().all(|span| text(span, "traceId") == TRACE));
     // One after the other, from the beginning to the end.
     assert_eq!(times(children[0]).0, times(root).0);
-    assert_eq!(times(children[5]).1, times(root).1);
+    assert_eq!(times(children[7]).1, times(root).1);
     assert!(children.windows(2).all(|two| times(two[0]).1 == times(two[1]).0));
     // The batch is another trace; both show the way.
     assert_ne!(batch["traceId"], root["traceId"]);
     assert_eq!(batch["links"][0]["traceId"], root["traceId"]);
     assert_eq!(batch["links"][0]["spanId"], root["spanId"]);
-    assert_eq!(children[3]["links"][0]["spanId"], batch["spanId"]);
-    assert_eq!(children[3]["links"][0]["traceId"], batch["traceId"]);
+    for in_ledger in &children[3..=5] {
+        assert_eq!(in_ledger["links"][0]["spanId"], batch["spanId"]);
+        assert_eq!(in_ledger["links"][0]["traceId"], batch["traceId"]);
+    }
     let of_batch: Vec<&Value> = spans.iter().filter(|span| span["parentSpanId"] == batch["spanId"]).collect();
-    assert_eq!(of_batch.iter().map(|span| text(span, "name")).collect::<Vec<_>>(), ["commit", "publish"]);
+    assert_eq!(
+        of_batch.iter().map(|span| text(span, "name")).collect::<Vec<_>>(),
+        ["admit", "decide", "commit", "publish"]
+    );
     // The history has the same id.
     let history = stand.admin("GET", "history?event=1", &Value::Null).await;
     assert!(history.text().contains(&format!("\"traceId\":\"{TRACE}\"")), "{}", history.text());
@@ -123,7 +128,7 @@ async fn reservation_is_a_tree_of_spans(backing: Backing) {
             "{series}: {metrics}"
         );
     }
-    for step in ["read", "batch", "commit", "publish", "respond"] {
+    for step in ["read", "batch", "admit", "decide", "commit", "publish", "respond"] {
         let counted = metrics.lines().find_map(|line| {
             line.strip_prefix(&format!("tickettock_step_seconds_count{{step=\"{step}\"}} "))?.parse::<u64>().ok()
         });

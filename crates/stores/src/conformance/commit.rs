@@ -1,16 +1,19 @@
 //! Committing: numbers without gaps, a refused batch changes nothing, one event does not touch
-//! another.
+//! another, and the caller learns when a batch reached its steps.
+
+use std::sync::{Arc, Mutex};
 
 use rules::ids::EventId;
 
 use super::{Stand, Verdict, audit, expect_sale, sale};
 use crate::ensure;
-use crate::ledger::{Batch, LedgerFault};
+use crate::ledger::{Batch, BatchProgress, BatchWatcher, LedgerFault, LedgerStep};
 
 pub async fn chapter(stand: &Stand) -> Verdict {
     batches_of_all_sizes(stand).await?;
     events_apart(stand).await?;
-    no_such_event(stand).await
+    no_such_event(stand).await?;
+    tells_its_steps(stand).await
 }
 
 async fn batches_of_all_sizes(stand: &Stand) -> Verdict {
@@ -40,9 +43,34 @@ async fn events_apart(stand: &Stand) -> Verdict {
 }
 
 async fn no_such_event(stand: &Stand) -> Verdict {
-    let commands = std::sync::Arc::new(vec![stand.reserve("a")]);
+    let commands = Arc::new(vec![stand.reserve("a")]);
     let batch = Batch::new(EventId(404_404), commands, rules::command::Terms::default());
     let result = stand.ledger.commit(batch).await;
     ensure!(matches!(result, Err(LedgerFault::NoSuchSubject)), "an event that is not there answered {result:?}");
+    Ok(())
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<LedgerStep>>);
+
+impl BatchWatcher for Heard {
+    fn reached(&self, step: LedgerStep) {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(step);
+    }
+}
+
+/// Of a batch that sells, and of one that is refused as a whole, with whatever shortcut a ledger has for that.
+async fn tells_its_steps(stand: &Stand) -> Verdict {
+    let event = stand.event(2, 1).await?.id;
+    for round in ["first", "second", "third", "fourth"] {
+        let heard = Arc::new(Heard::default());
+        let mut batch = Batch::new(event, Arc::new(vec![stand.reserve(round)]), rules::command::Terms::default());
+        batch.progress = BatchProgress::told_to(heard.clone());
+        stand.ledger.commit(batch).await.map_err(|fault| fault.to_string())?;
+        let heard = heard.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let (first, last) = (heard.first(), heard.last());
+        let whole = (first, last) == (Some(&LedgerStep::Admitted), Some(&LedgerStep::Decided));
+        ensure!(whole, "the {round} batch reached {heard:?}");
+    }
     Ok(())
 }

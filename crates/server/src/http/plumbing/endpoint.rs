@@ -41,6 +41,8 @@ pub struct Endpoint {
     speech: Speech,
     path: &'static str,
     operations: Vec<Served>,
+    /// Of requests that no operation answers.
+    unmatched: OperationTimes,
     allow: &'static str,
     /// Asked for all the time by machines: nobody wants its traces.
     quiet: bool,
@@ -66,7 +68,9 @@ impl Endpoint {
             operation,
         });
         let (path, quiet) = (route.path, QUIET.contains(&route.path));
-        Endpoint { app: app.clone(), speech: route.speech, path, operations: operations.collect(), allow, quiet }
+        let unmatched = app.metrics.durations.of(UNMATCHED);
+        let (speech, operations) = (route.speech, operations.collect());
+        Endpoint { app: app.clone(), speech, path, operations, unmatched, allow, quiet }
     }
 
     async fn run(&self, request: &mut Request, trace: &HeaderValue) -> Reply {
@@ -133,6 +137,8 @@ impl Endpoint {
             if let Some(span) = span {
                 self.app.metrics.traces.request(span, &ended, self.path);
             }
+        } else {
+            self.unmatched.took(reply.class(), began.elapsed(), None);
         }
         let reply = match aside {
             Some(aside) => aside.write(&self.app, reply),

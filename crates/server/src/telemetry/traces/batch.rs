@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use rules::subject::SubjectId;
 
+use super::super::journey::PathStep;
+use super::super::ledger_marks::LedgerTimes;
 use super::context::{SpanContext, SpanId, TraceId};
 use super::{TraceRecord, Tracer, Traces};
 
@@ -22,6 +24,7 @@ pub struct TracedBatch {
     /// All of them, sampled or not.
     pub requests: usize,
     pub began: Instant,
+    pub ledger: LedgerTimes,
     /// When it was durable.
     pub committed: Option<Instant>,
     /// Why it was not.
@@ -43,9 +46,40 @@ impl Traces {
         sampled.peek()?;
         let context = SpanContext { trace: TraceId::new(&tracer.names), span: SpanId::new(&tracer.names) };
         let links = sampled.collect();
-        let batch =
-            TracedBatch { context, links, subject, requests, began, committed: None, fault: None, ended: began };
+        let batch = TracedBatch {
+            context,
+            links,
+            subject,
+            requests,
+            began,
+            ledger: LedgerTimes::default(),
+            committed: None,
+            fault: None,
+            ended: began,
+        };
         Some(BatchSpan { tracer: tracer.clone(), batch: Some(Box::new(batch)) })
+    }
+}
+
+impl TracedBatch {
+    /// The steps in order, without gaps. The step that it was in when it failed is its last.
+    pub fn steps(&self) -> Vec<PathStep> {
+        let (LedgerTimes { admitted, decided }, published) = (self.ledger, self.committed.map(|_| self.ended));
+        let marks = [("admit", admitted), ("decide", decided), ("commit", self.committed), ("publish", published)];
+        let (mut steps, mut from) = (Vec::with_capacity(marks.len()), self.began);
+        for (name, mark) in marks {
+            // A ledger that does not say when it decided: all of it is the commit.
+            if mark.is_none() && self.committed.is_some() {
+                continue;
+            }
+            let to = mark.unwrap_or(self.ended);
+            steps.push(PathStep { name, from, to });
+            from = to;
+            if mark.is_none() {
+                break;
+            }
+        }
+        steps
     }
 }
 
@@ -56,6 +90,13 @@ impl BatchSpan {
 
     pub fn trace(&self) -> Option<TraceId> {
         self.context().map(|context| context.trace)
+    }
+
+    /// How far the ledger came with it.
+    pub fn reached(&mut self, times: LedgerTimes) {
+        if let Some(batch) = &mut self.batch {
+            batch.ledger = times;
+        }
     }
 
     pub fn committed(&mut self, at: Instant) {

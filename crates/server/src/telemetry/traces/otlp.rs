@@ -58,7 +58,7 @@ impl TraceRecord {
     pub fn spans(&self) -> usize {
         match self {
             TraceRecord::Request(request) => 1 + request.marks.steps(request.began, request.ended).count(),
-            TraceRecord::Batch(batch) => 2 + usize::from(batch.committed.is_some()),
+            TraceRecord::Batch(batch) => 1 + batch.steps().len(),
         }
     }
 }
@@ -111,13 +111,14 @@ impl SpanWriter {
         });
         let batch = marks.lane.and_then(|(_, lane)| lane.batch);
         for step in marks.steps(*began, *ended) {
-            let links = if step.name == "commit" { batch.as_slice() } else { &[] };
+            let in_ledger = matches!(step.name, "admit" | "decide" | "commit");
+            let links = if in_ledger { batch.as_slice() } else { &[] };
             self.child(span.context, step.name, step.from, step.to, links, None);
         }
     }
 
     fn batch(&mut self, batch: &TracedBatch) {
-        let TracedBatch { context, links, subject, requests, began, committed, fault, ended } = batch;
+        let TracedBatch { context, links, subject, requests, began, committed, fault, ended, .. } = batch;
         let attributes =
             vec![text("tickettock.subject", &subject.to_string()), number("tickettock.requests", *requests as i64)];
         let failed = fault.as_deref();
@@ -132,9 +133,10 @@ impl SpanWriter {
             links,
             failed,
         });
-        self.child(*context, "commit", *began, committed.unwrap_or(*ended), &[], failed);
-        if let Some(committed) = committed {
-            self.child(*context, "publish", *committed, *ended, &[], None);
+        let steps = batch.steps();
+        for (i, step) in steps.iter().enumerate() {
+            let failed = failed.filter(|_| committed.is_none() && i + 1 == steps.len());
+            self.child(*context, step.name, step.from, step.to, &[], failed);
         }
     }
 

@@ -142,14 +142,14 @@ async fn collector_of_others_gets_the_way_from_gateway_to_sql() {
     let answer = asking.await.unwrap();
     assert_eq!((answer.status, answer.header("x-request-id")), (200, Some(TRACE)));
     stand.app.metrics.traces.flush(FLUSH).await;
-    let spans = rotel.spans_when("ten spans", |spans| spans.len() >= 10).await;
+    let spans = rotel.spans_when("fourteen spans", |spans| spans.len() >= 14).await;
     let root = spans.iter().find(|span| span.kind == "SPAN_KIND_SERVER").unwrap_or_else(|| panic!("{spans:#?}"));
     assert_eq!((root.trace.as_str(), root.parent.as_str()), (TRACE, CALLER));
     assert_eq!(root.name, "POST /api/v1/events/{eventId}/seats/reservation/fcfs");
     assert_eq!(root.attributes["http.response.status_code"], "Int(200)");
     assert_eq!(root.attributes["tickettock.outcome"], "Str(reserved)");
     let steps: Vec<&str> = spans.iter().filter(|span| span.parent == root.id).map(|span| span.name.as_str()).collect();
-    assert_eq!(steps, ["read", "arrive", "batch", "commit", "publish", "respond"]);
+    assert_eq!(steps, ["read", "arrive", "batch", "admit", "decide", "commit", "publish", "respond"]);
     let batch = spans.iter().find(|span| span.name == "batch" && span.parent.is_empty()).expect("a batch");
     assert_eq!(batch.links, [(root.trace.clone(), root.id.clone())]);
     let commit = spans.iter().find(|span| span.name == "commit" && span.parent == root.id).expect("a commit");

@@ -20,7 +20,7 @@ use super::many::Parameters;
 use super::{SqliteLedger, trouble};
 use crate::chain::{Chain, ChainedSubject, Link};
 use crate::ledger::halls::HallCache;
-use crate::ledger::{Answered, Batch, Commit, Committed, DEEPER, LedgerFault};
+use crate::ledger::{Answered, Batch, Commit, Committed, DEEPER, LedgerFault, LedgerStep};
 use crate::limited;
 
 /// The lanes withdraw their requests long before. Others, such as tests, get a fault after this long.
@@ -107,7 +107,7 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
     let (mut holds, mut effects, mut backlog) = (Vec::new(), S::Effects::default(), Backlog::None);
     for i in decide::order(&batch.commands) {
         let commands = Arc::new(vec![batch.commands[i].clone()]);
-        let alone = Batch::new(batch.subject, commands, batch.terms);
+        let alone = Batch { commands, ..batch.clone() };
         match within_savepoint(transaction.conn, || together(transaction, &alone)) {
             Ok(Some(mut committed)) => {
                 answers[i] = committed.answers.pop().unwrap_or(answers[i].clone());
@@ -161,6 +161,7 @@ fn read_decide_write<S: SqliteSubject>(
     let asked = Asked { commands: &batch.commands, terms: &batch.terms, now: read.now };
     let decide = |depth| -> Result<Decision<S>> {
         let known = before.read(conn, &asked, depth)?;
+        batch.progress.reached(LedgerStep::Admitted);
         Ok(before.decide(known, &batch.commands, &batch.terms, read))
     };
     let mut decision = decide(depth)?;
@@ -168,6 +169,7 @@ fn read_decide_write<S: SqliteSubject>(
         depth *= DEEPER;
         decision = decide(depth)?;
     }
+    batch.progress.reached(LedgerStep::Decided);
     if !decision.writes.is_empty() {
         let head = conn.prepare_cached(S::HEAD)?.query_row([S::row_id(batch.subject)], |row| row.get(0))?;
         let chain = before.chain(head, &decision.writes, None);

@@ -15,7 +15,7 @@ use super::resolve::Unknown;
 use super::together::{Deep, Lock, Locking, begin, chain_head, ended, finish, locked};
 use super::{DecidedBatch, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
 use crate::chain::RowHash;
-use crate::ledger::Committed;
+use crate::ledger::{Committed, LedgerStep};
 use crate::limited;
 
 pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBatch<S>) -> Result<Tried<S>, Trouble> {
@@ -36,6 +36,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     let Some(row) = rows.first() else { return ended(session, Tried::NoSuchSubject).await };
     let (mut subject, read) = locked::<S>(ledger, row, &now, &aside)?;
     let mut head = chain_head(row)?;
+    batch.progress.reached(LedgerStep::Admitted);
     let id = uuid::Uuid::new_v4().to_string();
     let mark = Mark { batch: &id };
     let (mut first, mut effects, mut holds, mut backlog) = (None, S::Effects::default(), Vec::new(), Backlog::None);
@@ -63,6 +64,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
             Err(trouble) => return Err(trouble),
         }
     }
+    batch.progress.reached(LedgerStep::Decided);
     let committed = vec![Some(Committed { answers, after: subject, holds, effects, backlog })];
     let Some(first) = first else { return ended(session, Tried::Done(committed)).await };
     let written = within(session.batch_execute("COMMIT")).await;

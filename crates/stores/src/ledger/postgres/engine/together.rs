@@ -19,7 +19,7 @@ use super::super::{Inner, planted, queries};
 use super::resolve::Unknown;
 use super::{DecidedBatch, Each, Mark, Portion, PostgresSubject, PreparedBatch, Tried};
 use crate::chain::RowHash;
-use crate::ledger::{Committed, DEEPER};
+use crate::ledger::{Committed, DEEPER, LedgerStep};
 use crate::limited;
 
 /// How the rows of subjects are locked.
@@ -75,10 +75,12 @@ pub async fn together<S: PostgresSubject>(
             decisions.push(None);
             continue;
         };
+        prepared.batch.progress.reached(LedgerStep::Admitted);
         let known = known.remove(&id).unwrap_or_default();
         let portion = prepared.portion();
         let deciding = Deep { reads: &reads, session: &session, portion, before, read: *read };
         decisions.push(Some(deciding.decide(known, &mut found).await?));
+        prepared.batch.progress.reached(LedgerStep::Decided);
     }
     let id = uuid::Uuid::new_v4().to_string();
     let mark = Mark { batch: &id };

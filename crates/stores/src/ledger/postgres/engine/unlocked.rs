@@ -10,7 +10,7 @@ use super::super::session::within;
 use super::super::trouble::Trouble;
 use super::together::{decided, no_older_than};
 use super::{PostgresSubject, PreparedBatch};
-use crate::ledger::Committed;
+use crate::ledger::{Committed, LedgerStep};
 
 /// None: something may be free, and the lock must be taken.
 pub async fn refuse<S: PostgresSubject>(
@@ -42,7 +42,9 @@ pub async fn refuse<S: PostgresSubject>(
     if !subject.wholly_read(&found, read.now) {
         return Ok(None);
     }
+    batch.progress.reached(LedgerStep::Admitted);
     let known = S::understand(&found, &[(&subject, aside)])?.remove(&batch.subject).unwrap_or_default();
     let decision = decided(&subject, known, &batch.commands, &batch.terms, read)?;
+    batch.progress.reached(LedgerStep::Decided);
     Ok((decision.writes.is_empty() && !decision.short).then(|| decision.into()))
 }

@@ -49,44 +49,21 @@ archive() {
 }
 archive "$work" "$name" >"$out/$name.tar.gz"
 
-# The Debian package. Its data folder belongs to the service and stays when the package goes.
+# The Debian package, as crates/server/Cargo.toml describes it. Its data folder belongs to the service and stays when
+# the package goes. One at a time: it is made from what lies under target/package.
+deb=$(scripts/cargo-deb.sh)
+mkdir -p target
+exec 9>target/package.lock
+flock 9
+rm -rf target/package
+mkdir target/package
+cp -r "$tickettock" "$root/completions" "$root/man" target/package/
 arch=$(dpkg --print-architecture 2>/dev/null || case $machine in x86_64) echo amd64 ;; aarch64) echo arm64 ;; *) echo "$machine" ;; esac)
-package=$work/deb
-mkdir -p "$package"/{DEBIAN,usr/bin,usr/lib/systemd/system,usr/lib/sysctl.d,etc/tickettock} \
-    "$package"/usr/share/{bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d,man/man1,doc/tickettock}
-install -m 755 "$tickettock" "$package/usr/bin/tickettock"
-install -m 644 deploy/systemd/tickettock.service "$package/usr/lib/systemd/system/"
-install -m 644 deploy/systemd/90-tickettock.conf "$package/usr/lib/sysctl.d/"
-install -m 644 deploy/systemd/tickettock.toml "$package/etc/tickettock/"
-install -m 644 "$root/completions/tickettock.bash" "$package/usr/share/bash-completion/completions/tickettock"
-install -m 644 "$root/completions/_tickettock" "$package/usr/share/zsh/vendor-completions/"
-install -m 644 "$root/completions/tickettock.fish" "$package/usr/share/fish/vendor_completions.d/"
-for page in "$root"/man/*.1; do
-    install -m 644 "$page" "$package/usr/share/man/man1/"
-done
-gzip -n9 "$package"/usr/share/man/man1/*.1
-install -m 644 LICENSE "$package/usr/share/doc/tickettock/copyright"
-install -m 755 deploy/debian/preinst deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm "$package/DEBIAN/"
-echo /etc/tickettock/tickettock.toml >"$package/DEBIAN/conffiles"
-size=$(du -sk --exclude=DEBIAN "$package" | cut -f1)
-# The oldest libc that has every symbol the binary needs; a static one needs none.
-libc=$({ objdump -T "$tickettock" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' || true; } | sort -Vu | tail -1)
-cat >"$package/DEBIAN/control" <<TEXT
-Package: tickettock
-Version: $version
-Architecture: $arch
-Maintainer: Tickettock <maintainers@tickettock.example>
-Installed-Size: $size
-Section: net
-Priority: optional
-${libc:+Depends: libc6 (>= ${libc#GLIBC_}), libgcc-s1
-}Recommends: ca-certificates
-Description: First come, first served reservations
- A reservation backend for sales where demand far exceeds stock: one binary,
- exact stock, every reservation durable before it is confirmed.
-TEXT
-find "$package" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz -z"$level" --build "$package" "$out/tickettock_${version}_$arch.deb" >/dev/null
+speed=()
+[ "$level" -ge 6 ] || speed=(--fast)
+"$deb" --no-build --no-strip --quiet --locked -p tickettock "${speed[@]}" --output "$out/tickettock_${version}_$arch.deb" >/dev/null
+rm -rf target/package
+flock -u 9
 
 python3 scripts/sbom.py "$version" >"$out/tickettock-$version.cdx.json"
 (cd "$out" && sha256sum -- * >SHA256SUMS)

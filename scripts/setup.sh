@@ -22,6 +22,8 @@ test)
     fi
     # PostgreSQL and Redis: tests start private ones for themselves.
     scripts/install-services.sh
+    # Makes the Debian package, in the test of what `make dist` gives to others.
+    scripts/cargo-deb.sh >/dev/null
     ;;
 lint)
     cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt ||

@@ -126,6 +126,21 @@ fn heavy_package_has_what_it_should() {
     ] {
         assert!(root.join(path).exists(), "{path}");
     }
+    let (good, control) = run(Command::new("dpkg-deb").arg("-f").arg(file(".deb")));
+    assert!(good, "{control}");
+    for field in ["Package: tickettock", "Maintainer: ", "Section: net", "Installed-Size: ", "Depends: "] {
+        let filled = control.lines().any(|line| line.starts_with(field) && !line.ends_with(' '));
+        assert!(filled, "{field} in {control}");
+    }
+    let scripts = folder.path().join("control");
+    let (good, text) = run(Command::new("dpkg-deb").arg("-e").arg(file(".deb")).arg(&scripts));
+    assert!(good, "{text}");
+    let conffiles = std::fs::read_to_string(scripts.join("conffiles")).unwrap();
+    assert_eq!(conffiles.trim(), "/etc/tickettock/tickettock.toml", "an upgrade keeps what somebody changed");
+    for script in ["preinst", "postinst", "prerm", "postrm"] {
+        let text = std::fs::read_to_string(scripts.join(script)).unwrap();
+        assert_eq!(text, read(&format!("deploy/debian/{script}")));
+    }
     // The settings that it installs are valid, and the binary of the package runs.
     let settings = root.join("etc/tickettock/tickettock.toml");
     let (good, text) = run(Command::new(root.join("usr/bin/tickettock")).args(["config", "--config"]).arg(settings));

@@ -6,6 +6,7 @@ pub mod durations;
 pub mod histogram;
 pub mod journey;
 pub mod ledger_marks;
+mod log_lines;
 pub mod series;
 pub mod shards;
 pub mod slow;
@@ -31,6 +32,7 @@ use tracing_subscriber::EnvFilter;
 use self::audits::AuditFigures;
 use self::backups::BackupFigures;
 use self::durations::RequestTimes;
+use self::log_lines::LogLineWriter;
 use self::series::EventSeries;
 use self::shards::ShardedCounter;
 use self::steps::StepTimes;
@@ -50,10 +52,11 @@ pub fn begin_logging(settings: &Settings) -> LogControl {
     let filter = |text: &str| EnvFilter::try_new(text).unwrap_or_else(|_| EnvFilter::new("info"));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter(&settings.log_filter))
-        .with_writer(std::io::stderr)
+        .with_writer(|| LogLineWriter(std::io::stderr()))
         .with_target(false)
         // It would report a closed standard error to standard error, and panic.
         .log_internal_errors(false);
+    log_lines::log_panics();
     match settings.log_format {
         LogFormat::Text => {
             let logs = logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).with_filter_reloading();

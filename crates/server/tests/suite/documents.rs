@@ -7,6 +7,7 @@
 //! Blocks of the kind `console` need machines that are not here, and are not run.
 
 mod guides;
+mod named_commands;
 mod terminal;
 
 use std::path::Path;

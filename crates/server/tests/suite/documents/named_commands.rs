@@ -99,8 +99,8 @@ fn wrong_commands_are_found() {
     let wrong = |line| command(line).and_then(|(settings, words)| refused(&settings, &words));
     assert_eq!(wrong("tickettock event create --name Gala --seats 500"), None);
     assert_eq!(wrong("$ AUTH_MODE=jwt tickettock serve --port 8000"), None);
-    assert!(wrong("tickettock evnt create").is_some());
-    assert!(wrong("tickettock event creat --name Gala").is_some());
-    assert!(wrong("tickettock event create --nam Gala").is_some());
+    assert!(wrong("tickettock concert create").is_some());
+    assert!(wrong("tickettock event make --name Gala").is_some());
+    assert!(wrong("tickettock event create --title Gala").is_some());
     assert!(wrong("AUTH_MOOD=jwt tickettock serve").is_some());
 }

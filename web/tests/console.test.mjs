@@ -80,8 +80,29 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   await page.getByLabel("Seats 3").fill("none");
   await page.getByText("Seats must be a number").waitFor();
   await page.getByLabel("Seats 3").fill("9");
-  await button(page, "Create the event").click();
+  // By the keys alone: the day after tomorrow at half past seven in the evening, here.
+  await page.getByRole("button", { name: /^Opens at/ }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-date"));
+  for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await page.getByLabel("Time").fill("25:00");
+  await page.keyboard.press("Enter");
+  await page.locator(".panel .error").waitFor();
+  await page.getByLabel("Time").fill("1930");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByText("Your time: Asia/Seoul, GMT+9").waitFor();
+  const wanted = await page.evaluate(() => {
+    const now = new Date();
+    return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 2, 19, 30).toISOString();
+  });
+  const [made] = await Promise.all([
+    page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/admin/events")),
+    button(page, "Create the event").click(),
+  ]);
+  assert.equal(made.postDataJSON().opensAt, wanted);
   await page.getByRole("heading", { name: "봄 · Spring", level: 1 }).waitFor();
+  await button(page, "Open").first().click();
   const id = Number(/event\/(\d+)/.exec(page.url())[1]);
   const layout = await shop.call("GET", `/api/v1/events/${id}/layout`);
   assert.deepEqual(layout.layout.sections.map((section) => [section.name, section.seatCount]), [["Stalls", 22], ["Balcony", 9]]);
@@ -225,6 +246,7 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
   for (const place of ["live", `event/${event.id}`, "new-event", "new-room", "history", "webhooks", `webhook/${webhook.id}`, "audit"]) {
     await page.goto(`${server.base}/admin#/${place}`);
     await page.waitForTimeout(700);
+    if (place === "new-event") await page.getByRole("button", { name: /^오픈 시각/ }).click();
     const found = (await new AxeBuilder({ page }).analyze()).violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
     assert.deepEqual(found.map(({ id, nodes }) => [id, nodes[0]?.html]), [], place);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

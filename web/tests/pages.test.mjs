@@ -81,6 +81,16 @@ test("any seat, now, until it is sold out; and a seat that returns", async () =>
   await button(page, "Any seat, now").click();
   await step(page, "yours");
   assert.match(await page.locator(".stub .what").innerText(), /A2/);
+  // The arrival number is read from the server: another browser of the same buyer shows it too.
+  const number = /Arrival number\s*2\b/;
+  assert.match(await page.locator(".stub").innerText(), number);
+  const again = await as({ user: `buyer-${count - 1}` });
+  for (const [path, found] of [[`/events/${event.id}`, ".stub"], ["/me", ".stub"]]) {
+    const there = await again.open(path);
+    assert.match(await there.locator(found).innerText(), number, path);
+  }
+  sound(again);
+  await again.close();
   const last = await shop.buy(event.id, "last");
   assert.equal(last.status, 200);
   await step(other, "soldOut");

@@ -84,6 +84,11 @@ const PAGES = [
   })],
   ["console-event", `/admin#/event/${sale.id}`, desk(charts)],
   ["console-new-event", "/admin#/new-event", desk()],
+  ["console-opens-at", "/admin#/new-event", desk(async (page) => {
+    await page.getByRole("button", { name: /^(Opens at|오픈 시각)/ }).click();
+    await page.waitForFunction(() => document.activeElement?.hasAttribute("data-date"));
+    for (const key of ["ArrowRight", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  })],
   ["console-room", `/admin#/room/${double.id}`, desk()],
   ["console-history", "/admin#/history", desk(async (page) => {
     await page.locator("select").selectOption(`event=${sale.id}`);

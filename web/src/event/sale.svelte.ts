@@ -6,7 +6,6 @@ import { connection } from "../api/connection.svelte";
 import { identity } from "../api/identity.svelte";
 import { watchEvent } from "../api/live";
 import type { LiveStream } from "../api/stream";
-import { recall, remember } from "../kit/remembered";
 import { SeatBoard, FREE } from "../map/board.svelte";
 import { plan, type Layout, type Plan } from "../map/geometry";
 import type { Refusal } from "../outcomes/facts";
@@ -34,8 +33,6 @@ export class Sale {
   refusal = $state<Refusal | null>(null);
   /** The last answer to something that the viewer did. */
   raw = $state<unknown>(null);
-  /** Arrival numbers by reservation, as far as this browser saw them. */
-  numbers = $state<Record<string, number>>({});
   readonly line: Line;
   #stream: LiveStream | null = null;
   #asks: ReturnType<typeof setTimeout> | undefined;
@@ -52,7 +49,6 @@ export class Sale {
 
   constructor(readonly id: number) {
     this.line = new Line(id);
-    this.numbers = JSON.parse(recall(`numbers.${id}`) ?? "{}") as Record<string, number>;
     void this.#begin();
     this.#timer = setInterval(() => this.#tick(), 250);
   }
@@ -170,10 +166,6 @@ export class Sale {
   async takeAny(buyer: Buyer): Promise<void> {
     const done = await this.#during("any", () => this.#any.take(buyer, this.line.entry?.token));
     if (!done) return;
-    if (done.sequence !== undefined) {
-      this.numbers[done.reservationId] = done.sequence;
-      remember(`numbers.${this.id}`, JSON.stringify(this.numbers));
-    }
     this.chosen = new Set();
     this.wantsMore = false;
     await this.refreshOwn();

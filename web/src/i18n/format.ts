@@ -42,6 +42,13 @@ export const moment = (at: Date): string =>
       }),
   ).format(at);
 
+/** The viewer's zone at a moment: "Asia/Seoul, GMT+9". */
+export const zone = (at: Date): string => {
+  const parts = once("zone", (l) => new Intl.DateTimeFormat(l, { timeZoneName: "shortOffset" }));
+  const offset = parts.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value;
+  return [parts.resolvedOptions().timeZone, offset].filter(Boolean).join(", ");
+};
+
 /** A day of a calendar that has no zone, such as "2026-12-24". */
 export const day = (date: string): string =>
   once("day", (l) => new Intl.DateTimeFormat(l, { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" })).format(

@@ -37,6 +37,10 @@ export class Viewport {
     for (const name of ["pointerup", "pointercancel"] as const) {
       element.addEventListener(name, (event) => this.#up(event, name === "pointerup"), { signal });
     }
+    // Two fingers are always for the map: without this the browser may take them for scrolling.
+    for (const name of ["touchstart", "touchmove"] as const) {
+      element.addEventListener(name, (event) => event.touches.length > 1 && event.preventDefault(), { signal, passive: false });
+    }
     this.#observer = new ResizeObserver(() => this.#resized());
     this.#observer.observe(element);
     this.#resized();
@@ -139,6 +143,9 @@ export class Viewport {
     const other = [...this.#pointers].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
       const [far, near] = [Math.hypot(now.x - other.x, now.y - other.y), Math.hypot(before.x - other.x, before.y - other.y)];
+      // What is between the fingers stays there.
+      this.view.x += (now.x - before.x) / 2;
+      this.view.y += (now.y - before.y) / 2;
       this.zoom(far / Math.max(1, near), (now.x + other.x) / 2, (now.y + other.y) / 2);
     } else if (this.#moved > TAP_PX) {
       this.view.x += now.x - before.x;

@@ -4,7 +4,6 @@ import { open, type components } from "../api/client";
 import { serverClock } from "../api/clock.svelte";
 import { identity } from "../api/identity.svelte";
 import { cancelReservation, ownHolds, ownReservations } from "../event/purchase";
-import { recall } from "../kit/remembered";
 import type { Refusal } from "../outcomes/facts";
 
 export type Hold = components["schemas"]["Hold"];
@@ -26,12 +25,6 @@ export class Own {
 
   get live(): Hold[] {
     return this.holds.filter((hold) => Date.parse(hold.expiresAt) > serverClock.now);
-  }
-
-  number(reservation: AnyReservation): number | null {
-    if (!("eventId" in reservation)) return null;
-    const numbers = JSON.parse(recall(`numbers.${reservation.eventId}`) ?? "{}") as Record<string, number>;
-    return numbers[reservation.reservationId] ?? null;
   }
 
   async read(): Promise<void> {

@@ -7,7 +7,7 @@ import { LiveStream } from "../api/stream";
 import { confirmHold, createHold, ownHolds, ownReservations, releaseHold, type Ended } from "../event/purchase";
 import { recall, remember } from "../kit/remembered";
 import type { Refusal } from "../outcomes/facts";
-import { addDays, addMonths, daysBetween, today } from "./dates";
+import { addDays, addMonths, daysBetween, today } from "../kit/dates";
 
 export type RoomType = components["schemas"]["RoomType"];
 export type Night = components["schemas"]["Night"];

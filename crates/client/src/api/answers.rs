@@ -126,6 +126,9 @@ pub struct ReservationView {
     pub of: ReservedStock,
     #[serde(default)]
     pub metadata: Option<Map<String, Value>>,
+    /// The arrival number. Stays, and seats that were held first, have none.
+    #[serde(default)]
+    pub sequence: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

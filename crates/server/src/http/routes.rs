@@ -346,6 +346,8 @@ fn machine() -> Vec<Route> {
         plain("/docs").on(GET, Anyone, NoBody, docs::page, doc::DOCS),
         plain("/docs/{file}").on(GET, Anyone, NoBody, docs::file, doc::DOCS_FILE),
         plain("/assets/{file}").on(GET, Anyone, NoBody, page::file, doc::PAGE_FILE),
+        plain("/favicon.ico").on(GET, Anyone, NoBody, page::icon, doc::FAVICON),
+        plain("/apple-touch-icon.png").on(GET, Anyone, NoBody, page::icon, doc::TOUCH_ICON),
         plain("/").on(GET, Anyone, NoBody, page::get, doc::EVENTS_PAGE),
         plain("/events/{eventId}").on(GET, Anyone, NoBody, page::get, doc::EVENT_PAGE),
         plain("/rooms").on(GET, Anyone, NoBody, page::get, doc::ROOMS_PAGE),

@@ -22,6 +22,7 @@ on_every_backing!(
     event_states_open_pause_and_close_sales,
     seats_are_listed_and_read_one_by_one,
     own_reservations_are_paged,
+    own_reservations_carry_the_arrival_number,
     events_are_paged,
     admin_lists_and_cancels_reservations,
     admin_needs_the_token,
@@ -266,6 +267,33 @@ async fn own_reservations_are_paged(backing: Backing) {
         let answer = client.get_as("alice", &format!("/api/v1/reservations?{bad}")).await;
         assert_eq!((answer.status, answer.reason().as_str()), (400, "validation"), "{bad}");
     }
+}
+
+/// Whoever asks later reads the number that the buyer was told. Seats that were held first have none.
+async fn own_reservations_carry_the_arrival_number(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let (mut client, event) = (stand.client(), stand.event(9, 3).await);
+    client.reserve(event, "early").await;
+    let any = client.reserve(event, "alice").await.json();
+    let chosen = client.post_as("alice", &format!("/api/v1/events/{event}/seats/5/reservation"), BUYER).await.json();
+    let wanted = json!({ "eventId": event, "seatIds": [7], "clientHoldKey": "00000000-0000-4000-8000-000000000001" })
+        .to_string();
+    let hold = client.post_as("alice", "/api/v1/holds", &wanted).await.json();
+    let confirm = format!("/api/v1/holds/{}/confirm", hold["hold"]["holdId"].as_str().unwrap());
+    assert_eq!(client.post_as("alice", &confirm, "").await.status, 200);
+    let expected = [any["sequence"].clone(), chosen["sequence"].clone(), Value::Null];
+    assert!(expected[0].as_u64() > Some(1) && expected[1].as_u64() > expected[0].as_u64(), "{expected:?}");
+    let own = client.get_as("alice", "/api/v1/reservations").await.json();
+    let admin = stand.admin("GET", "reservations?user=alice", &Value::Null).await.json();
+    for found in [&own, &admin] {
+        let numbers = found["reservations"].as_array().unwrap().iter().map(|one| one["sequence"].clone());
+        assert_eq!(numbers.collect::<Vec<_>>(), expected, "{found}");
+        assert!(found["reservations"][2].get("sequence").is_none(), "{found}");
+    }
+    let one = format!("/api/v1/reservations/{}", any["reservationId"].as_str().unwrap());
+    assert_eq!(client.get_as("alice", &one).await.json()["reservation"]["sequence"], expected[0]);
+    let of_event = stand.admin("GET", &format!("events/{event}/reservations?user=alice"), &Value::Null).await;
+    assert_eq!(of_event.json()["reservations"][2].get("sequence"), Some(&Value::Null), "there it is always a field");
 }
 
 async fn events_are_paged(backing: Backing) {

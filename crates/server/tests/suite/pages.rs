@@ -108,6 +108,25 @@ async fn pages_are_cached_by_what_they_are() {
     }
 }
 
+/// Real pictures, where browsers and phones look for them; every page names them.
+#[tokio::test(flavor = "multi_thread")]
+async fn icons_are_where_browsers_look() {
+    let stand = TestServer::embedded(&[]).await;
+    let mut client = stand.client();
+    for (path, kind, start) in
+        [("/favicon.ico", "image/x-icon", &b"\0\0\x01\0"[..]), ("/apple-touch-icon.png", "image/png", &b"\x89PNG"[..])]
+    {
+        let icon = client.send("GET", path, &[BROWSER], "").await;
+        assert_eq!((icon.status, icon.header("content-type")), (200, Some(kind)), "{path}");
+        assert!(icon.body.starts_with(start) && icon.body.len() > 500, "{path}: {} bytes", icon.body.len());
+        let known = [("If-None-Match", icon.header("etag").unwrap())];
+        assert_eq!(client.send("GET", path, &known, "").await.status, 304, "{path}");
+        for page in PAGES.into_iter().chain(["/docs"]) {
+            assert!(client.get(page).await.text().contains(&format!("href=\"{path}\"")), "{page} names {path}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_say_how_users_are_told_apart() {
     let stand = TestServer::embedded(&[("FCFS_USER_HEADER", "X-Customer")]).await;
@@ -122,7 +141,7 @@ async fn pages_say_how_users_are_told_apart() {
 async fn missing_pages_are_pages_for_browsers_only() {
     let stand = TestServer::embedded(&[]).await;
     let mut client = stand.client();
-    for path in ["/no/such/page", "/events/none", "/favicon.ico"] {
+    for path in ["/no/such/page", "/events/none", "/favicon.png"] {
         let page = client.send("GET", path, &[BROWSER], "").await;
         assert_eq!((page.status, page.header("content-type")), (404, Some("text/html; charset=utf-8")), "{path}");
         assert_eq!(page.header("cache-control"), Some("no-store"), "{path}");

@@ -177,7 +177,7 @@ fn seat(id: u32, state: &str) -> Value {
 fn reservation() -> Value {
     json!({
         "reservationId": RESERVATION, "eventId": 1, "seat": { "id": 5, "name": "A5" }, "createdAt": MADE,
-        "state": "confirmed",
+        "state": "confirmed", "sequence": 42,
     })
 }
 

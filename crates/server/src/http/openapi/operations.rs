@@ -439,6 +439,18 @@ pub const PAGE_FILE: Doc = read(
         UNCHANGED,
     ],
 );
+pub const FAVICON: Doc = read(
+    "favicon",
+    "machine",
+    "The icon, where browsers look for it unasked.",
+    &[Gives { status: Success::Ok, kind: "image/x-icon", schema: None }, UNCHANGED],
+);
+pub const TOUCH_ICON: Doc = read(
+    "touchIcon",
+    "machine",
+    "The icon on the home screen of a phone.",
+    &[Gives { status: Success::Ok, kind: "image/png", schema: None }, UNCHANGED],
+);
 pub const EVENTS_PAGE: Doc = read("eventsPage", "pages", "Events on sale.", PAGE);
 pub const EVENT_PAGE: Doc = Doc {
     refuses: &[|| Refusal::NotFound],

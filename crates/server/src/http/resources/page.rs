@@ -35,6 +35,8 @@ const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
+const ICO: &str = "image/x-icon";
+const PNG: &str = "image/png";
 
 /// How the built pages say who a user is; the server writes its own settings in its place.
 const IDENTITY: &str = "data-identity=\"header X-User-Id\"";
@@ -43,7 +45,8 @@ const IDENTITY: &str = "data-identity=\"header X-User-Id\"";
 struct Asset {
     kind: &'static str,
     plain: Bytes,
-    gzipped: Bytes,
+    /// None: it is no shorter.
+    gzipped: Option<Bytes>,
     etag: String,
     /// Its name changes with its content.
     hashed: bool,
@@ -71,11 +74,14 @@ impl Asset {
             "css" => CSS,
             "js" => JAVASCRIPT,
             "svg" => SVG,
+            "ico" => ICO,
+            "png" => PNG,
             _ => return None,
         };
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        let gzipped = gzip.write_all(&plain).and_then(|()| gzip.finish()).map_or_else(|_| plain.clone(), Bytes::from);
-        Some(Asset { kind, gzipped, etag: etag(&plain), hashed: stem.contains('-'), plain })
+        let gzipped = gzip.write_all(&plain).and_then(|()| gzip.finish()).ok().map(Bytes::from);
+        let gzipped = gzipped.filter(|short| short.len() < plain.len());
+        Some(Asset { kind, gzipped, etag: etag(&plain), hashed: stem.contains('-') && kind != PNG, plain })
     }
 }
 
@@ -84,16 +90,27 @@ fn etag(bytes: &[u8]) -> String {
 }
 
 pub async fn file(_: Arc<App>, call: Call) -> Handled {
-    let name: String = call.request.id("file")?;
-    let asset = ASSETS.get(&name).ok_or(Refusal::NotFound)?;
+    asset(&call, &call.request.id::<String>("file")?)
+}
+
+/// The icons stand at the root: browsers and phones ask for them there, whatever the page says.
+pub async fn icon(_: Arc<App>, call: Call) -> Handled {
+    asset(&call, call.request.uri.path().trim_start_matches('/'))
+}
+
+fn asset(call: &Call, name: &str) -> Handled {
+    let asset = ASSETS.get(name).ok_or(Refusal::NotFound)?;
     let vary = HeaderValue::from_static("Accept-Encoding");
     if has_already(&call.request.headers, &asset.etag) {
         return Ok(Reply::unchanged().tagged(&asset.etag).with(VARY, vary));
     }
-    let gzip = takes_gzip(&call.request.headers);
-    let reply =
-        Reply::text(asset.kind, if gzip { asset.gzipped.clone() } else { asset.plain.clone() }).with(VARY, vary);
-    let reply = if gzip { reply.with(CONTENT_ENCODING, HeaderValue::from_static("gzip")) } else { reply };
+    let reply = match asset.gzipped.as_ref().filter(|_| takes_gzip(&call.request.headers)) {
+        Some(gzipped) => {
+            Reply::text(asset.kind, gzipped.clone()).with(CONTENT_ENCODING, HeaderValue::from_static("gzip"))
+        }
+        None => Reply::text(asset.kind, asset.plain.clone()),
+    };
+    let reply = reply.with(VARY, vary);
     Ok(if asset.hashed {
         reply.with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"))
     } else {

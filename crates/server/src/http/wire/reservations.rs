@@ -25,6 +25,10 @@ pub struct ReservationBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MetadataBody")]
     pub metadata: Option<MetadataBody>,
+    /// The arrival number of the request that got the seat. Seats that were held first have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1))]
+    pub sequence: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -44,6 +48,7 @@ impl ReservationBody {
             created_at: moment(sale.at),
             state: "confirmed",
             metadata: MetadataBody::of(sale.metadata.as_ref()),
+            sequence: sale.number.map(|n| n.0),
         }
     }
 }
@@ -68,7 +73,8 @@ impl AdminReservationBody {
     pub fn of(reservation: &Reservation, hall: &Hall, ids: &PublicIds) -> AdminReservationBody {
         let sale = &reservation.sale;
         AdminReservationBody {
-            reservation: ReservationBody::of(reservation, hall),
+            // Here it is always a field, and null where there is none.
+            reservation: ReservationBody { sequence: None, ..ReservationBody::of(reservation, hall) },
             public_id: ids.of_seat(reservation.id()),
             user_id: sale.owner.as_ref().map(|o| o.user.as_str().to_owned()),
             user_name: sale.buyer_name.as_deref().map(str::to_owned),

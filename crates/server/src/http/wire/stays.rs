@@ -356,6 +356,7 @@ impl HoldReservations {
                         created_at: moment(at),
                         state: "confirmed",
                         metadata: metadata.clone(),
+                        sequence: None,
                     })
                 });
                 seats.collect()

@@ -78,7 +78,7 @@ impl Searched for UserReservations {
 
 impl ListRow for AnyReservationBody {
     const HEADING: &'static str =
-        "reservationId,eventId,seatId,seatName,roomTypeId,checkIn,checkOut,createdAt,state,metadata\r\n";
+        "reservationId,eventId,seatId,seatName,roomTypeId,checkIn,checkOut,createdAt,state,metadata,sequence\r\n";
 
     fn cells(&self) -> Vec<String> {
         let none = String::new;
@@ -96,6 +96,7 @@ impl ListRow for AnyReservationBody {
                 seat.created_at.clone(),
                 seat.state.to_owned(),
                 noted(&seat.metadata),
+                seat.sequence.map(|n| n.to_string()).unwrap_or_default(),
             ],
             AnyReservationBody::Stay(stay) => vec![
                 stay.reservation_id.clone(),
@@ -108,6 +109,7 @@ impl ListRow for AnyReservationBody {
                 stay.created_at.clone(),
                 stay.state.to_owned(),
                 noted(&stay.metadata),
+                none(),
             ],
         }
     }

@@ -1,0 +1,173 @@
+// Fingers on the pages, as a touch screen sends them: pinch and drag on both maps, a stay dragged over the nights.
+// And what a viewer chose is remembered. Started by the Rust suite (`pages::`).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { launch, person, PHONE } from "./browser.mjs";
+import { Server } from "./server.mjs";
+import { HALL, Shop } from "./shop.mjs";
+
+let server, shop, browser;
+
+before(async () => {
+  server = await Server.start();
+  shop = new Shop(server.base, server.token);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.down();
+});
+
+/** Moves fingers from their first places to their last, in steps. */
+async function fingers(page, from, to, steps = 12) {
+  const cdp = await page.context().newCDPSession(page);
+  const touch = (type, touchPoints) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints });
+  const at = (part) => from.map((point, id) => ({ id, x: point.x + (to[id].x - point.x) * part, y: point.y + (to[id].y - point.y) * part }));
+  await touch("touchStart", at(0));
+  for (let i = 1; i <= steps; i += 1) await touch("touchMove", at(i / steps));
+  await touch("touchEnd", []);
+  await cdp.detach();
+}
+
+const middle = (page) =>
+  page.locator(".window").evaluate((map) => {
+    const { x, y, width, height } = map.getBoundingClientRect();
+    return { x: x + width / 2, y: y + height / 2 };
+  });
+const stage = (page) => page.locator(".stage-name").evaluate(({ style }) => ({ x: parseFloat(style.left), y: parseFloat(style.top) }));
+const whole = (page) => page.getByRole("button", { name: "Show the whole hall" });
+const settled = (page) => page.evaluate(() => [scrollY, visualViewport.scale]);
+
+async function pinch(page, from, to) {
+  const { x, y } = await middle(page);
+  // One above the other: a browser that takes one of them for scrolling would break it.
+  const pair = (apart) => [{ x, y: y - apart }, { x: x + 4, y: y + apart }];
+  await fingers(page, pair(from), pair(to));
+}
+
+/** Pinches in, drags, pinches out; the page itself stays where it is. */
+async function handled(page, looks) {
+  await page.locator(".window").scrollIntoViewIfNeeded();
+  const [before, first] = [await settled(page), await looks()];
+  assert.equal(await whole(page).isDisabled(), true);
+  await pinch(page, 20, 110);
+  assert.equal(await whole(page).isDisabled(), false, "two fingers apart zoom in");
+  const zoomed = await looks();
+  assert.notEqual(zoomed, first);
+  const { x, y } = await middle(page);
+  const from = await stage(page);
+  await fingers(page, [{ x, y }], [{ x: x - 70, y: y - 50 }]);
+  const to = await stage(page);
+  // The first few pixels tell a drag from a tap.
+  assert.ok(Math.abs(to.x - from.x + 70) < 14 && Math.abs(to.y - from.y + 50) < 14, JSON.stringify({ from, to }));
+  assert.notEqual(await looks(), zoomed);
+  await pinch(page, 120, 12);
+  assert.equal(await whole(page).isDisabled(), true, "together they zoom out");
+  assert.deepEqual(await settled(page), before, "the page neither scrolled nor zoomed");
+}
+
+async function buyer(options) {
+  const one = await person(browser, server.base, { user: `finger-${crypto.randomUUID()}`, still: true, size: PHONE, touch: true, ...options });
+  one.done = async () => {
+    assert.deepEqual([one.strangers, one.problems], [[], []]);
+    await one.close();
+  };
+  return one;
+}
+
+test("two fingers zoom a hall of SVG, one drags it, a tap chooses", async () => {
+  const event = await shop.event({ name: "Fingers", seats: HALL, maxPerUser: 4 });
+  const a = await buyer();
+  const page = await a.open(`/events/${event.id}`);
+  await page.waitForSelector(".map-svg use");
+  const seat = page.locator(".map-svg use").nth(250);
+  await handled(page, async () => JSON.stringify(await seat.boundingBox()));
+  const small = await seat.boundingBox();
+  await pinch(page, 15, 120);
+  const large = await seat.boundingBox();
+  assert.ok(large.width > small.width * 3, `${small.width} px became ${large.width} px`);
+  const shown = await page.evaluate(() => {
+    const map = document.querySelector(".window").getBoundingClientRect();
+    const inside = ({ x, y, width }) => x > map.x + 30 && y > map.y + 60 && x + width < map.right - 60 && y + width < map.bottom - 60;
+    return [...document.querySelectorAll(".map-svg use")].findIndex((one) => inside(one.getBoundingClientRect()));
+  });
+  const box = await page.locator(".map-svg use").nth(shown).boundingBox();
+  await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => document.querySelectorAll('.map-svg use[href="#seat-chosen"]').length === 1);
+  await a.done();
+});
+
+/** Six frames of a screen above what this machine needs for nothing at all: it may be busy with other tests. */
+const STUTTER_MS = 100;
+
+test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is late", async () => {
+  const event = await shop.event({ name: "Large", seats: 100_000, maxPerUser: 4 });
+  const a = await buyer();
+  const page = await a.open(`/events/${event.id}`);
+  await page.waitForSelector(".map-canvas");
+  const looks = () => page.locator(".map-canvas").evaluate((canvas) => (canvas.matches("canvas") ? canvas : canvas.querySelector("canvas")).toDataURL());
+  await handled(page, looks);
+  await pinch(page, 20, 110);
+  const late = async (during) => {
+    await page.evaluate(() => {
+      const times = (window.times = []);
+      let last = performance.now();
+      const next = (now) => {
+        times.push(now - last);
+        last = now;
+        if (window.times === times) requestAnimationFrame(next);
+      };
+      requestAnimationFrame(next);
+    });
+    await during();
+    return page.evaluate(() => {
+      const sorted = window.times.sort((a, b) => a - b);
+      window.times = null;
+      return sorted[Math.floor(sorted.length * 0.95)];
+    });
+  };
+  const still = await late(() => page.waitForTimeout(600));
+  const { x, y } = await middle(page);
+  const panned = await late(() => fingers(page, [{ x: x + 100, y }], [{ x: x - 100, y: y - 60 }], 40));
+  assert.ok(panned < still + STUTTER_MS, `95% of the frames within ${panned} ms, and ${still} ms while nothing moves`);
+  await a.done();
+});
+
+test("a finger drags a stay over the nights", async () => {
+  const kind = await shop.roomType({ name: "Finger", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
+  const a = await buyer({ storage: { "tickettock.room": String(kind.id) } });
+  const page = await a.open("/rooms");
+  await page.getByRole("radio", { name: "Finger" }).first().waitFor();
+  await page.getByRole("button", { name: "Month after" }).tap();
+  await page.waitForFunction(() => document.querySelectorAll(".day[aria-disabled='false']").length > 27);
+  // Three nights of one week.
+  const week = page.locator("tbody tr").nth(2).locator(".day");
+  await week.first().scrollIntoViewIfNeeded();
+  const at = async (n) => {
+    const { x, y, width, height } = await week.nth(n).boundingBox();
+    return { x: x + width / 2, y: y + height / 2 };
+  };
+  await fingers(page, [await at(1)], [await at(3)]);
+  await page.getByRole("heading", { name: "3 nights" }).waitFor();
+  assert.equal(await page.locator(".day.chosen").count(), 3);
+  await a.done();
+});
+
+test("the language that was chosen is remembered over a reload, in another tab and on another page", async () => {
+  const a = await buyer({ language: "en" });
+  const page = await a.open("/");
+  const tab = await a.open("/rooms");
+  const spoken = (one, wanted) => one.waitForFunction((lang) => document.documentElement.lang === lang, wanted);
+  await spoken(page, "en");
+  await page.getByRole("button", { name: "한국어" }).tap();
+  await spoken(page, "ko");
+  await spoken(tab, "ko");
+  await page.reload();
+  await spoken(page, "ko");
+  assert.match(await page.locator("main h1").innerText(), /[가-힣]/);
+  const own = await a.open("/me");
+  await spoken(own, "ko");
+  await a.done();
+});

@@ -273,7 +273,7 @@ test("Korean, dark, on a phone: the one button is in reach and nothing is too wi
     await page.waitForSelector("main h1");
     assert.equal(await page.evaluate(() => document.documentElement.lang), "ko");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${path} is too wide`);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) <= 0, `${path} is too wide`);
     await page.close();
   }
   const page = await a.open(`/events/${event.id}`);

@@ -131,7 +131,7 @@ for (const [name, path, prepare] of PAGES) {
       try {
         await prepare(page, user);
         await page.waitForTimeout(500);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         if (wide > 0) console.error(`${name} ${sizeName}: ${wide} px too wide`);
         if (who.problems.length) console.error(`${name} ${sizeName}:`, who.problems);
         await page.screenshot({ path: join(folder, `${name}-${sizeName}-${theme}.png`) });

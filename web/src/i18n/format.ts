@@ -42,6 +42,10 @@ export const moment = (at: Date): string =>
       }),
   ).format(at);
 
+/** 18/04/2027, 19:00: in tables. */
+export const brief = (at: Date): string =>
+  once("brief", (l) => new Intl.DateTimeFormat(l, { dateStyle: "short", timeStyle: "short", hourCycle: "h23" })).format(at);
+
 /** The viewer's zone at a moment: "Asia/Seoul, GMT+9". */
 export const zone = (at: Date): string => {
   const parts = once("zone", (l) => new Intl.DateTimeFormat(l, { timeZoneName: "shortOffset" }));

@@ -114,7 +114,7 @@ export const en = {
     user: "User",
     name: "Name",
     phone: "Telephone",
-    arrival: "Arrival number",
+    arrival: "Arrival",
     at: "When",
     cancel: "Cancel",
     none: "Nothing here yet.",

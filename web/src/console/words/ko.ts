@@ -114,7 +114,7 @@ export const ko: ConsoleWords = {
     user: "사용자",
     name: "이름",
     phone: "전화번호",
-    arrival: "도착 번호",
+    arrival: "도착",
     at: "시각",
     cancel: "취소",
     none: "아직 아무것도 없습니다.",

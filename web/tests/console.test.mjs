@@ -254,6 +254,9 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
     assert.ok(wide <= 0, `${place}: ${wide} px too wide`);
   }
   await page.getByRole("heading", { name: "감사", level: 1 }).waitFor();
+  await page.waitForSelector("li .sign");
+  const lines = await page.locator("li:has(.sign)").allInnerTexts();
+  assert.deepEqual(lines.filter((line) => !/[가-힣]/.test(line)), [], "every invariant in Korean");
   await shop.call("DELETE", `/api/v1/admin/webhooks/${webhook.id}`);
   sound(operator);
   await operator.close();

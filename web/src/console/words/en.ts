@@ -201,6 +201,8 @@ export const en = {
     looked: (events: number, reservations: number, history: number) =>
       `${number(events)} events, ${number(reservations)} reservations and ${number(history)} history rows were read.`,
     at: "Checked",
+    /** The server says the invariants in English. */
+    names: {} as Record<string, string>,
   },
   demo: {
     title: "Start the rush",

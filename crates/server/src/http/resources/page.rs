@@ -90,15 +90,15 @@ fn etag(bytes: &[u8]) -> String {
 }
 
 pub async fn file(_: Arc<App>, call: Call) -> Handled {
-    asset(&call, &call.request.id::<String>("file")?)
+    asset(&call, &call.request.id::<String>("file")?).await
 }
 
 /// The icons stand at the root: browsers and phones ask for them there, whatever the page says.
 pub async fn icon(_: Arc<App>, call: Call) -> Handled {
-    asset(&call, call.request.uri.path().trim_start_matches('/'))
+    asset(&call, call.request.uri.path().trim_start_matches('/')).await
 }
 
-fn asset(call: &Call, name: &str) -> Handled {
+async fn asset(call: &Call, name: &str) -> Handled {
     let asset = ASSETS.get(name).ok_or(Refusal::NotFound)?;
     let vary = HeaderValue::from_static("Accept-Encoding");
     if has_already(&call.request.headers, &asset.etag) {

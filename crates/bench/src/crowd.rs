@@ -20,9 +20,10 @@ use crate::processor;
 
 /// Nobody waits longer for an answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
-/// So many requests are in flight at most. Without a bound a late generator opens one connection after the
-/// other and reads no answers.
-const IN_FLIGHT: usize = 8_192;
+/// So many requests of one process are in flight at most: it may open no more files. Attempts that the server's
+/// kernel drops wait for long, and who comes meanwhile must not wait for them, so a large crowd takes several.
+const IN_FLIGHT: usize = 18_000;
+const MOST_PROCESSES: usize = 8;
 /// New people in a step of a millisecond: beyond that the generator would only start, and answer nobody.
 const NEW_AT_ONCE: u64 = 256;
 /// After no answer at all people wait this long, more or less.
@@ -62,23 +63,20 @@ pub enum Manners {
 pub struct CrowdFigures {
     pub people: u64,
     pub requests: u64,
-    pub served: u64,
-    pub refused: u64,
     /// Connections that were refused or cut, and answers that did not come in time.
     pub unanswered: u64,
     pub seconds: f64,
-    pub served_p50_us: u64,
-    pub served_p99_us: u64,
-    pub refused_p99_us: u64,
-    /// How late people came at the 99th percentile, because the generator was busy.
-    pub late_p99_us: u64,
+    pub served: CrowdTimes,
+    pub refused: CrowdTimes,
+    /// How late people came, because the generator was busy.
+    pub late: CrowdTimes,
     /// The share of its core that the generator used.
     pub generator: f64,
 }
 
 impl CrowdFigures {
     pub fn goodput(&self) -> f64 {
-        self.served as f64 / self.seconds
+        self.served.count() as f64 / self.seconds
     }
 
     pub fn sent(&self) -> f64 {
@@ -87,6 +85,55 @@ impl CrowdFigures {
 
     pub fn amplification(&self) -> f64 {
         self.requests as f64 / self.people.max(1) as f64
+    }
+
+    /// Requests without an answer when the time was over.
+    pub fn still_wait(&self) -> u64 {
+        self.requests - self.served.count() - self.refused.count() - self.unanswered
+    }
+
+    /// Of a crowd that came from several processes at the same time.
+    pub fn together(all: Vec<CrowdFigures>) -> CrowdFigures {
+        all.into_iter().fold(CrowdFigures::default(), |sum, one| CrowdFigures {
+            people: sum.people + one.people,
+            requests: sum.requests + one.requests,
+            unanswered: sum.unanswered + one.unanswered,
+            seconds: sum.seconds.max(one.seconds),
+            served: sum.served.and(one.served),
+            refused: sum.refused.and(one.refused),
+            late: sum.late.and(one.late),
+            generator: sum.generator + one.generator,
+        })
+    }
+}
+
+/// How often something took so many microseconds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CrowdTimes(Vec<(u64, u64)>);
+
+impl CrowdTimes {
+    fn of(times: &Histogram<u64>) -> CrowdTimes {
+        CrowdTimes(times.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).collect())
+    }
+
+    fn and(mut self, others: CrowdTimes) -> CrowdTimes {
+        self.0.extend(others.0);
+        self.0.sort_unstable();
+        self
+    }
+
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    pub fn p99_us(&self) -> u64 {
+        let rank = (self.count() as f64 * 0.99).ceil() as u64;
+        let mut so_far = 0;
+        let reached = |(_, count): &&(u64, u64)| {
+            so_far += count;
+            so_far >= rank
+        };
+        self.0.iter().find(reached).map_or(0, |(us, _)| *us)
     }
 }
 
@@ -100,6 +147,15 @@ struct Seen {
 }
 
 impl CrowdLoad {
+    /// The same crowd as that of several processes, none of which needs too many open files.
+    pub fn parts(&self, mut seed: impl FnMut() -> u32) -> Vec<CrowdLoad> {
+        let Coming::PerSecond(rate) = self.come else { return vec![self.clone()] };
+        let waiting = rate * self.time.min(ANSWERED_WITHIN).as_secs_f64();
+        let processes = (waiting / IN_FLIGHT as f64).ceil().clamp(1.0, MOST_PROCESSES as f64);
+        let part = || CrowdLoad { come: Coming::PerSecond(rate / processes), seed: seed(), ..self.clone() };
+        std::iter::repeat_with(part).take(processes as usize).collect()
+    }
+
     /// Runs the crowd until the time is over. Loopback only.
     pub fn run(&self) -> CrowdFigures {
         assert!(self.target.ip().is_loopback(), "load goes to loopback only");
@@ -133,18 +189,14 @@ impl CrowdLoad {
         tokio::time::sleep_until(crowd.end.into()).await;
         let seconds = began.elapsed().as_secs_f64();
         let seen = crowd.seen.borrow();
-        let at = |times: &Histogram<u64>, quantile| times.value_at_quantile(quantile);
         CrowdFigures {
             people: seen.people,
             requests: seen.requests,
-            served: seen.served.len(),
-            refused: seen.refused.len(),
             unanswered: seen.unanswered,
             seconds,
-            served_p50_us: at(&seen.served, 0.5),
-            served_p99_us: at(&seen.served, 0.99),
-            refused_p99_us: at(&seen.refused, 0.99),
-            late_p99_us: at(&seen.late, 0.99),
+            served: CrowdTimes::of(&seen.served),
+            refused: CrowdTimes::of(&seen.refused),
+            late: CrowdTimes::of(&seen.late),
             generator: (processor::own_seconds() - before) / seconds,
         }
     }

@@ -1,6 +1,7 @@
 //! Connections: how many there may be, how long one may sit idle or refuse to read, and what a request
 //! costs that nobody will serve. Everything here happens before the router.
 
+mod backlog;
 mod client;
 mod drive;
 pub mod files;
@@ -9,6 +10,8 @@ mod listener;
 mod open;
 mod paced;
 mod service;
+mod sieve;
+mod sifting;
 mod unrouted;
 
 pub use self::client::{ClientSocket, current_client};

@@ -17,4 +17,4 @@ pub use self::coming::ExpectedRequest;
 pub use self::kinds::{GateRequest, RequestKind};
 pub use self::parked::Parked;
 pub use self::pressure::{Accepting, Admitted, Gate, GateFull, Unread};
-pub use self::refusing::thread_time;
+pub use self::refusing::{BacklogWait, thread_time};

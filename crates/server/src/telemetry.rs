@@ -117,6 +117,7 @@ pub struct Metrics {
     in_progress: Gauge<u64, AtomicU64>,
     limit: Gauge<u64, AtomicU64>,
     unread: Gauge<u64, AtomicU64>,
+    let_in: Gauge<f64, AtomicU64>,
     refused: Counter,
     rate_limited: Family<ScopeLabels, Counter>,
     pub webhooks: crate::webhooks::WebhookSeries,
@@ -176,6 +177,12 @@ impl Metrics {
         registry.register("gate_refused", "Requests refused before the router because of load", refused.clone());
         let unread = Gauge::default();
         registry.register("gate_unread", "Requests that wait unread because of load", unread.clone());
+        let let_in = Gauge::default();
+        registry.register(
+            "gate_let_in_ratio",
+            "Share of new connections that the kernel lets in; below 1 more come than can be served",
+            let_in.clone(),
+        );
         let rate_limited = Family::default();
         let meaning = "Requests refused because a token bucket was empty, of a user or of an address";
         registry.register("rate_limited", meaning, rate_limited.clone());
@@ -225,6 +232,7 @@ impl Metrics {
             in_progress,
             limit,
             unread,
+            let_in,
             refused,
             rate_limited,
             webhooks,
@@ -285,6 +293,7 @@ impl Metrics {
             self.in_progress.set(gate.in_progress() as u64);
             self.limit.set(gate.limit() as u64);
             self.unread.set(gate.unread() as u64);
+            self.let_in.set(gate.share_let_in());
             self.refused.inner().store(gate.refused(), Ordering::Relaxed);
             let (users, addresses) = rates.limited();
             for (scope, count) in [("user", users), ("address", addresses)] {

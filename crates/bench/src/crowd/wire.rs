@@ -1,7 +1,8 @@
 //! One request of the crowd, as bytes.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket, Type};
@@ -10,6 +11,8 @@ use tokio::net::TcpStream;
 
 /// `EINPROGRESS` of Linux.
 const IN_PROGRESS: i32 = 115;
+/// Addresses people come from.
+const SOURCES: u8 = 16;
 const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
 
 /// What matters of an answer.
@@ -45,12 +48,21 @@ pub async fn open(target: SocketAddr) -> io::Result<TcpStream> {
     }
 }
 
+/// One loopback address after the other: a single one has too few ports for a crowd whose attempts are dropped.
+fn source() -> Ipv4Addr {
+    static NEXT: AtomicU8 = AtomicU8::new(0);
+    Ipv4Addr::new(127, 0, 1, 1 + NEXT.fetch_add(1, Ordering::Relaxed) % SOURCES)
+}
+
 /// Starts to connect. On loopback the connection mostly stands when the call returns.
 fn begin(target: SocketAddr) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(target), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_linger(Some(Duration::ZERO))?;
+    if target.is_ipv4() {
+        socket.bind(&SocketAddr::from((source(), 0)).into())?;
+    }
     match socket.connect(&target.into()) {
         Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => return Err(error),
         _ => {}

@@ -1,6 +1,7 @@
 //! A deployment under overload: the server and all that belongs to it on one core.
 
 use std::net::SocketAddr;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -79,14 +80,17 @@ impl<'a> OverloadStand<'a> {
         OverloadStand { bench, server, gateway, operators, data, quarter, _folders: folders }
     }
 
-    /// The generator, as a process of its own on its own core.
+    /// The generator, as processes of its own on its own core.
     pub fn crowd(&self, come: Coming, time: Duration, manners: Manners) -> CrowdFigures {
         let target = self.gateway.as_ref().map_or(self.server.address, |gateway| gateway.address);
         let load = CrowdLoad { target, come, time, manners, seed: self.bench.next_seed() };
-        let load = serde_json::to_string(&load).expect("JSON");
-        let output = processor::pinned(GENERATOR_CORE, myself().args(["crowd", &load])).output().expect("taskset runs");
-        assert!(output.status.success(), "the generator: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("figures")
+        let running: Vec<Child> = load.parts(|| self.bench.next_seed()).iter().map(generator).collect();
+        let ended = running.into_iter().map(|child| {
+            let output = child.wait_with_output().expect("its output");
+            assert!(output.status.success(), "the generator: {}", String::from_utf8_lossy(&output.stderr));
+            serde_json::from_slice(&output.stdout).expect("figures")
+        });
+        CrowdFigures::together(ended.collect())
     }
 
     pub fn probe(&self) -> Probing {
@@ -109,4 +113,10 @@ impl<'a> OverloadStand<'a> {
         drop((gateway, server, quarter));
         data.verify();
     }
+}
+
+fn generator(load: &CrowdLoad) -> Child {
+    let load = serde_json::to_string(load).expect("JSON");
+    let mut command = processor::pinned(GENERATOR_CORE, myself().args(["crowd", &load]));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("taskset runs")
 }

@@ -30,7 +30,7 @@ impl OverloadRow {
     /// Microseconds of the server's processor time for one refusal, if a sale costs what it costs at the peak. None:
     /// too few were refused.
     fn refusal_us(&self, sale_us: f64) -> Option<f64> {
-        let CrowdFigures { served, refused, .. } = self.figures;
+        let (served, refused) = (self.figures.served.count(), self.figures.refused.count());
         let left = self.server_seconds * 1e6 - served as f64 * sale_us;
         (refused > 1_000 && refused > served / 4).then_some((left / refused as f64).max(0.0))
     }
@@ -40,8 +40,9 @@ pub fn markdown(rows: &[OverloadRow]) -> String {
     let mut sale_us = 0.0;
     let row = |row: &OverloadRow| {
         let figures = &row.figures;
-        if figures.refused < figures.served / 50 {
-            sale_us = row.server_seconds * 1e6 / figures.served.max(1) as f64;
+        let served = figures.served.count();
+        if figures.refused.count() < served / 50 {
+            sale_us = row.server_seconds * 1e6 / served.max(1) as f64;
         }
         let full = if row.generator_is_full() { " (full)" } else { "" };
         vec![
@@ -50,11 +51,12 @@ pub fn markdown(rows: &[OverloadRow]) -> String {
             format!("{:.0}", figures.sent()),
             format!("{:.0}", figures.goodput()),
             format!("{:.2}", row.ratio()),
-            format!("{:.0}", figures.served_p99_us as f64 / 1e3),
-            format!("{:.0}", figures.refused_p99_us as f64 / 1e3),
+            format!("{:.0}", figures.served.p99_us() as f64 / 1e3),
+            format!("{:.0}", figures.refused.p99_us() as f64 / 1e3),
             row.refusal_us(sale_us).map_or(String::new(), |us| format!("{us:.0}")),
             format!("{:.2}", figures.amplification()),
             figures.unanswered.to_string(),
+            figures.still_wait().to_string(),
             format!("{:.0}", row.health_ms),
             format!("{:.0}", row.memory_mib),
             format!("{:.0}%{full}", figures.generator * 100.0),
@@ -73,6 +75,7 @@ pub fn markdown(rows: &[OverloadRow]) -> String {
             "us per refusal",
             "requests per person",
             "no answer",
+            "waiting at the end",
             "health ms",
             "memory MiB",
             "generator",

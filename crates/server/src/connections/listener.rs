@@ -3,6 +3,7 @@
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,7 @@ use super::heads::is_one_request;
 use super::open::OpenConnections;
 use super::paced::PacedReads;
 use super::service::GatedService;
+use super::sifting::{AcceptedCounts, sift};
 use super::unrouted::refused;
 use crate::app::App;
 use crate::gate::{Accepting, thread_time};
@@ -72,6 +74,7 @@ pub struct HttpListener {
     http1: Builder,
     service: salvo::Service,
     stage: watch::Sender<Stage>,
+    accepted: AcceptedCounts,
 }
 
 impl HttpListener {
@@ -88,7 +91,8 @@ impl HttpListener {
         let listener = AsyncFd::new(listener.into_std()?)?;
         let http1 = http1(app.settings.gateway_key.is_some());
         let (service, stage) = (salvo::Service::new(routes), watch::Sender::new(Stage::Serving));
-        Ok(HttpListener { listener, local, open, app, kind, http1, service, stage })
+        let accepted = AcceptedCounts::default();
+        Ok(HttpListener { listener, local, open, app, kind, http1, service, stage, accepted })
     }
 
     /// Serves until `stop` completes. Then requests in progress get `drain` to be answered.
@@ -96,11 +100,17 @@ impl HttpListener {
         let (open, stage) = (self.open.clone(), self.stage.clone());
         // A task, because the thread that waits here is not one of the runtime's: waking it for every
         // connection takes longer than accepting one.
-        let mut accepting = JoinSet::new();
+        let (mut accepting, this) = (JoinSet::new(), Arc::new(self));
+        if let ListenerKind::Crowd = this.kind {
+            let listener = this.clone();
+            accepting.spawn(async move {
+                sift(listener.listener.get_ref(), listener.local, &listener.app.gate, &listener.accepted).await;
+            });
+        }
         accepting.spawn(async move {
             let mut failures = Failures::default();
             loop {
-                self.accept(&mut failures).await;
+                this.accept(&mut failures).await;
             }
         });
         stop.await;
@@ -123,7 +133,10 @@ impl HttpListener {
         }
         let accepted = self.listener.async_io(Interest::READABLE, accept).await;
         match accepted.and_then(|(stream, peer)| Ok((TcpStream::from_std(stream)?, peer))) {
-            Ok((stream, peer)) => self.begin(stream, peer, accepting),
+            Ok((stream, peer)) => {
+                self.accepted.served.fetch_add(1, Ordering::Relaxed);
+                self.begin(stream, peer, accepting);
+            }
             Err(error) => failures.pause(&error).await,
         }
     }
@@ -147,6 +160,8 @@ impl HttpListener {
         let (stream, peer) = accept(self.listener.get_ref())?;
         let served = self.looked_at(stream)?;
         let refused = served.is_none();
+        let counted = if refused { &self.accepted.refused } else { &self.accepted.served };
+        counted.fetch_add(1, Ordering::Relaxed);
         if let Some(stream) = served {
             self.begin(stream, peer, Accepting::ToRefuse);
         }

@@ -39,6 +39,8 @@ const BEATS: usize = 8;
 /// A runtime that is this late accepts few new connections.
 const ACCEPT_LATE_US: u64 = 75_000;
 const ACCEPTS_WHEN_LATE: i64 = 256;
+/// A waiting accept loop is woken when this part of the places is free, or with the next beat.
+const PLACES_AT_ONCE: usize = 8;
 /// A mean of fewer requests says nothing.
 const SAMPLES: u64 = 16;
 /// Subjects are counted in so many groups: bounded, whatever ids people invent.
@@ -75,6 +77,8 @@ pub struct Gate {
     active: AtomicUsize,
     appointments: Appointments,
     refusals: RefusalBudget,
+    /// In hundredths of a percent.
+    let_in: AtomicU64,
     parked: ParkedRequests,
     coming: ComingRequests,
     prepared: PreparedRefusals,
@@ -105,6 +109,7 @@ impl Gate {
             active: AtomicUsize::new(0),
             appointments: Appointments::default(),
             refusals: RefusalBudget::default(),
+            let_in: AtomicU64::new(10_000),
             parked: ParkedRequests::default(),
             coming: ComingRequests::default(),
             prepared: PreparedRefusals::default(),
@@ -185,6 +190,16 @@ impl Gate {
         &self.refusals
     }
 
+    /// The share of new connections that the kernel lets in, in percent.
+    pub fn let_in(&self, percent: f64) {
+        self.let_in.store((percent * 100.0) as u64, Ordering::Relaxed);
+    }
+
+    /// Of all, from 0 to 1.
+    pub fn share_let_in(&self) -> f64 {
+        self.let_in.load(Ordering::Relaxed) as f64 / 10_000.0
+    }
+
     /// Leaves a request unread until it is its turn to be served or refused.
     pub fn park(&self, waker: &Waker) -> Parked {
         self.parked.park(waker)
@@ -251,6 +266,7 @@ impl Gate {
                 (false, true) if self.accepts.fetch_sub(1, Ordering::Relaxed) > 0 => return Accepting::ToServe,
                 // It is not known yet that they cannot be served soon.
                 (false, false) => {}
+                _ if self.refusals.backlog_is_short() => {}
                 _ if self.refusals.is_left() && self.late_us.load(Ordering::Relaxed) < ACCEPT_LATE_US => {
                     return Accepting::ToRefuse;
                 }
@@ -262,8 +278,22 @@ impl Gate {
 
     /// Whether there is room for one more, beside those who wait or are on their way.
     fn has_place(&self) -> bool {
-        self.parked.count() == 0
-            && self.in_progress() + self.parked.called() + self.coming.count() < self.limit().min(self.at_once())
+        self.parked.count() == 0 && self.taken() < self.most_taken()
+    }
+
+    /// Whether there is room for so many that waking the accept loop is worth it: for one connection each, waking it
+    /// costs a tenth of a sale.
+    fn has_places(&self) -> bool {
+        let most = self.most_taken();
+        self.parked.count() == 0 && self.taken() + most / PLACES_AT_ONCE < most
+    }
+
+    fn taken(&self) -> usize {
+        self.in_progress() + self.parked.called() + self.coming.count()
+    }
+
+    fn most_taken(&self) -> usize {
+        self.limit().min(self.at_once())
     }
 
     /// Connections are accepted for no more requests than this, whatever the limit is: a crowd that comes all at
@@ -447,7 +477,7 @@ impl Drop for Admitted {
         let took = self.took + self.began.elapsed();
         gate.took_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
         gate.call_parked();
-        if gate.held_back.load(Ordering::Relaxed) && gate.has_place() {
+        if gate.held_back.load(Ordering::Relaxed) && gate.has_places() {
             gate.beaten.notify_one();
         }
     }

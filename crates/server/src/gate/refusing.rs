@@ -3,7 +3,7 @@
 //! unread, which costs nothing.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -11,7 +11,9 @@ use tokio::runtime::Handle;
 
 /// Refusals may take this share of the processor time that the process gets. With a tenth, more people were told
 /// when to come again and fewer were served: 0.8 of the peak instead of 0.9.
-const ONE_IN: u32 = 20;
+const ONE_IN: u32 = 40;
+/// While the backlog is too long although the kernel drops whom nobody could serve: it is shortened only once.
+const ONE_IN_BACKLOG: u32 = 4;
 /// They may always take this share of the time that passes, as beside a slow ledger, which leaves the processor idle.
 const ALWAYS: u32 = 80;
 /// Threads that work for less than this share of the time, in percent, leave time for any number of refusals.
@@ -31,11 +33,22 @@ fn time_of(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// How long those wait who come into the kernel's backlog now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BacklogWait {
+    Unknown,
+    Short,
+    Long,
+    TooLong,
+}
+
 /// Renewed with every beat of the gate.
 #[derive(Debug)]
 pub struct RefusalBudget {
     most_us: AtomicU64,
     spent_us: AtomicU64,
+    backlog: AtomicU8,
     last: Mutex<Used>,
 }
 
@@ -51,7 +64,7 @@ struct Used {
 impl Default for RefusalBudget {
     fn default() -> Self {
         let (most_us, spent_us) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
-        RefusalBudget { most_us, spent_us, last: Mutex::default() }
+        RefusalBudget { most_us, spent_us, backlog: AtomicU8::new(BacklogWait::Unknown as u8), last: Mutex::default() }
     }
 }
 
@@ -63,6 +76,15 @@ impl RefusalBudget {
     /// A refusal took so much processor time.
     pub fn spend(&self, took: Duration) {
         self.spent_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    pub fn see_backlog(&self, backlog: BacklogWait) {
+        self.backlog.store(backlog as u8, Ordering::Relaxed);
+    }
+
+    /// Whether those who wait in the backlog will be served soon: then nobody of them is refused.
+    pub fn backlog_is_short(&self) -> bool {
+        self.backlog.load(Ordering::Relaxed) == BacklogWait::Short as u8
     }
 
     /// No time is left until the next beat.
@@ -84,7 +106,9 @@ impl RefusalBudget {
         let whole = beat * threads as u32;
         let enough = if late <= PUNCTUAL { WORKING } else { IDLE };
         let idle = working.as_micros() * 100 < whole.as_micros() * enough;
-        let most = if idle { whole } else { (processor / ONE_IN).max(whole / ALWAYS) };
+        let one_in =
+            if self.backlog.load(Ordering::Relaxed) == BacklogWait::TooLong as u8 { ONE_IN_BACKLOG } else { ONE_IN };
+        let most = if idle { whole } else { (processor / one_in).max(whole / ALWAYS) };
         self.most_us.store(most.as_micros() as u64, Ordering::Relaxed);
         self.spent_us.store(0, Ordering::Relaxed);
     }

@@ -1,0 +1,169 @@
+//! Which share of new connections is let in while more come than can be served. The others are dropped by the
+//! kernel, which costs the server nothing, and stay dropped: whoever is let in is served soon, instead of everybody
+//! waiting for seconds in turn. The length of the backlog says when, and how many come.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::backlog::BacklogLength;
+use crate::gate::BacklogWait;
+
+/// The share that lets everybody in.
+pub const ALL: u32 = 65_536;
+/// Never fewer than a sixteenth: a ledger that stands still for a second must not shut people out for many.
+const LEAST: u32 = ALL / 16;
+/// A backlog that takes longer than this to serve is too long.
+const MOST_WAIT: f64 = 0.4;
+/// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
+const ALWAYS: u64 = 8;
+/// No fewer are let in as long as not more than this many times the served come: refusals shorten the backlog.
+const MORE_THAN_SERVED: f64 = 1.1;
+/// Comings and goings are measured for this long before anything follows from them.
+const KNOWN_AFTER: Duration = Duration::from_millis(60);
+/// Fewer are let in because of those who come now: a crowd that came all at once is over.
+const COMING_NOW: Duration = Duration::from_millis(100);
+/// More are let in because fewer have come for a while.
+const COMING_LATELY: Duration = Duration::from_millis(400);
+const SERVED_LATELY: Duration = Duration::from_secs(1);
+/// Half of what could be served, in seconds.
+const FORGOTTEN_AFTER: f64 = 5.0;
+/// So many times as many are let in as can be served: what is too much is refused, and nobody waits for work.
+const AIM: f64 = 1.05;
+/// After this long without a backlog and without a refusal, more are let in if much fewer come than can be served.
+/// With each step, attempts that were dropped come in late.
+const CALM: Duration = Duration::from_millis(400);
+const MUCH_FEWER: f64 = 0.9;
+const TWICE: f64 = 2.0;
+/// After this long in any case, because nobody knows what can be served while all are.
+const LONG_CALM: Duration = Duration::from_secs(3);
+const SLIGHTLY_MORE: f64 = 1.1;
+
+/// What happened at a listener since the last beat.
+#[derive(Clone, Copy, Debug)]
+pub struct ListenerBeat {
+    pub elapsed: Duration,
+    /// Connections accepted to be served.
+    pub served: u64,
+    /// Connections accepted to be refused.
+    pub refused: u64,
+    /// Somebody was refused, or waits unread.
+    pub excess: bool,
+    pub backlog: BacklogLength,
+}
+
+#[derive(Debug)]
+pub struct Sieve {
+    share: u32,
+    waiting: u64,
+    /// Those who came, since the share was last changed.
+    came: Lately,
+    /// Those who were accepted to be served, while others waited all the time.
+    served: Lately,
+    /// Per second; forgotten slowly, because a stall or many refusals do not make the server slower.
+    can_serve: Option<f64>,
+    calm: Duration,
+}
+
+impl Default for Sieve {
+    fn default() -> Self {
+        let (came, served) = (Lately::over(COMING_LATELY), Lately::over(SERVED_LATELY));
+        Sieve { share: ALL, waiting: 0, came, served, can_serve: None, calm: Duration::ZERO }
+    }
+}
+
+impl Sieve {
+    /// The new share, when it changes.
+    pub fn beat(&mut self, beat: ListenerBeat) -> Option<u32> {
+        let BacklogLength { waiting, limit } = beat.backlog;
+        let accepted = beat.served + beat.refused;
+        self.came.push(beat.elapsed, (accepted + waiting).saturating_sub(self.waiting));
+        if self.waiting > 0 && waiting > 0 {
+            self.served.push(beat.elapsed, beat.served);
+            let kept = (-beat.elapsed.as_secs_f64() / FORGOTTEN_AFTER).exp2();
+            self.can_serve =
+                self.served.rate_over(SERVED_LATELY).map(|now| now.max(self.can_serve.unwrap_or(0.0) * kept));
+        }
+        self.waiting = waiting;
+        self.calm = if waiting > limit / 64 || beat.excess { Duration::ZERO } else { self.calm + beat.elapsed };
+        let share = self.wanted(beat.backlog)?;
+        self.came.clear();
+        self.calm = Duration::ZERO;
+        self.share = share;
+        Some(share)
+    }
+
+    pub fn wait(&self, backlog: BacklogLength) -> BacklogWait {
+        let waiting = backlog.waiting as f64 / self.most(backlog.limit);
+        match (self.share < ALL, waiting > 1.0, waiting > 0.5) {
+            (true, true, _) => BacklogWait::TooLong,
+            (_, _, true) => BacklogWait::Long,
+            _ => BacklogWait::Short,
+        }
+    }
+
+    fn most(&self, limit: u64) -> f64 {
+        let served = self.can_serve.unwrap_or(f64::MAX);
+        (served * MOST_WAIT).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
+    }
+
+    fn wanted(&self, backlog: BacklogLength) -> Option<u32> {
+        let (now, lately) = (self.came.rate_over(COMING_NOW)?, self.came.rate_over(COMING_LATELY)?);
+        let served = self.can_serve?;
+        let times = if self.calm >= CALM && lately < MUCH_FEWER * served {
+            (AIM * served / lately).min(TWICE)
+        } else if self.calm >= LONG_CALM {
+            SLIGHTLY_MORE
+        } else if backlog.waiting as f64 > self.most(backlog.limit) && now > MORE_THAN_SERVED * served {
+            AIM * served / now
+        } else {
+            return None;
+        };
+        let share = ((f64::from(self.share) * times) as u32).clamp(LEAST, ALL);
+        (share != self.share).then_some(share)
+    }
+}
+
+/// A count of the last beats.
+#[derive(Debug)]
+struct Lately {
+    most: Duration,
+    beats: VecDeque<(Duration, u64)>,
+    time: Duration,
+}
+
+impl Lately {
+    fn over(most: Duration) -> Lately {
+        Lately { most, beats: VecDeque::new(), time: Duration::ZERO }
+    }
+
+    fn push(&mut self, elapsed: Duration, count: u64) {
+        self.beats.push_back((elapsed, count));
+        self.time += elapsed;
+        while let Some((oldest, _)) = self.beats.front()
+            && self.time - *oldest >= self.most
+        {
+            self.time -= *oldest;
+            self.beats.pop_front();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.beats.clear();
+        self.time = Duration::ZERO;
+    }
+
+    /// Per second, in the newest beats; none while too little is known.
+    fn rate_over(&self, most: Duration) -> Option<f64> {
+        let (mut time, mut count) = (Duration::ZERO, 0);
+        for (one, counted) in self.beats.iter().rev() {
+            if time >= most {
+                break;
+            }
+            (time, count) = (time + *one, count + counted);
+        }
+        (time >= KNOWN_AFTER).then(|| count as f64 / time.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ use crate::gate::BacklogWait;
 pub const ALL: u32 = 65_536;
 /// Never fewer than a sixteenth: a ledger that stands still for a second must not shut people out for many.
 const LEAST: u32 = ALL / 16;
+/// Nobody is refused as long as serving the backlog takes no longer than this.
+const SHORT_WAIT: f64 = 0.2;
 /// A backlog that takes longer than this to serve is too long.
 const MOST_WAIT: f64 = 0.4;
 /// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
@@ -93,11 +95,14 @@ impl Sieve {
     }
 
     pub fn wait(&self, backlog: BacklogLength) -> BacklogWait {
-        let waiting = backlog.waiting as f64 / self.most(backlog.limit);
-        match (self.share < ALL, waiting > 1.0, waiting > 0.5) {
-            (true, true, _) => BacklogWait::TooLong,
-            (_, _, true) => BacklogWait::Long,
-            _ => BacklogWait::Short,
+        let Some(served) = self.can_serve else { return BacklogWait::Unknown };
+        let waiting = backlog.waiting as f64;
+        if self.share < ALL && waiting > self.most(backlog.limit) {
+            BacklogWait::TooLong
+        } else if waiting > served * SHORT_WAIT {
+            BacklogWait::Long
+        } else {
+            BacklogWait::Short
         }
     }
 

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::backlog::Backlog;
+use super::backlog::ListenBacklog;
 use super::sieve::{ALL, ListenerBeat, Sieve};
 use crate::gate::Gate;
 
@@ -22,7 +22,7 @@ pub struct AcceptedCounts {
 
 /// Where the kernel tells nothing about a backlog, everybody is let in, as long as there is room in it.
 pub async fn sift(listener: &TcpListener, address: SocketAddr, gate: &Gate, accepted: &AcceptedCounts) {
-    let backlog = match Backlog::of(address).and_then(|backlog| backlog.length().map(|_| backlog)) {
+    let backlog = match ListenBacklog::of(address).and_then(|backlog| backlog.length().map(|_| backlog)) {
         Ok(backlog) => backlog,
         Err(error) => return tracing::debug!(%error, "the backlog cannot be seen"),
     };

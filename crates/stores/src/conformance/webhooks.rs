@@ -121,7 +121,8 @@ async fn failures_wait_and_are_forgotten(stand: &Stand) -> Verdict {
         stand.ledger.move_cursor(made.id, SERVER.into(), subject, cursor, Some(5_000))
     };
     let first = fails(1).await.map_err(fault)?.ok_or("not moved")?;
-    ensure!(first.failing_since == Some(first.now), "{first:?}");
+    // A database may read its clock twice.
+    ensure!(first.failing_since.is_some_and(|since| since <= first.now), "{first:?}");
     ensure!(due(stand, made.id).await?.is_empty(), "it waits");
     (stand.advance)(5_000);
     ensure!(due(stand, made.id).await?.len() == 1, "it is due");

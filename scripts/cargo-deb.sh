@@ -15,7 +15,7 @@ if [ ! -x "$deb" ]; then
     echo "Building cargo-deb $version, which makes the Debian package; this takes some minutes." >&2
     # Unoptimised builds sooner, and most of a package's time is compression, which is C.
     cargo install cargo-deb --version "$version" --locked --debug --quiet --root "target/cargo-deb-$version" >&2 || {
-        echo "tickettock: cargo-deb $version could not be built from crates.io; make dist needs it" >&2
+        echo "tickettock: cargo-deb $version could not be built; make dist needs it" >&2
         exit 1
     }
 fi

@@ -254,6 +254,11 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
     assert.deepEqual(found.map(({ id, nodes }) => [id, nodes[0]?.html]), [], place);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(wide <= 0, `${place}: ${wide} px too wide`);
+    if (place === "history") {
+      const happened = await page.locator("tbody td:nth-child(4)").allInnerTexts();
+      assert.ok(happened.length > 1);
+      assert.deepEqual(happened.filter((word) => !/[가-힣]/.test(word)), [], "every change in Korean");
+    }
   }
   await page.getByRole("heading", { name: "감사", level: 1 }).waitFor();
   await page.waitForSelector("li .sign");

@@ -20,9 +20,12 @@ use crate::processor;
 
 /// Nobody waits longer for an answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
-/// So many requests of one process are in flight at most: it may open no more files. Attempts that the server's
-/// kernel drops wait for long, and who comes meanwhile must not wait for them, so a large crowd takes several.
-const IN_FLIGHT: usize = 18_000;
+/// So many requests are in flight at most. Without a bound a generator that is late opens one connection after the
+/// other and reads no answers.
+const IN_FLIGHT: usize = 8_192;
+/// So many of one of several processes: it may open no more files. Attempts that the server's kernel drops wait for
+/// long, and who comes meanwhile must not wait for them, so a large crowd at a slow server takes several.
+const IN_FLIGHT_OF_PART: usize = 18_000;
 const MOST_PROCESSES: usize = 8;
 /// New people in a step of a millisecond: beyond that the generator would only start, and answer nobody.
 const NEW_AT_ONCE: u64 = 256;
@@ -38,6 +41,8 @@ pub struct CrowdLoad {
     pub manners: Manners,
     /// Another seed means other users.
     pub seed: u32,
+    /// A part of a crowd that comes from several processes.
+    pub part: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -151,8 +156,9 @@ impl CrowdLoad {
     pub fn parts(&self, mut seed: impl FnMut() -> u32) -> Vec<CrowdLoad> {
         let Coming::PerSecond(rate) = self.come else { return vec![self.clone()] };
         let waiting = rate * self.time.min(ANSWERED_WITHIN).as_secs_f64();
-        let processes = (waiting / IN_FLIGHT as f64).ceil().clamp(1.0, MOST_PROCESSES as f64);
-        let part = || CrowdLoad { come: Coming::PerSecond(rate / processes), seed: seed(), ..self.clone() };
+        let processes = (waiting / IN_FLIGHT_OF_PART as f64).ceil().clamp(1.0, MOST_PROCESSES as f64);
+        let come = Coming::PerSecond(rate / processes);
+        let part = || CrowdLoad { come, seed: seed(), part: true, ..self.clone() };
         std::iter::repeat_with(part).take(processes as usize).collect()
     }
 
@@ -178,7 +184,7 @@ impl CrowdLoad {
             load: self.clone(),
             end: began + self.time,
             seen: RefCell::new(seen),
-            flight: Semaphore::new(IN_FLIGHT),
+            flight: Semaphore::new(if self.part { IN_FLIGHT_OF_PART } else { IN_FLIGHT }),
         });
         let before = processor::own_seconds();
         match self.come {

@@ -83,8 +83,10 @@ impl<'a> OverloadStand<'a> {
     /// The generator, as processes of its own on its own core.
     pub fn crowd(&self, come: Coming, time: Duration, manners: Manners) -> CrowdFigures {
         let target = self.gateway.as_ref().map_or(self.server.address, |gateway| gateway.address);
-        let load = CrowdLoad { target, come, time, manners, seed: self.bench.next_seed() };
-        let running: Vec<Child> = load.parts(|| self.bench.next_seed()).iter().map(generator).collect();
+        let load = CrowdLoad { target, come, time, manners, seed: self.bench.next_seed(), part: false };
+        // At a whole core several processes would only fill the generator's own.
+        let parts = if self.quarter.is_some() { load.parts(|| self.bench.next_seed()) } else { vec![load] };
+        let running: Vec<Child> = parts.iter().map(generator).collect();
         let ended = running.into_iter().map(|child| {
             let output = child.wait_with_output().expect("its output");
             assert!(output.status.success(), "the generator: {}", String::from_utf8_lossy(&output.stderr));

@@ -37,7 +37,7 @@ const CALM: Duration = Duration::from_millis(400);
 const MUCH_FEWER: f64 = 0.9;
 const TWICE: f64 = 2.0;
 /// After this long in any case, because nobody knows what can be served while all are.
-const LONG_CALM: Duration = Duration::from_secs(3);
+const LONG_CALM: Duration = Duration::from_secs(1);
 const SLIGHTLY_MORE: f64 = 1.1;
 
 /// What happened at a listener since the last beat.
@@ -59,17 +59,21 @@ pub struct Sieve {
     waiting: u64,
     /// Those who came, since the share was last changed.
     came: Lately,
-    /// Those who were accepted to be served, while others waited all the time.
+    /// Those who were accepted to be served.
     served: Lately,
-    /// Per second; forgotten slowly, because a stall or many refusals do not make the server slower.
+    /// The same, while others waited all the time.
+    served_of_many: Lately,
+    /// Per second, known while others wait; forgotten slowly, because a stall or many refusals do not make the server
+    /// slower.
     can_serve: Option<f64>,
     calm: Duration,
 }
 
 impl Default for Sieve {
     fn default() -> Self {
-        let (came, served) = (Lately::over(COMING_LATELY), Lately::over(SERVED_LATELY));
-        Sieve { share: ALL, waiting: 0, came, served, can_serve: None, calm: Duration::ZERO }
+        let [served, served_of_many] = [SERVED_LATELY; 2].map(Lately::over);
+        let came = Lately::over(COMING_LATELY);
+        Sieve { share: ALL, waiting: 0, came, served, served_of_many, can_serve: None, calm: Duration::ZERO }
     }
 }
 
@@ -79,11 +83,12 @@ impl Sieve {
         let BacklogLength { waiting, limit } = beat.backlog;
         let accepted = beat.served + beat.refused;
         self.came.push(beat.elapsed, (accepted + waiting).saturating_sub(self.waiting));
+        self.served.push(beat.elapsed, beat.served);
         if self.waiting > 0 && waiting > 0 {
-            self.served.push(beat.elapsed, beat.served);
+            self.served_of_many.push(beat.elapsed, beat.served);
             let kept = (-beat.elapsed.as_secs_f64() / FORGOTTEN_AFTER).exp2();
-            self.can_serve =
-                self.served.rate_over(SERVED_LATELY).map(|now| now.max(self.can_serve.unwrap_or(0.0) * kept));
+            let before = self.can_serve.unwrap_or_else(|| self.served.rate_over(SERVED_LATELY).unwrap_or(0.0)) * kept;
+            self.can_serve = self.served_of_many.rate_over(SERVED_LATELY).map(|now| now.max(before));
         }
         self.waiting = waiting;
         self.calm = if waiting > limit / 64 || beat.excess { Duration::ZERO } else { self.calm + beat.elapsed };

@@ -104,3 +104,12 @@ fn ledger_that_stands_still_shuts_nobody_out_for_long() {
     listener.run_serving(0, 2.0 * SERVES as f64, Duration::from_secs(1));
     assert!(listener.share() > share / 2, "{} of {share}", listener.share());
 }
+
+#[test]
+fn stall_at_the_peak_shuts_few_out() {
+    let mut listener = Simulated::default();
+    listener.run(0.95 * SERVES as f64, Duration::from_secs(2));
+    listener.run_serving(0, 0.95 * SERVES as f64, Duration::from_millis(400));
+    listener.run(0.95 * SERVES as f64, Duration::from_secs(2));
+    assert!(listener.longest > LIMIT / ALWAYS && listener.share() > ALL / 10 * 9, "{}", listener.share());
+}

@@ -35,7 +35,6 @@ const AIM: f64 = 1.05;
 /// With each step, attempts that were dropped come in late.
 const CALM: Duration = Duration::from_millis(400);
 const MUCH_FEWER: f64 = 0.9;
-const TWICE: f64 = 2.0;
 /// After this long in any case, because nobody knows what can be served while all are.
 const LONG_CALM: Duration = Duration::from_secs(1);
 const SLIGHTLY_MORE: f64 = 1.1;
@@ -119,8 +118,10 @@ impl Sieve {
     fn wanted(&self, backlog: BacklogLength) -> Option<u32> {
         let (now, lately) = (self.came.rate_over(COMING_NOW)?, self.came.rate_over(COMING_LATELY)?);
         let served = self.can_serve?;
-        let times = if self.calm >= CALM && lately < MUCH_FEWER * served {
-            (AIM * served / lately).min(TWICE)
+        let times = if self.calm >= CALM && lately < served / 2.0 {
+            f64::from(ALL)
+        } else if self.calm >= CALM && lately < MUCH_FEWER * served {
+            AIM * served / lately
         } else if self.calm >= LONG_CALM {
             SLIGHTLY_MORE
         } else if backlog.waiting as f64 > self.most(backlog.limit) && now > MORE_THAN_SERVED * served {

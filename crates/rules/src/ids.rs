@@ -138,6 +138,11 @@ pub fn whole(text: &str) -> Option<u64> {
     if plain { text.parse().ok() } else { None }
 }
 
+/// The same as a row's id.
+pub fn whole_id(text: &str) -> Option<i64> {
+    whole(text).and_then(|id| i64::try_from(id).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 //! characters instead: the same number under a keyed permutation. Both name the same thing, and both are accepted.
 
 use hmac::{Hmac, Mac};
-use rules::ids::{EventId, ReservationId, whole};
+use rules::ids::{EventId, ReservationId, whole_id};
 use rules::subject::{AnyReservation, HoldId, RoomTypeId, StayId, SubjectId};
 use sha2::Sha256;
 
@@ -68,7 +68,7 @@ impl PublicIds {
 
     fn find(&self, subject: &str, hidden: &str, rounds: std::ops::Range<u8>) -> Option<(SubjectId, u64)> {
         let (kind, id) = subject.split_at_checked(1)?;
-        let id = whole(id).and_then(|id| i64::try_from(id).ok())?;
+        let id = whole_id(id)?;
         let subject = match kind {
             "e" => SubjectId::Event(EventId(id)),
             "r" => SubjectId::RoomType(RoomTypeId(id)),

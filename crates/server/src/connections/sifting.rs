@@ -47,8 +47,8 @@ pub async fn sift(listener: &TcpListener, address: SocketAddr, gate: &Gate, acce
         if let Err(error) = backlog.let_in(listener, share) {
             return tracing::warn!(%error, "new connections cannot be filtered");
         }
-        let percent = f64::from(share) * 100.0 / f64::from(ALL);
-        tracing::debug!(percent, waiting = length.waiting, "this share of new connections is let in");
-        gate.let_in(percent);
+        let share = f64::from(share) / f64::from(ALL);
+        tracing::debug!(share, waiting = length.waiting, "this share of new connections is let in");
+        gate.let_in(share);
     }
 }

@@ -77,7 +77,7 @@ pub struct Gate {
     active: AtomicUsize,
     appointments: Appointments,
     refusals: RefusalBudget,
-    /// In hundredths of a percent.
+    /// The bits of a ratio.
     let_in: AtomicU64,
     parked: ParkedRequests,
     coming: ComingRequests,
@@ -109,7 +109,7 @@ impl Gate {
             active: AtomicUsize::new(0),
             appointments: Appointments::default(),
             refusals: RefusalBudget::default(),
-            let_in: AtomicU64::new(10_000),
+            let_in: AtomicU64::new(1f64.to_bits()),
             parked: ParkedRequests::default(),
             coming: ComingRequests::default(),
             prepared: PreparedRefusals::default(),
@@ -190,14 +190,13 @@ impl Gate {
         &self.refusals
     }
 
-    /// The share of new connections that the kernel lets in, in percent.
-    pub fn let_in(&self, percent: f64) {
-        self.let_in.store((percent * 100.0) as u64, Ordering::Relaxed);
+    /// The kernel lets this share of new connections in, from 0 to 1.
+    pub fn let_in(&self, share: f64) {
+        self.let_in.store(share.to_bits(), Ordering::Relaxed);
     }
 
-    /// Of all, from 0 to 1.
     pub fn share_let_in(&self) -> f64 {
-        self.let_in.load(Ordering::Relaxed) as f64 / 10_000.0
+        f64::from_bits(self.let_in.load(Ordering::Relaxed))
     }
 
     /// Leaves a request unread until it is its turn to be served or refused.

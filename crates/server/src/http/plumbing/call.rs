@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rules::command::Key;
 use rules::entries::EntryToken;
 use rules::history::RequestOrigin;
-use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole};
+use rules::ids::{EventId, FIRST_EVENT, Seat, User, printable, whole, whole_id};
 use rules::outcome::{FieldError, Forbidden, Problem, Refusal};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue, Method, ReqBody, Version};
 use salvo::hyper::Uri;
@@ -69,7 +69,7 @@ impl Incoming {
     pub fn event(&self) -> Result<EventId, Refusal> {
         match self.param("eventId") {
             None => Ok(FIRST_EVENT),
-            Some(text) => whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId).ok_or(Refusal::NotFound),
+            Some(text) => whole_id(text).map(EventId).ok_or(Refusal::NotFound),
         }
     }
 

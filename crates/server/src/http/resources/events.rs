@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rules::event::Event;
-use rules::ids::{EventId, whole};
+use rules::ids::{EventId, whole_id};
 use rules::outcome::Refusal;
 
 use crate::app::App;
@@ -16,7 +16,7 @@ use crate::http::wire::{EventBody, Succeeded};
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
     let paging = Paging::of(&call.request)?;
-    let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId))?;
+    let after = paging.after(|text| whole_id(text).map(EventId))?;
     let events = app.ledger.events(false, after, paging.one_more()).await?;
     let (events, next) = paging.cut(events, |event| event.id.to_string());
     let now = app.ledger.wall();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rules::ids::whole;
+use rules::ids::whole_id;
 use rules::nights::Dates;
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::RoomTypeId;
@@ -25,7 +25,7 @@ pub fn id_in_path(request: &Incoming) -> Result<RoomTypeId, Refusal> {
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
     let (request, paging) = (&call.request, Paging::of(&call.request)?);
-    let after = paging.after(|text| whole(text).and_then(|id| i64::try_from(id).ok()).map(RoomTypeId))?;
+    let after = paging.after(|text| whole_id(text).map(RoomTypeId))?;
     let found = app.ledger.room_types(after, paging.one_more()).await?;
     let (found, next) = paging.cut(found, |room_type| room_type.id.to_string());
     let room_types: Vec<RoomTypeBody> = found.iter().map(|one| RoomTypeBody::of(one).spoken(request.dialect)).collect();

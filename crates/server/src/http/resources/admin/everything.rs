@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rules::history::Happened;
 use rules::holds::HoldState;
-use rules::ids::{EventId, Seat, User, whole};
+use rules::ids::{EventId, Seat, User, whole, whole_id};
 use rules::outcome::Refusal;
 use rules::subject::{HoldId, StayId, SubjectId};
 use stores::ledger::records::LedgerRecord;
@@ -175,7 +175,7 @@ impl Searched for Everything {
 
     fn place_read(&self, text: &str) -> Option<RecordPlace> {
         let (kind, rest) = text.split_once('.')?;
-        let event = |text: &str| whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId);
+        let event = |text: &str| whole_id(text).map(EventId);
         let row = || history::place_read(rest);
         Some(match kind {
             "seat" => {

@@ -10,7 +10,7 @@ use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use rules::time::Moment;
 use stores::ledger::records::{HistoryHead, LedgerRecord};
 
-use super::list_format::ListRow;
+use super::list_format::{ListRow, cell};
 use super::search::{Searched, listed};
 use crate::app::App;
 use crate::auth::Viewer;
@@ -105,30 +105,27 @@ impl ListRow for HistoryBody {
     const HEADING: &'static str = "eventId,roomTypeId,n,what,by,userId,seatId,holdId,checkIn,checkOut,sequence,at,byName,reason,metadata,address,traceId,detail,erased,hash\r\n";
 
     fn cells(&self) -> Vec<String> {
-        fn shown(value: Option<impl ToString>) -> String {
-            value.map(|value| value.to_string()).unwrap_or_default()
-        }
         vec![
-            shown(self.event_id),
-            shown(self.room_type_id),
+            cell(self.event_id),
+            cell(self.room_type_id),
             self.n.to_string(),
             self.what.to_owned(),
             self.by.as_str().to_owned(),
-            shown(self.user_id.as_ref()),
-            shown(self.seat_id),
-            shown(self.hold_id.as_ref()),
-            shown(self.check_in.as_ref()),
-            shown(self.check_out.as_ref()),
-            shown(self.sequence),
+            cell(self.user_id.as_ref()),
+            cell(self.seat_id),
+            cell(self.hold_id.as_ref()),
+            cell(self.check_in.as_ref()),
+            cell(self.check_out.as_ref()),
+            cell(self.sequence),
             self.at.clone(),
-            shown(self.by_name.as_ref()),
-            shown(self.reason.as_ref()),
-            shown(self.metadata.as_ref().map(MetadataBody::text)),
-            shown(self.address.as_ref()),
-            shown(self.trace_id.as_ref()),
-            shown(self.detail.as_ref()),
+            cell(self.by_name.as_ref()),
+            cell(self.reason.as_ref()),
+            cell(self.metadata.as_ref().map(MetadataBody::text)),
+            cell(self.address.as_ref()),
+            cell(self.trace_id.as_ref()),
+            cell(self.detail.as_ref()),
             self.erased.to_string(),
-            shown(self.hash.as_ref()),
+            cell(self.hash.as_ref()),
         ]
     }
 }

@@ -8,6 +8,11 @@ use crate::http::plumbing::call::Incoming;
 const CSV: &str = "text/csv; charset=utf-8";
 const JSON_LINES: &str = "application/x-ndjson; charset=utf-8";
 
+/// A cell of a table; empty for none.
+pub fn cell(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
 /// How a list was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListFormat {

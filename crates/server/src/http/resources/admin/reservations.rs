@@ -8,7 +8,7 @@ use rules::seats::{Hall, Sale};
 use rules::subject::AnyReservation;
 use stores::ledger::Reservation;
 
-use super::list_format::ListRow;
+use super::list_format::{ListRow, cell};
 use super::search::{Searched, listed};
 use crate::app::App;
 use crate::auth::{Admin, Viewer};
@@ -143,7 +143,7 @@ impl ListRow for AdminReservationBody {
             text(&self.user_id),
             text(&self.user_name),
             text(&self.phone),
-            self.sequence.map(|n| n.to_string()).unwrap_or_default(),
+            cell(self.sequence),
             self.reservation.created_at.clone(),
             text(&self.email),
             self.reservation.metadata.as_ref().map(|metadata| metadata.text().to_owned()).unwrap_or_default(),

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use rules::event::Event;
-use rules::ids::{EventId, whole};
+use rules::ids::{EventId, whole_id};
 use rules::room_type::RoomType;
 use rules::subject::RoomTypeId;
 
-use super::list_format::ListRow;
+use super::list_format::{ListRow, cell};
 use super::search::Searched;
 use crate::app::App;
 use crate::http::wire::events::AdminEventBody;
@@ -36,7 +36,7 @@ impl Searched for ListedEvents {
     }
 
     fn place_read(&self, text: &str) -> Option<EventId> {
-        whole(text).and_then(|id| i64::try_from(id).ok()).map(EventId)
+        whole_id(text).map(EventId)
     }
 
     fn place_written(&self, id: EventId) -> String {
@@ -48,10 +48,6 @@ impl Searched for ListedEvents {
     }
 }
 
-fn shown(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
 impl ListRow for AdminEventBody {
     const HEADING: &'static str = "eventId,name,state,opensAt,seatCount,remainingSeats,maxPerUser,holdTtl,amount,currency,maxConcurrent,tokenTtl,tokenMaxAge,idleTimeout,queueMost,userName,phone,email,rehearsal,archivedAt\r\n";
 
@@ -61,23 +57,23 @@ impl ListRow for AdminEventBody {
             self.id.to_string(),
             self.name.clone(),
             self.state.to_owned(),
-            shown(self.opens_at.as_ref()),
+            cell(self.opens_at.as_ref()),
             self.seat_count.to_string(),
             self.remaining_seats.to_string(),
             self.max_per_user.to_string(),
-            shown(self.hold_ttl),
-            shown(price.map(|price| &price.amount)),
-            shown(price.map(|price| &price.currency)),
-            shown(room.map(|room| room.max_concurrent)),
-            shown(room.map(|room| room.token_ttl)),
-            shown(room.map(|room| room.token_max_age)),
-            shown(room.map(|room| room.idle_timeout)),
-            shown(room.map(|room| room.queue_most)),
+            cell(self.hold_ttl),
+            cell(price.map(|price| &price.amount)),
+            cell(price.map(|price| &price.currency)),
+            cell(room.map(|room| room.max_concurrent)),
+            cell(room.map(|room| room.token_ttl)),
+            cell(room.map(|room| room.token_max_age)),
+            cell(room.map(|room| room.idle_timeout)),
+            cell(room.map(|room| room.queue_most)),
             self.buyer_fields.user_name.to_owned(),
             self.buyer_fields.phone.to_owned(),
             self.buyer_fields.email.to_owned(),
             self.rehearsal.to_string(),
-            shown(self.archived_at.as_ref()),
+            cell(self.archived_at.as_ref()),
         ]
     }
 }
@@ -102,7 +98,7 @@ impl Searched for ListedRoomTypes {
     }
 
     fn place_read(&self, text: &str) -> Option<RoomTypeId> {
-        whole(text).and_then(|id| i64::try_from(id).ok()).map(RoomTypeId)
+        whole_id(text).map(RoomTypeId)
     }
 
     fn place_written(&self, id: RoomTypeId) -> String {
@@ -123,9 +119,9 @@ impl ListRow for RoomTypeBody {
             self.name.clone(),
             self.total_quantity.to_string(),
             self.time_zone.clone(),
-            shown(self.description.as_ref()),
-            shown(self.price.as_ref()),
-            shown(self.currency.as_ref()),
+            cell(self.description.as_ref()),
+            cell(self.price.as_ref()),
+            cell(self.currency.as_ref()),
         ]
     }
 }

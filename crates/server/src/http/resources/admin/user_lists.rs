@@ -6,7 +6,7 @@ use rules::ids::User;
 use rules::outcome::{FieldError, Problem, Refusal};
 
 use super::holds::{HoldsWanted, listed_holds};
-use super::list_format::ListRow;
+use super::list_format::{ListRow, cell};
 use super::search::{Searched, listed};
 use crate::app::App;
 use crate::auth::Viewer;
@@ -96,7 +96,7 @@ impl ListRow for AnyReservationBody {
                 seat.created_at.clone(),
                 seat.state.to_owned(),
                 noted(&seat.metadata),
-                seat.sequence.map(|n| n.to_string()).unwrap_or_default(),
+                cell(seat.sequence),
             ],
             AnyReservationBody::Stay(stay) => vec![
                 stay.reservation_id.clone(),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use rules::ids::whole;
+use rules::ids::whole_id;
 use stores::ledger::webhooks::{KeptDelivery, Webhook};
 
-use super::list_format::ListRow;
+use super::list_format::{ListRow, cell};
 use super::search::{Searched, listed};
 use super::webhooks::named;
 use crate::app::App;
@@ -51,7 +51,7 @@ impl Searched for ListedWebhooks {
     }
 
     fn place_read(&self, text: &str) -> Option<i64> {
-        number(text)
+        whole_id(text)
     }
 
     fn place_written(&self, id: i64) -> String {
@@ -85,7 +85,7 @@ impl Searched for KeptDeliveries {
     }
 
     fn place_read(&self, text: &str) -> Option<i64> {
-        number(text)
+        whole_id(text)
     }
 
     fn place_written(&self, seq: i64) -> String {
@@ -97,14 +97,6 @@ impl Searched for KeptDeliveries {
     }
 }
 
-fn number(text: &str) -> Option<i64> {
-    whole(text).and_then(|number| i64::try_from(number).ok())
-}
-
-fn shown(value: Option<&impl ToString>) -> String {
-    value.map(ToString::to_string).unwrap_or_default()
-}
-
 impl ListRow for WebhookBody {
     const HEADING: &'static str = "webhookId,url,types,state,why,createdAt,createdBy,oldSecretEndsAt\r\n";
 
@@ -114,10 +106,10 @@ impl ListRow for WebhookBody {
             self.url.clone(),
             self.types.join(" "),
             self.state.to_owned(),
-            shown(self.why.as_ref()),
+            cell(self.why.as_ref()),
             self.created_at.clone(),
             self.created_by.clone(),
-            shown(self.old_secret_ends_at.as_ref()),
+            cell(self.old_secret_ends_at.as_ref()),
         ]
     }
 }
@@ -129,14 +121,14 @@ impl ListRow for WebhookDeliveryBody {
         vec![
             self.message_id.clone(),
             self.kind.clone(),
-            shown(self.event_id.as_ref()),
-            shown(self.room_type_id.as_ref()),
-            shown(self.number.as_ref()),
+            cell(self.event_id.as_ref()),
+            cell(self.room_type_id.as_ref()),
+            cell(self.number.as_ref()),
             self.at.clone(),
             self.took_ms.to_string(),
             self.delivered.to_string(),
-            shown(self.status.as_ref()),
-            shown(self.error.as_ref()),
+            cell(self.status.as_ref()),
+            cell(self.error.as_ref()),
         ]
     }
 }

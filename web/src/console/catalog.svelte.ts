@@ -37,6 +37,12 @@ class Catalog {
     this.rooms = (await operator.get<Schema["RoomTypesAnswer"]>(`/api/v1/admin/room-types?limit=${PAGE}`)).roomTypes;
   }
 
+  /** Everything that has a history, to choose from; a value is the name of its kind and its id. */
+  subjects(event: string, room: string): { value: string; text: string }[] {
+    const choices = (kind: string, all: readonly { id: number; name: string }[] | null) => (all ?? []).map(({ id, name }) => ({ value: `${kind}=${id}`, text: name }));
+    return [...choices(event, this.events), ...choices(room, this.rooms)];
+  }
+
   event(id: number): Schema["AdminEvent"] | undefined {
     return this.events?.find((event) => event.id === id);
   }

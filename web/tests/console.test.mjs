@@ -103,11 +103,12 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   assert.equal(made.postDataJSON().opensAt, wanted);
   await page.getByRole("heading", { name: "봄 · Spring", level: 1 }).waitFor();
   await button(page, "Open").first().click();
+  await button(page, "Pause").first().waitFor();
   const id = Number(/event\/(\d+)/.exec(page.url())[1]);
   const layout = await shop.call("GET", `/api/v1/events/${id}/layout`);
   assert.deepEqual(layout.layout.sections.map((section) => [section.name, section.seatCount]), [["Stalls", 22], ["Balcony", 9]]);
 
-  await shop.buy(id, "alice");
+  assert.equal((await shop.buy(id, "alice")).success, true, "the sale is open");
   await soldSeats(page, 1, 2_000);
   await button(page, "Pause").first().click();
   await page.getByText("Sales stop until you resume.").waitFor();

@@ -321,6 +321,8 @@ pub enum Expected {
     WholeNumber,
     CompleteBody,
     WellFormedRequest,
+    /// Fewer headers, or shorter ones.
+    ShorterHead,
     /// The `next` of an earlier page.
     NextOfAPage,
     /// `2026-12`.
@@ -365,7 +367,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 31] = [
+    pub const ALL: [Expected; 32] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -373,6 +375,7 @@ impl Expected {
         Expected::WholeNumber,
         Expected::CompleteBody,
         Expected::WellFormedRequest,
+        Expected::ShorterHead,
         Expected::NextOfAPage,
         Expected::Month,
         Expected::GzipOrPages,

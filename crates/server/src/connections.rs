@@ -12,6 +12,7 @@ mod paced;
 mod service;
 mod sieve;
 mod sifting;
+mod unparsed;
 mod unrouted;
 
 pub use self::client::{ClientSocket, current_client};

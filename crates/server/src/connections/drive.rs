@@ -10,11 +10,11 @@ use salvo::conn::http1::Builder;
 use tokio::io::Join;
 use tokio::sync::watch;
 
-use super::client::ClientSocket;
 use super::heads::HEAD_BYTES;
 use super::open::OpenConnection;
 use super::paced::PacedReads;
 use super::service::{GatedService, SalvoHandler};
+use super::unparsed::OwnWords;
 
 /// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
 /// hyper's 100, which need no allocation.
@@ -46,14 +46,14 @@ pub enum Stage {
 
 pub async fn drive<H: SalvoHandler>(
     http1: Builder,
-    stream: StraightStream<Join<PacedReads, ClientSocket>>,
+    stream: StraightStream<Join<PacedReads, OwnWords>>,
     service: GatedService<H>,
     place: Arc<OpenConnection>,
     mut stage: watch::Receiver<Stage>,
 ) {
     let mut connection = pin!(http1.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
-        // An error is the client's: it left, was too slow, or sent no HTTP. hyper has answered it.
+        // An error is the client's: it left, was too slow, or sent no HTTP. It was answered.
         _ = &mut connection => return,
         _ = stage.wait_for(|stage| *stage >= Stage::Draining) => {}
         () = place.asked_to_end() => {

@@ -4,7 +4,7 @@
 //!
 //! To know what is a head, the scanner follows where bodies end. It copies nothing and keeps only the beginning
 //! of a line that is cut by the end of a read. What it finds wrong it spoils in place, so that hyper refuses the
-//! request itself and closes the connection: 400, or 431 for a head of more than 64 KiB.
+//! request itself and closes the connection: 400, or 431 for a head of more than 64 KiB; `unparsed` words its answer.
 
 use std::io;
 use std::pin::Pin;

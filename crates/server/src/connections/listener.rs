@@ -26,6 +26,7 @@ use super::open::OpenConnections;
 use super::paced::PacedReads;
 use super::service::GatedService;
 use super::sifting::{AcceptedCounts, sift};
+use super::unparsed::OwnWords;
 use super::unrouted::refused;
 use crate::app::App;
 use crate::gate::{Accepting, thread_time};
@@ -203,7 +204,12 @@ impl HttpListener {
         let client = ClientSocket::new(stream);
         let crowd = crowd.then(|| self.app.clone());
         let reads = PacedReads::new(client.clone(), place.clone(), crowd);
-        let stream = StraightStream::new(tokio::io::join(reads, client.clone()), Some(fuse), ctrl, None);
+        let stream = StraightStream::new(
+            tokio::io::join(reads, OwnWords::new(client.clone(), self.app.clone())),
+            Some(fuse),
+            ctrl,
+            None,
+        );
         let driving = drive(self.http1.clone(), stream, service, place, self.stage.subscribe());
         tokio::spawn(client.serving(driving));
     }

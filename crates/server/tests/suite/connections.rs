@@ -63,6 +63,9 @@ async fn headers_over_64_kib_get_431() {
         let head = format!("GET /livez HTTP/1.1\r\nHost: t\r\nX-Long: {}\r\n\r\n", "x".repeat(bytes - around));
         let answer = raw_tcp::exchange(stand.address, head.as_bytes(), Duration::from_millis(500)).await;
         assert_eq!(raw_tcp::statuses(&answer), [status], "{bytes} bytes");
+        assert_eq!(raw_tcp::header(&answer, "x-content-type-options"), Some("nosniff"), "{answer}");
+        assert_eq!(raw_tcp::header(&answer, "content-type"), Some("application/json; charset=utf-8"), "{answer}");
+        assert_eq!(answer.contains(r#""reason":"validation""#), status == 431, "{answer}");
     }
 }
 

@@ -4,11 +4,11 @@
 use std::io::Write;
 
 use rules::outcome::Refusal;
-use salvo::http::header::{CONNECTION, RETRY_AFTER};
+use salvo::http::header::{CONNECTION, CONTENT_LENGTH, RETRY_AFTER};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue, ResBody, StatusCode};
 use salvo::hyper::Response;
 
-use super::{Caller, Dialect, Language, Refused, Speech, refused};
+use super::{Caller, Dialect, Language, Refused, Reply, Speech, refused};
 
 /// Placeholders. Nothing else in an answer looks like them.
 const RETRY: u64 = 4_000_000_001;
@@ -97,6 +97,36 @@ impl PreparedRefusals {
     }
 }
 
+/// The refusal of a request that could not be parsed, as bytes: nobody knows its dialect or its language. It is the
+/// last on its connection.
+pub fn unparsed(status: StatusCode, refusal: Refusal, trace: &HeaderValue) -> Vec<u8> {
+    let text = trace.to_str().unwrap_or_default();
+    let reply = refused(&refusal.into(), Dialect::V1_1, Language::English, text);
+    let (_, _, body) = reply.described();
+    let mut bytes = head(status, &headers(reply));
+    put(&mut bytes, REQUEST_ID.as_str(), trace.as_bytes());
+    put(&mut bytes, CONNECTION.as_str(), b"close");
+    put(&mut bytes, CONTENT_LENGTH.as_str(), body.len().to_string().as_bytes());
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}
+
+/// All headers that an answer is sent with.
+fn headers(reply: Reply) -> Vec<(HeaderName, HeaderValue)> {
+    let mut rendered = salvo::Response::new();
+    reply.write(&mut rendered);
+    rendered.headers().iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn head(status: StatusCode, headers: &[(HeaderName, HeaderValue)]) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status}\r\n").into_bytes();
+    for (name, value) in headers {
+        put(&mut head, name.as_str(), value.as_bytes());
+    }
+    head
+}
+
 fn put(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
     for part in [name.as_bytes(), b": ", value, b"\r\n"] {
         bytes.extend_from_slice(part);
@@ -108,14 +138,9 @@ impl Prepared {
         let full = Refused { retry_after: Some(RETRY), ..Refused::from(Refusal::Overloaded) }.to(Caller(None));
         let reply = refused(&full, dialect, language, TRACE);
         let (status, (_, _, body)) = (reply.status(), reply.described());
-        let mut rendered = salvo::Response::new();
-        reply.write(&mut rendered);
-        let kept = rendered.headers().iter().filter(|(name, _)| **name != RETRY_AFTER);
-        let headers: Vec<_> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let mut head = format!("HTTP/1.1 {status}\r\n").into_bytes();
-        for (name, value) in &headers {
-            put(&mut head, name.as_str(), value.as_bytes());
-        }
+        let mut headers = headers(reply);
+        headers.retain(|(name, _)| *name != RETRY_AFTER);
+        let head = head(status, &headers);
         Prepared { status, headers, head, parts: parts(&body) }
     }
 

@@ -86,6 +86,10 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
         Expected::WholeNumber => ("a whole number in range", "범위 안의 정수여야 합니다."),
         Expected::CompleteBody => ("a complete body", "요청 본문이 끝까지 도착하지 않았습니다."),
         Expected::WellFormedRequest => ("a well-formed HTTP request", "올바른 HTTP 요청이 아닙니다."),
+        Expected::ShorterHead => (
+            "at most 100 headers of together at most 64 KiB",
+            "헤더는 최대 100개, 모두 합해 64 KiB까지 보낼 수 있습니다.",
+        ),
         Expected::NextOfAPage => ("the next of an earlier page", "이전 페이지의 next 값이어야 합니다."),
         Expected::Month => ("a month such as 2026-12", "2026-12와 같은 연월이어야 합니다."),
         Expected::GzipOrPages => (

@@ -1,0 +1,84 @@
+//! Words the answers to what hyper cannot parse. hyper has no hook for them: it writes a response of its own, without a
+//! body, `Content-Type` or `nosniff`. That response is always the same, and none of ours begins like it, so it is
+//! recognised where it is written, and the usual envelope goes out in its place.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rules::outcome::{Expected, FieldError, Problem};
+use salvo::http::{HeaderMap, StatusCode};
+use tokio::io::AsyncWrite;
+
+use super::client::ClientSocket;
+use crate::app::App;
+use crate::http::plumbing::endpoint::trace_id;
+use crate::http::respond::unparsed;
+
+/// How hyper begins its own responses.
+const NO_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n";
+const TOO_LARGE: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n";
+
+/// What hyper writes to a client, but for its own responses.
+pub struct OwnWords {
+    client: ClientSocket,
+    app: Arc<App>,
+}
+
+impl OwnWords {
+    pub fn new(client: ClientSocket, app: Arc<App>) -> OwnWords {
+        OwnWords { client, app }
+    }
+
+    /// Whether this is a response of hyper's own; then ours was sent.
+    fn worded(&self, written: &[u8]) -> bool {
+        let (status, field, expected) = if written.starts_with(NO_HTTP) {
+            (StatusCode::BAD_REQUEST, "request", Expected::WellFormedRequest)
+        } else if written.starts_with(TOO_LARGE) {
+            (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", Expected::ShorterHead)
+        } else {
+            return false;
+        };
+        let refusal = FieldError::refused(field, Problem::Expected(expected));
+        let answer = unparsed(status, refusal, &trace_id(&self.app, &HeaderMap::new()));
+        // The connection ends here. A client whose buffer has no room for an answer as short as this is not worth
+        // waiting for.
+        let _ = self.client.try_write(&answer);
+        true
+    }
+}
+
+impl AsyncWrite for OwnWords {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.worded(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        Pin::new(&mut this.client).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if parts.first().is_some_and(|first| this.worded(first)) {
+            return Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum()));
+        }
+        Pin::new(&mut this.client).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.client.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.client).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.client).poll_shutdown(context)
+    }
+}

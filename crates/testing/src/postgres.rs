@@ -157,8 +157,13 @@ impl Drop for OwnPostgres {
     }
 }
 
+/// Where PostgreSQL's programs are.
+pub fn postgres_programs() -> &'static Path {
+    &services().postgres_programs
+}
+
 /// Ends with the test's process, however that ends.
-fn as_postgres(program: &Path) -> Command {
+pub fn as_postgres(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);

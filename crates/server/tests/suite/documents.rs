@@ -4,8 +4,9 @@
 //!
 //! A JSON block behind a shell block is its answer: the last line that the block printed must have the
 //! same fields, with values of the same kind; `success`, `status` and `reason` must be equal.
-//! Blocks of the kind `console` need machines that are not here, and are not run.
+//! Blocks of the kind `console` start servers, or name other machines: [`consoles`] types them.
 
+mod consoles;
 mod guides;
 mod named_commands;
 mod terminal;

@@ -5,9 +5,11 @@ mod forged;
 mod issuer;
 mod login;
 mod minted;
+mod over_tls;
 mod rotation;
 
 pub use issuer::Issuer;
+pub use over_tls::TlsIssuer;
 use serde_json::json;
 use testing::folder::TestFolder;
 use testing::http::{BUYER, TestClient, TestResponse};

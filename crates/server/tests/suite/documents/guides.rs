@@ -174,7 +174,7 @@ const TYPED: [&str; 12] = [
     "docs/webhooks.md",
 ];
 
-fn pages() -> Vec<PathBuf> {
+pub fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let (mut open, mut pages) = (vec![root.join("docs")], vec![PathBuf::from("README.md")]);
     while let Some(folder) = open.pop() {

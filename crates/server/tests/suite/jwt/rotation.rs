@@ -1,6 +1,6 @@
 //! New keys, in a file and at an address, while people buy: nobody with a valid token is refused.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use testing::server::TestServer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::{AUDIENCE, ISSUER, Issuer, mine, server};
+use super::{AUDIENCE, ISSUER, Issuer, TlsIssuer, mine, server};
 
-fn set(issuers: &[&Issuer]) -> String {
+pub fn set(issuers: &[&Issuer]) -> String {
     json!({ "keys": issuers.iter().map(|issuer| issuer.jwk()).collect::<Vec<_>>() }).to_string()
 }
 
@@ -227,43 +227,22 @@ async fn unreachable_address_keeps_the_keys() {
 /// Over TLS, verified with the authorities of the machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn address_with_tls_is_verified() {
-    let folder = TestFolder::new("tls");
-    let run = |arguments: &str| {
-        let mut command = std::process::Command::new("openssl");
-        let output = command.current_dir(folder.path()).args(arguments.split(' ')).output().unwrap();
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-    };
-    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-    for name in ["ca", "other"] {
-        run(&format!("req -x509 {key} -keyout {name}.key -out {name}.crt -days 2 -subj /CN={name}"));
-    }
-    run(&format!("req {key} -keyout issuer.key -out issuer.csr -subj /CN=localhost"));
-    std::fs::write(folder.path().join("names"), "subjectAltName=DNS:localhost").unwrap();
-    run("x509 -req -in issuer.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names -out issuer.crt");
     let good = Issuer::rs256("good");
-    std::fs::write(folder.path().join("jwks"), set(&[&good])).unwrap();
-    let port = testing::free_port().to_string();
-    let mut serve = std::process::Command::new("openssl");
-    serve.current_dir(folder.path()).args(["s_server", "-quiet", "-accept", &port, "-cert", "issuer.crt"]);
-    serve.args(["-key", "issuer.key", "-WWW"]).stdin(std::process::Stdio::null());
-    let mut issuer = serve.spawn().unwrap();
-    let url = format!("https://localhost:{port}/jwks");
-    let settings = [("AUTH_MODE", "jwt"), ("JWT_ISSUER", ISSUER), ("JWT_AUDIENCE", AUDIENCE), ("JWT_JWKS_URL", &url)];
+    let issuer = TlsIssuer::with_keys(&[&good]);
+    let url = issuer.url.as_str();
+    let settings = [("AUTH_MODE", "jwt"), ("JWT_ISSUER", ISSUER), ("JWT_AUDIENCE", AUDIENCE), ("JWT_JWKS_URL", url)];
     let token = good.token("alice");
     let data = TestFolder::new("server");
-    let trusting = |ca: &str, name: &str| {
-        let ca = folder.path().join(ca);
+    let trusting = |ca: PathBuf, name: &str| {
         ServerProcess::begin(&data.path().join(name), &settings, move |command| command.env("SSL_CERT_FILE", ca))
     };
-    let server = trusting("ca.crt", "one");
+    let server = trusting(issuer.authority(), "one");
     until("its keys are fetched", || async { mine(&mut server.client(), &token).await.status == 200 }).await;
-    let deceived = trusting("other.crt", "two");
+    let deceived = trusting(issuer.other_authority(), "two");
     for _ in 0..3 {
         let told = mine(&mut deceived.client(), &token).await;
         assert_eq!(told.status, 503, "{}", told.text());
     }
     let ready: Value = deceived.client().get("/readyz").await.json();
     assert!(ready["missing"].to_string().contains("JWT_JWKS_URL"), "{ready}");
-    issuer.kill().unwrap();
-    issuer.wait().unwrap();
 }

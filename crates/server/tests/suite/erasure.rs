@@ -1,6 +1,7 @@
 //! What a cancellation removes: the name and the telephone number, also where the number is the identity.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testing::backing::Backing;
@@ -54,7 +55,10 @@ async fn cancelled_names_and_numbers_are_overwritten() {
     let mut client = process.client();
     let mut ids = Vec::new();
     for i in 0..300 {
-        let body = format!(r#"{{"userName":"Zebulon {i}","phone":"010-7770-{i:04}"}}"#);
+        let metadata = json!({ "note": "Quixote ".repeat(200) });
+        let body =
+            json!({ "userName": format!("Zebulon {i}"), "phone": format!("010-7770-{i:04}"), "metadata": metadata });
+        let body = body.to_string();
         let sold = client.post_as(&format!("user-{i}"), FCFS, &body).await;
         ids.push(sold.json()["reservationId"].as_str().unwrap().to_owned());
     }
@@ -83,4 +87,51 @@ async fn cancelled_names_and_numbers_are_overwritten() {
             assert_eq!(found, 0, "{canary} in {}", file.display());
         }
     }
+}
+
+/// How often this text is in a file.
+fn count(file: &Path, text: &str) -> usize {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    bytes.windows(text.len()).filter(|window| *window == text.as_bytes()).count()
+}
+
+/// The text of one person leaves the database file and its log while the server sells on: short fields, and metadata
+/// that fills pages of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn erased_people_are_overwritten_while_it_runs() {
+    let folder = TestFolder::new("erasure");
+    let data = folder.path().join("data");
+    let process = ServerProcess::start(&data, &[("FCFS_SEATS", "500")]).await;
+    let mut client = process.client();
+    for i in 0..300 {
+        let long = format!("Quixote-{i:03} ").repeat(150);
+        let body = json!({ "userName": format!("Zebulon-{i:03}"), "phone": format!("010-7770-{i:04}"), "metadata": { "note": long } });
+        let user = format!("user-{i}");
+        let headers = [JSON, ("X-User-Id", user.as_str()), ("Idempotency-Key", "once")];
+        let sold = client.send("POST", FCFS, &headers, &body.to_string()).await;
+        assert_eq!(sold.status, 200, "{}", sold.text());
+    }
+    let files = ["tickettock.db", "tickettock.db-wal"].map(|name| data.join(name));
+    let left = |text: &str| files.iter().map(|file| count(file, text)).sum::<usize>();
+    let erased = [7, 150, 151, 299];
+    for i in erased {
+        assert!(left(&format!("Quixote-{i:03}")) > 100 && left(&format!("Zebulon-{i:03}")) > 0, "it can be seen");
+    }
+    let token = format!("Bearer {}", process.admin_token());
+    for i in erased {
+        let path = format!("/api/v1/admin/users/user-{i}/data");
+        let told = client.send("DELETE", &path, &[("Authorization", &token)], "").await;
+        assert_eq!(told.status, 200, "{}", told.text());
+    }
+    for i in erased {
+        for text in [format!("Zebulon-{i:03}"), format!("Quixote-{i:03}"), format!("82107770{i:04}")] {
+            let began = Instant::now();
+            while left(&text) > 0 {
+                assert!(began.elapsed() < Duration::from_secs(20), "{text} is {} times in the files", left(&text));
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    assert!(left("Zebulon-008") > 0 && left("Quixote-298") > 100, "of nobody else");
+    assert_eq!(client.reserve(1, "later").await.status, 200);
 }

@@ -30,6 +30,7 @@ mod verify;
 mod webhooks;
 mod writer;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
@@ -156,6 +157,7 @@ impl SqliteLedger {
             checkpoints,
             log_pages,
             log_pending: true,
+            erases: Cell::new(false),
             behind_lock: VecDeque::new(),
         };
         let claimed = Arc::new(claimed);
@@ -225,8 +227,9 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     // KiB. With less, an event of a million seats reads the index of owners from the disk; the memory of
     // a long sale grows by this much at most.
     conn.pragma_update(None, "cache_size", -65_536)?;
-    // What a cancellation removes is overwritten, not only unlinked.
-    conn.pragma_update(None, "secure_delete", "FAST")?;
+    // What a cancellation or an erasure removes is overwritten, not only unlinked: also whole pages, which `FAST`
+    // leaves as they are. Metadata fills some.
+    conn.pragma_update(None, "secure_delete", "ON")?;
     // Without this, binding a value that a partial index might depend on prepares the statement again.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.busy_timeout(Duration::from_secs(1))?;

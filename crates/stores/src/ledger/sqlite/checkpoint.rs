@@ -3,12 +3,14 @@
 //! wait as long.
 //!
 //! A log starts over only when all of it is copied and no reader uses it. Slow reads that overlap leave no
-//! such moment, so at twice its limit readers are held until the writer has emptied it.
+//! such moment, so at twice its limit readers are held until the writer has emptied it; and when something in it was
+//! erased, because old pages stay in a log that starts over until new ones overwrite them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, Result};
@@ -26,6 +28,9 @@ const READERS_HELD: u8 = 3;
 /// The first pass copies what was in the log when it began, the second what came meanwhile. What comes
 /// during the second is left to the writer: only a log that is copied completely starts over.
 const PASSES: usize = 2;
+
+/// Readers are held for erased text at most this often.
+const WIPE_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
@@ -51,6 +56,10 @@ pub struct CheckpointRequests {
     limit: usize,
     /// The log is to be emptied at this many pages.
     empty_at: usize,
+    /// Erased text is in the log: it is to be emptied, however short it is.
+    wipes: bool,
+    /// When that was tried last.
+    wiped: Option<Instant>,
 }
 
 /// The side that does it, on a connection and thread of its own.
@@ -79,6 +88,8 @@ pub fn open(
         wanted: sender,
         limit,
         empty_at: 2 * limit,
+        wipes: false,
+        wiped: None,
     };
     Ok((requests, Checkpointer { conn, state, held, wanted, gate, fatal }))
 }
@@ -107,10 +118,14 @@ impl CheckpointRequests {
                 self.state.store(IDLE, Ordering::Release);
                 self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take().map(LogStep::Empty)
             }
-            IDLE if pages >= self.limit => {
+            IDLE if pages >= self.limit || self.wipe_is_due() => {
                 self.state.store(RUNNING, Ordering::Release);
-                let wanted = if pages >= self.empty_at { Wanted::Empty } else { Wanted::Copy };
-                if wanted == Wanted::Empty {
+                let wipe = self.wipe_is_due();
+                if wipe {
+                    self.wiped = Some(Instant::now());
+                }
+                let wanted = if wipe || pages >= self.empty_at { Wanted::Empty } else { Wanted::Copy };
+                if pages >= self.empty_at {
                     // If that fails, because another process reads, the readers are not held all the time.
                     self.empty_at = pages + self.limit;
                 }
@@ -123,6 +138,20 @@ impl CheckpointRequests {
             }
             _ => None,
         }
+    }
+
+    /// The log has text that was erased, and is emptied soon.
+    pub fn wipe(&mut self) {
+        self.wipes = true;
+    }
+
+    fn wipe_is_due(&self) -> bool {
+        self.wipes && self.wiped.is_none_or(|tried| tried.elapsed() >= WIPE_EVERY)
+    }
+
+    /// The log is empty.
+    pub fn emptied(&mut self) {
+        self.wipes = false;
     }
 
     /// Readers may be waiting for the writer.

@@ -1,5 +1,6 @@
 //! Jobs: what the writer does inside a transaction, and how it is answered once that is durable.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use rules::time::Reading;
@@ -13,6 +14,8 @@ use crate::ledger::halls::HallCache;
 /// An open transaction.
 pub struct Transaction<'a> {
     pub conn: &'a Connection,
+    /// Set by a job that erases: what it erased must not stay in the log either.
+    pub erases: &'a Cell<bool>,
     pub halls: &'a HallCache,
     pub read: Reading,
     pub care: Care,

@@ -6,6 +6,7 @@ use rules::subject::SubjectId;
 use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
+use super::job::Transaction;
 use super::records::append_note;
 use super::{SqliteLedger, queries};
 use crate::ledger::Answered;
@@ -33,6 +34,7 @@ impl PersonalData for SqliteLedger {
 
     fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<ErasedRows> {
         self.write(move |tx| {
+            tx.erases.set(true);
             let mut erased = ErasedRows::default();
             for (subject, n) in &rows {
                 erased += erase(tx.conn, subject.row(), *n, Moment(i64::MAX))?;
@@ -43,6 +45,7 @@ impl PersonalData for SqliteLedger {
 
     fn end_erasure(&self, of: User, note: LedgerNote) -> Answered<ErasedBeside> {
         self.write(move |tx| {
+            tx.erases.set(true);
             let sales = tx.conn.prepare_cached(queries::ERASE_SALES_OF)?.execute([of.as_str()])? as u64;
             let answers = tx.conn.prepare_cached(queries::ERASE_ANSWERS_OF)?.execute([of.as_str()])? as u64;
             append_note(tx, &note)?;
@@ -74,7 +77,9 @@ fn erase(conn: &Connection, subject: i64, n: u64, before: Moment) -> Result<Eras
 }
 
 /// Passes the oldest rows of subjects that have rows from before this moment. Returns how many rows were passed.
-pub fn erase_aged(conn: &Connection, before: Moment, most: usize) -> Result<usize> {
+pub fn erase_aged(tx: &Transaction<'_>, before: Moment, most: usize) -> Result<usize> {
+    tx.erases.set(true);
+    let conn = tx.conn;
     let mut due = conn.prepare_cached(queries::PERSONAL_DUE)?;
     let due: Vec<(i64, i64)> =
         due.query_map([before.0], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_>>()?;

@@ -33,7 +33,7 @@ impl SqliteLedger {
                 Aged::Holds => {
                     Tidied { holds: remove(tx.conn, queries::FORGET_HOLDS, before, most)?, ..Tidied::default() }
                 }
-                Aged::Personal => Tidied { personal: erase_aged(tx.conn, Moment(before), most)?, ..Tidied::default() },
+                Aged::Personal => Tidied { personal: erase_aged(tx, Moment(before), most)?, ..Tidied::default() },
             }))
         };
         Box::pin(async move {

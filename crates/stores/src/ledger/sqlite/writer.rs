@@ -1,6 +1,7 @@
 //! The one thread that writes. Everything that waits when it is free, of all subjects, becomes one
 //! transaction (group commit); the flusher makes it durable while the next one is decided.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,6 +42,8 @@ pub struct SqliteWriter {
     pub log_pages: Arc<AtomicUsize>,
     /// Something of the log is not in the database file yet.
     pub log_pending: bool,
+    /// A job erased something.
+    pub erases: Cell<bool>,
     /// Jobs that wait because another process has locked the database, in order.
     pub behind_lock: VecDeque<Box<dyn Job>>,
 }
@@ -162,7 +165,7 @@ impl SqliteWriter {
     }
 
     fn inside(&self, jobs: &mut [Box<dyn Job>], care: Care, read: Reading) -> Result<()> {
-        let transaction = Transaction { conn: &self.conn, halls: &self.halls, read, care };
+        let transaction = Transaction { conn: &self.conn, erases: &self.erases, halls: &self.halls, read, care };
         jobs.iter_mut().try_for_each(|job| job.perform(&transaction))?;
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
@@ -184,6 +187,9 @@ impl SqliteWriter {
 
     /// The writer's part of a checkpoint, when the checkpointer has done the rest.
     fn tend_log(&mut self) {
+        if self.erases.take() {
+            self.checkpoints.wipe();
+        }
         match self.checkpoints.next_step(self.log_pages.load(Ordering::Relaxed)) {
             None => {}
             Some(LogStep::Finish) => self.checkpoint(),
@@ -202,6 +208,7 @@ impl SqliteWriter {
             Ok(true) => {
                 self.log_pages.store(0, Ordering::Relaxed);
                 self.log_pending = false;
+                self.checkpoints.emptied();
             }
             Ok(false) => {
                 limited!(warn, "a read elsewhere (a shell, a backup, an audit) keeps the log from being emptied")

@@ -30,6 +30,8 @@ pub struct MessageMaker<'a> {
     pub subject: SubjectId,
     /// Of an event.
     pub event: Option<&'a Event>,
+    /// What the endpoint listens for. Nothing else is made.
+    pub types: &'a [WebhookType],
     pub secret: &'a LedgerSecret,
     /// From the ledger's time to what people read.
     pub shift_ms: i64,
@@ -67,6 +69,7 @@ impl MessageMaker<'_> {
             if let Some(event) = self.event
                 && sold > before
                 && sold == u64::from(event.seat_count())
+                && self.types.contains(&WebhookType::EventSoldOut)
             {
                 messages.push(self.made(WebhookType::EventSoldOut, first.n, first.at, self.about()));
             }
@@ -92,6 +95,9 @@ impl MessageMaker<'_> {
             Happened::Opened => WebhookType::EventOpened,
             _ => return None,
         };
+        if !self.types.contains(&kind) {
+            return None;
+        }
         let mut data = self.about();
         let ids = &self.secret.ids;
         let reservation = match kind {

@@ -22,6 +22,8 @@ use crate::tickets::random;
 
 /// Rows per page; more than the rows of one hold.
 const ROWS: usize = 256;
+/// Pages of an urgent subject before the endpoint's settings are looked at again.
+const URGENT_PAGES: usize = 64;
 /// Attempts of one page that are kept for the operator.
 const KEPT: usize = 50;
 /// The first retry, and the longest wait for one.
@@ -43,6 +45,13 @@ pub struct SubjectRun {
 
 /// The page ends early.
 struct Stopped;
+
+enum Told {
+    Everything,
+    /// There are more rows.
+    More,
+    Stopped,
+}
 
 impl SubjectRun {
     pub async fn page(
@@ -67,7 +76,25 @@ impl SubjectRun {
         }
     }
 
+    /// One page; if the subject is urgent, everything: between two pages the endpoint looks for what is due, and a
+    /// crowd would run ahead of it.
     async fn tell(&mut self) -> Result<(), Failure> {
+        for page in 1.. {
+            match self.tell_page().await? {
+                Told::Stopped => return Ok(()),
+                Told::More if page < URGENT_PAGES && self.is_urgent() => {}
+                Told::More | Told::Everything => break,
+            }
+        }
+        self.store().await?;
+        Ok(())
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.urgent.borrow().contains(&self.subject)
+    }
+
+    async fn tell_page(&mut self) -> Result<Told, Failure> {
         let app = self.app.clone();
         let secret = app.secrets.get().await?;
         let rows = app.ledger.records(Some(self.subject), Some((self.subject, self.cursor.n)), ROWS).await?;
@@ -76,8 +103,14 @@ impl SubjectRun {
             SubjectId::Event(id) => app.ledger.event(id).await?,
             SubjectId::RoomType(_) | SubjectId::Ledger => None,
         };
-        let maker =
-            MessageMaker { subject: self.subject, event: event.as_ref(), secret, shift_ms: app.ledger.shift_ms() };
+        let webhook = self.webhook.clone();
+        let maker = MessageMaker {
+            subject: self.subject,
+            event: event.as_ref(),
+            types: &webhook.types,
+            secret,
+            shift_ms: app.ledger.shift_ms(),
+        };
         let mut courier = Courier::new(&app, self.webhook.clone());
         let opening = event.as_ref().and_then(|event| {
             let opening = match (event.state, event.opens_at) {
@@ -91,7 +124,7 @@ impl SubjectRun {
             let at = event.as_ref().and_then(|event| event.opens_at).map_or(opening, |wall| self.unshifted(wall));
             let message = maker.opened(self.cursor.n, opening, at);
             if self.send(&mut courier, &message).await?.is_err() {
-                return Ok(());
+                return Ok(Told::Stopped);
             }
             self.cursor.opened = Some(opening);
         }
@@ -105,17 +138,16 @@ impl SubjectRun {
         for step in steps {
             for message in &step.messages {
                 if self.send(&mut courier, message).await?.is_err() {
-                    return Ok(());
+                    return Ok(Told::Stopped);
                 }
             }
             (self.cursor.n, self.cursor.sold) = (step.n, step.sold);
             let every = app.webhooks.pace.store_every(app.gate.in_progress());
             if self.stored.elapsed() >= every && !self.store().await? {
-                return Ok(());
+                return Ok(Told::Stopped);
             }
         }
-        self.store().await?;
-        Ok(())
+        Ok(if rows.len() == ROWS { Told::More } else { Told::Everything })
     }
 
     /// What people read back to the ledger's time: messages show it shifted again.
@@ -160,7 +192,7 @@ impl SubjectRun {
 
     /// Gives way to a crowd, unless the subject is urgent, or becomes so meanwhile.
     async fn turn(&mut self) {
-        if self.urgent.borrow().contains(&self.subject) {
+        if self.is_urgent() {
             return;
         }
         let in_progress = self.app.gate.in_progress();

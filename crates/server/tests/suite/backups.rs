@@ -17,17 +17,17 @@ use testing::http::TestClient;
 use tokio::task::JoinHandle;
 
 /// Reservation id to its user and arrival number.
-type Acknowledged = HashMap<String, (String, u64)>;
+pub type Acknowledged = HashMap<String, (String, u64)>;
 
 /// Buyers of an event that ask until they are stopped.
-struct Buyers {
+pub struct Buyers {
     acknowledged: Arc<Mutex<Acknowledged>>,
     stop: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Buyers {
-    fn start(address: SocketAddr, event: u64, count: u64) -> Buyers {
+    pub fn start(address: SocketAddr, event: u64, count: u64) -> Buyers {
         let (acknowledged, stop) = (Arc::<Mutex<Acknowledged>>::default(), Arc::new(AtomicBool::new(false)));
         let next = Arc::new(AtomicU64::new(0));
         let one = |_| tokio::spawn(buy(address, event, next.clone(), acknowledged.clone(), stop.clone()));
@@ -38,13 +38,13 @@ impl Buyers {
         self.acknowledged.lock().unwrap().clone()
     }
 
-    async fn at_least(&self, count: usize) {
+    pub async fn at_least(&self, count: usize) {
         while self.acknowledged.lock().unwrap().len() < count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
-    async fn stopped(self) -> Acknowledged {
+    pub async fn stopped(self) -> Acknowledged {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
             task.await.unwrap();

@@ -8,7 +8,9 @@ of them uses, prints a table, and exits with 1 if anything rises in the second h
 per second and deployment, 50), SAMPLE (seconds between samples, 60), CHURN_DIR (where the data goes).
 """
 
-import http.client, itertools, json, os, pathlib, random, re, shutil, signal, socket, sqlite3, subprocess, sys, threading, time
+import http.client, itertools, json, os, pathlib, random, re, shutil, signal, sqlite3, subprocess, sys, threading, time
+
+from services import Services, free_port
 
 MINUTES = float(os.environ.get("MINUTES", "60"))
 RATE = float(os.environ.get("RATE", "50"))
@@ -23,18 +25,6 @@ RECORD = ("history", "event", "stay", "room_type", "night", "ticket_key", "ledge
 MIB = 1024.0 * 1024.0
 names = itertools.count(1)
 RUN = "%08x" % random.getrandbits(32)
-
-
-def free_port():
-    """Below the range from which the system takes ports for connections, so that nobody is faster."""
-    while True:
-        port = random.randint(20000, 30000)
-        with socket.socket() as s:
-            try:
-                s.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
 
 
 def user():
@@ -284,65 +274,15 @@ def of_tables(sizes, found):
     return found
 
 
-class Services:
-    """A PostgreSQL and a Redis of our own."""
-
-    def __init__(self):
-        folder = DIR / "services"
-        folder.mkdir(parents=True)
-        bins = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: float(p.parent.name))
-        bin = (str(bins[-1]) + "/") if bins else ""
-        root = os.geteuid() == 0
-        as_postgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] if root else []
-        (folder / "pg").mkdir(mode=0o700)
-        if root:
-            for parent in [folder, *folder.parents][:-1]:
-                if DIR.parent in (parent, *parent.parents):
-                    parent.chmod(parent.stat().st_mode | 0o011)
-            shutil.chown(folder / "pg", "postgres", "postgres")
-        log = open(folder / "log", "w")
-        quiet = {"stdout": log, "stderr": log, "cwd": "/"}
-        subprocess.run(as_postgres + [bin + "initdb", "-D", str(folder / "pg"), "-U", "postgres", "-A", "trust", "-E", "UTF8",
-                                      "--locale=C", "-N"], check=True, **quiet)
-        self.pg, self.redis = free_port(), free_port()
-        self.processes = [
-            subprocess.Popen(as_postgres + [bin + "postgres", "-D", str(folder / "pg"), "-p", str(self.pg), "-c",
-                             "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_wal_size=64MB",
-                             "-c", "min_wal_size=32MB", "-c", "autovacuum_naptime=15s"], **quiet),
-            subprocess.Popen(["redis-server", "--bind", "127.0.0.1", "--port", str(self.redis), "--save", "", "--dir", str(folder),
-                              "--maxmemory-policy", "noeviction"], **quiet)]
-        for _ in range(100):
-            if self.sql("SELECT 1", "postgres", check=False) == "1":
-                break
-            time.sleep(0.1)
-        self.sql("CREATE DATABASE churn", "postgres")
-
-    def sql(self, query, database="churn", check=True):
-        asked = subprocess.run(["psql", "-h", "127.0.0.1", "-p", str(self.pg), "-U", "postgres", "-d", database, "-tAc", query],
-                               capture_output=True, text=True)
-        if check and asked.returncode:
-            sys.exit("churn: psql: " + asked.stderr)
-        return asked.stdout.strip()
-
-    def settings(self):
-        return {"DATABASE_URL": "postgres://postgres@127.0.0.1:%d/churn" % self.pg,
-                "REDIS_URL": "redis://127.0.0.1:%d" % self.redis}
-
-    def sizes(self, _):
-        rows = self.sql("SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' "
+def stored_sizes(services):
+    rows = services.sql("SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' "
                         "AND relnamespace = 'public'::regnamespace")
-        sizes = {name: int(size) for name, size in (row.split("|") for row in rows.splitlines())}
-        wal = int(self.sql("SELECT coalesce(sum(size), 0) FROM pg_ls_waldir()"))
-        said = subprocess.run(["redis-cli", "-p", str(self.redis), "INFO"], capture_output=True, text=True).stdout
-        keys = re.search(r"db0:keys=(\d+)", said)
-        memory = int(re.search(r"used_memory:(\d+)", said).group(1))
-        return of_tables(sizes, {"wal MiB": wal / MIB, "keys": float(keys.group(1)) if keys else 0.0, "redis MiB": memory / MIB})
-
-    def stop(self):
-        self.processes[0].send_signal(signal.SIGQUIT)
-        self.processes[1].terminate()
-        for process in self.processes:
-            process.wait()
+    sizes = {name: int(size) for name, size in (row.split("|") for row in rows.splitlines())}
+    wal = int(services.sql("SELECT coalesce(sum(size), 0) FROM pg_ls_waldir()"))
+    said = services.redis_cli("INFO")
+    keys = re.search(r"db0:keys=(\d+)", said)
+    memory = int(re.search(r"used_memory:(\d+)", said).group(1))
+    return of_tables(sizes, {"wal MiB": wal / MIB, "keys": float(keys.group(1)) if keys else 0.0, "redis MiB": memory / MIB})
 
 
 # What may rise in half of a run without being called growth: noise of the allocator, one more page, a late tidy.
@@ -400,11 +340,11 @@ def main(binary):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     shutil.rmtree(DIR, ignore_errors=True)
     DIR.mkdir(parents=True)
-    services = Services()
+    services = Services(DIR / "services")
     deployments, grew = [], []
     try:
         deployments.append(Deployment("embedded", binary, 1, {}, sqlite_sizes))
-        deployments.append(Deployment("scaled", binary, 2, services.settings(), services.sizes))
+        deployments.append(Deployment("scaled", binary, 2, services.settings(), lambda _: stored_sizes(services)))
         for deployment in deployments:
             deployment.begin()
         samples, began = {d.name: [] for d in deployments}, time.time()

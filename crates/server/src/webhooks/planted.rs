@@ -17,6 +17,9 @@ pub enum WebhookBug {
     /// Messages give way to a crowd also where a hold ends.
     #[cfg(feature = "planted")]
     ExpiryGivesWay,
+    /// Failures count on although messages were taken in between.
+    #[cfg(feature = "planted")]
+    AllFailuresCounted,
 }
 
 #[cfg(not(feature = "planted"))]
@@ -34,6 +37,10 @@ impl WebhookBug {
     }
 
     pub fn expiry_gives_way(self) -> bool {
+        false
+    }
+
+    pub fn counts_all_failures(self) -> bool {
         false
     }
 }
@@ -54,5 +61,9 @@ impl WebhookBug {
 
     pub fn expiry_gives_way(self) -> bool {
         self == WebhookBug::ExpiryGivesWay
+    }
+
+    pub fn counts_all_failures(self) -> bool {
+        self == WebhookBug::AllFailuresCounted
     }
 }

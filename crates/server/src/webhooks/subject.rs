@@ -168,7 +168,13 @@ impl SubjectRun {
         let (attempt, made) = courier.deliver(self.subject, message).await;
         self.made.push(made);
         let retry_after = match attempt {
-            Attempt::Taken => return Ok(Ok(())),
+            Attempt::Taken => {
+                // The next failure is a first one: a receiver that fails now and then is not one that is down.
+                if !self.app.webhooks.planted().counts_all_failures() {
+                    self.cursor.attempts = 0;
+                }
+                return Ok(Ok(()));
+            }
             Attempt::Failed(_) if self.app.webhooks.planted().skips_failed() => return Ok(Ok(())),
             Attempt::Failed(retry_after) => retry_after,
             Attempt::Gone => {

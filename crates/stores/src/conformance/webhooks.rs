@@ -128,6 +128,9 @@ async fn failures_wait_and_are_forgotten(stand: &Stand) -> Verdict {
     ensure!(due(stand, made.id).await?.len() == 1, "it is due");
     let second = fails(2).await.map_err(fault)?.ok_or("not moved")?;
     ensure!(second.failing_since == first.failing_since && second.now > first.now, "{second:?}");
+    (stand.advance)(5_000);
+    let anew = fails(1).await.map_err(fault)?.ok_or("not moved")?;
+    ensure!(anew.failing_since > first.failing_since, "something was delivered in between: {anew:?}");
     let state = |state, why: Option<&str>| {
         let change = WebhookChange { state: Some((state, why.map(Into::into))), ..WebhookChange::default() };
         stand.ledger.change_webhook(made.id, change, None)

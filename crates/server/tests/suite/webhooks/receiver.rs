@@ -74,6 +74,8 @@ struct Seen {
     /// What it answered with success.
     taken: Mutex<Vec<Received>>,
     refused: AtomicUsize,
+    /// Of so many messages one is refused; 0: none.
+    refuses_every: AtomicUsize,
     connections: AtomicUsize,
     down: AtomicBool,
     /// It never answers messages that contain this text.
@@ -123,6 +125,11 @@ impl Receiver {
     /// It reads messages that contain this text, and never answers them. None: it answers all.
     pub fn be_silent_on(&self, text: Option<&str>) {
         *self.seen.silent_on.lock().unwrap() = text.map(str::to_owned);
+    }
+
+    /// It refuses one of so many messages, whatever else it does.
+    pub fn refuse_every(&self, count: usize) {
+        self.seen.refuses_every.store(count, Ordering::SeqCst);
     }
 
     pub fn hanging(&self) -> usize {
@@ -218,7 +225,12 @@ fn serve(stream: TcpStream, seen: &Seen, behaviour: &Mutex<Behaviour>) -> Option
             assert!(!matches!(ended, Ok(1..)), "nothing is sent behind a request without an answer");
             return None;
         }
-        let Behaviour(status, headers, time) = behaviour.lock().unwrap().clone();
+        let Behaviour(mut status, headers, time) = behaviour.lock().unwrap().clone();
+        let came = seen.taken.lock().unwrap().len() + seen.refused.load(Ordering::SeqCst) + 1;
+        let every = seen.refuses_every.load(Ordering::SeqCst);
+        if every > 0 && came.is_multiple_of(every) {
+            status = 500;
+        }
         std::thread::sleep(time);
         if (200..300).contains(&status) {
             seen.taken.lock().unwrap().push(received);

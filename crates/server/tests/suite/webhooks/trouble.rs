@@ -16,6 +16,8 @@ on_both_ledgers!(
     troubled_receiver_gets_everything_in_order
     receiver_restarts_in_the_middle
     endpoint_fails_after_three_days_and_resumes
+    receiver_that_fails_now_and_then_is_not_made_to_wait
+    counting_all_failures_is_found
     planted_bugs_are_found
 );
 
@@ -138,4 +140,45 @@ async fn planted_bugs_are_found(backing: Backing) {
         let received = receiver.messages(1).await;
         assert_ne!(numbers(&received)[0], 2, "{bug:?} loses what failed");
     }
+}
+
+/// Every fourth of its answers is a failure. Whether it got everything with a wait of one second for each.
+async fn told_now_and_then(stand: &TestServer) -> bool {
+    const SOLD: usize = 30;
+    let receiver = Receiver::start();
+    let (id, _) = endpoint(stand, &receiver.url(), &json!(["reservation.confirmed"])).await;
+    let path = format!("webhooks/{id}");
+    assert_eq!(stand.admin("PATCH", &path, &json!({ "enabled": false })).await.status, 200);
+    let event = stand.event(SOLD as u64, 1).await;
+    for n in 0..SOLD {
+        reserve(stand, event, &format!("u{n}")).await;
+    }
+    receiver.refuse_every(4);
+    assert_eq!(stand.admin("PATCH", &path, &json!({ "enabled": true })).await.status, 200);
+    let (mut waited, mut last) = (0, Instant::now());
+    while first_of_each(&receiver.taken()).len() < SOLD {
+        if receiver.refused() > waited {
+            waited += 1;
+            last = Instant::now();
+            // After it was noted that it failed.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            stand.advance_ms(1_000);
+        }
+        if last.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(waited >= 9, "it failed {waited} times");
+    true
+}
+
+async fn receiver_that_fails_now_and_then_is_not_made_to_wait(backing: Backing) {
+    assert!(told_now_and_then(&TestServer::on(backing, ALLOWED).await).await);
+}
+
+async fn counting_all_failures_is_found(backing: Backing) {
+    let stand = TestServer::on(backing, ALLOWED).await;
+    stand.app.webhooks.plant(WebhookBug::AllFailuresCounted);
+    assert!(!told_now_and_then(&stand).await, "waits did not grow");
 }

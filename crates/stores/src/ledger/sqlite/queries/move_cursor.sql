@@ -1,10 +1,11 @@
 -- Only a cursor that was not rewound since it was read is moved. ?8: what comes next failed, and is tried again in so
--- many ms from ?9 on. How long it has been failing.
+-- many ms from ?9 on. How long it has been failing: since the first attempt behind the last success.
 INSERT INTO webhook_cursor (webhook, subject, n, sold, opened, attempts, next_at, failing_since)
 SELECT id, ?2, ?3, ?4, ?5, ?7, ?9 + ?8, CASE WHEN ?7 > 0 THEN ?9 END FROM webhook WHERE id = ?1
 ON CONFLICT (webhook, subject) DO UPDATE
 SET n = excluded.n, sold = excluded.sold, opened = excluded.opened, attempts = excluded.attempts,
     next_at = excluded.next_at,
-    failing_since = CASE WHEN excluded.attempts > 0 THEN coalesce(webhook_cursor.failing_since, excluded.failing_since) END
+    failing_since = CASE WHEN excluded.attempts > 1 THEN coalesce(webhook_cursor.failing_since, excluded.failing_since)
+                         ELSE excluded.failing_since END
 WHERE webhook_cursor.rewound = ?6
 RETURNING failing_since

@@ -9,7 +9,8 @@ a request with the same key until they know how it ended, as a good client does.
 everything that people were told is compared with the ledger.
 
 Settings: MINUTES (10), SEED (of the faults; printed, to run the same ones again), PEOPLE (16, at a time and
-deployment), CHAOS_DIR (where data and logs go). Exits with 1 if a promise was broken.
+deployment), CHAOS_DIR (where data and logs go). Exits with 1 if a promise was broken. With PLANT=1 a reservation of each
+deployment is cancelled behind its buyer's back: a run that does not report it is worth nothing.
 """
 
 import collections, http.client, http.server, itertools, json, os, pathlib, random, re, shutil, signal, socketserver, subprocess
@@ -279,6 +280,13 @@ class Deployment:
         self.ready(self.port)
         self.calm_since = time.monotonic()
 
+    def lose_one(self):
+        """The planted fault."""
+        for thread in self.threads:
+            thread.join()
+        reservation = self.random.choice(sorted(self.standing))
+        self.admin("DELETE", "reservations/%s" % reservation)
+
     def judge(self):
         """Compares what people were told with what stands."""
         for thread in self.threads:
@@ -528,6 +536,9 @@ class Receiver:
         class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
             daemon_threads = True
 
+            def handle_error(self, *_):
+                """A server that was killed in the middle of a request."""
+
         server = Server(("127.0.0.1", 0), Handler)
         self.port = server.server_port
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -584,6 +595,9 @@ def main(binary):
             deployment.settle()
         calm.set()
         stopping.set()
+        if os.environ.get("PLANT"):
+            for deployment in (embedded, scaled):
+                deployment.lose_one()
         complaints = ["%s: %s" % (one.name, what) for one in (embedded, scaled) for what in one.judge()]
     finally:
         for deployment in (embedded, scaled):

@@ -44,7 +44,7 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
 }
 
 /// The allocator asks for huge pages. What it gives back is smaller, so a huge page stays resident as long as
-/// anything on it is used: after an hour of churn 9 MiB of live data kept 84.
+/// anything on it is used: after an hour of a soak 9 MiB of live data kept 84.
 fn use_small_pages() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {

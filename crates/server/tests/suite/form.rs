@@ -54,7 +54,7 @@ async fn ambiguous_requests_are_refused_and_end_the_connection() {
         format!("POST /fcfs/join HTTP/1.1\r\nHost: localhost\r\n{json}{}\r\n{body}", headers.concat())
     };
     for (name, head) in [
-        ("no HTTP", "HELO localhost\r\n\r\n".to_owned()),
+        ("no HTTP", "HELLO localhost\r\n\r\n".to_owned()),
         ("another version", "GET /livez HTTP/2.0\r\nHost: localhost\r\n\r\n".to_owned()),
         ("a header without a colon", "GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A\r\n\r\n".to_owned()),
         ("a space in a name", "GET /livez HTTP/1.1\r\nHost: localhost\r\nX A: b\r\n\r\n".to_owned()),

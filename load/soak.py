@@ -1,11 +1,11 @@
-"""An hour of churn: events are made, sold, closed and deleted, by users who never come back. Nothing may grow.
+"""A soak: events are made, sold, closed and deleted, by users who never come back. Nothing may grow.
 
-    python3 load/churn.py target/quick/tickettock      (or: make churn)
+    python3 load/soak.py target/quick/tickettock      (or: make soak)
 
 Runs an embedded server, and two servers on PostgreSQL and Redis of their own, at a low rate. Samples what each
 of them uses, prints a table, and exits with 1 if anything rises in the second half of the run. What is a record
 (history, rows of events, stays) grows with the sales and is shown apart. Settings: MINUTES (60), RATE (requests
-per second and deployment, 50), SAMPLE (seconds between samples, 60), CHURN_DIR (where the data goes).
+per second and deployment, 50), SAMPLE (seconds between samples, 60), SOAK_DIR (where the data goes).
 """
 
 import http.client, itertools, json, os, pathlib, random, re, shutil, signal, sqlite3, subprocess, sys, threading, time
@@ -15,8 +15,8 @@ from services import Services, free_port
 MINUTES = float(os.environ.get("MINUTES", "60"))
 RATE = float(os.environ.get("RATE", "50"))
 SAMPLE = float(os.environ.get("SAMPLE", "60"))
-DIR = pathlib.Path(os.environ.get("CHURN_DIR", "target/churn")).resolve()
-TOKEN = "the-token-of-the-churn"
+DIR = pathlib.Path(os.environ.get("SOAK_DIR", "target/soak")).resolve()
+TOKEN = "the-token-of-the-soak"
 # Short, so that an hour shows the steady state.
 KEEP = {"KEY_KEEP": "120", "HOLD_KEEP": "120", "QUEUE_KEEP": "120", "DELETED_KEEP": "60", "CACHE_KEEP": "60"}
 HOLD_TTL_S = 5
@@ -28,7 +28,7 @@ RUN = "%08x" % random.getrandbits(32)
 
 
 def user():
-    return "churn-%s-%d" % (RUN, next(names))
+    return "soak-%s-%d" % (RUN, next(names))
 
 
 class Caller:
@@ -70,7 +70,7 @@ class Caller:
             return answer.status, {}
 
 
-BUYER = {"userName": "Churn", "phone": "010-1234-5678"}
+BUYER = {"userName": "Soak", "phone": "010-1234-5678"}
 
 
 def key():
@@ -86,9 +86,9 @@ def new_event(call, waits):
     seats = random.randint(20, 60)
     if random.random() < 0.5:
         rows = [{"name": "R%d" % i, "seats": seats} for i in range(random.randint(1, 40))]
-        body = {"name": "Churn", "seats": {"sections": [{"name": "S", "rows": rows}]}}
+        body = {"name": "Soak", "seats": {"sections": [{"name": "S", "rows": rows}]}}
     else:
-        body = {"name": "Churn", "seats": seats}
+        body = {"name": "Soak", "seats": seats}
     body["maxPerUser"] = 2
     if waits:
         body["waitingRoom"] = {"maxConcurrent": 5, "tokenTtl": 30, "tokenMaxAge": 60, "idleTimeout": 10}
@@ -219,7 +219,7 @@ class Deployment:
         found = {}
         for i, (process, address, folder) in enumerate(self.servers):
             if process.poll() is not None:
-                sys.exit("churn: a server of %s ended with %s" % (self.name, process.returncode))
+                sys.exit("soak: a server of %s ended with %s" % (self.name, process.returncode))
             status = pathlib.Path("/proc/%d/status" % process.pid).read_text()
             found["rss%d MiB" % i] = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024.0
             connection = http.client.HTTPConnection(*address, timeout=15)
@@ -248,7 +248,7 @@ def wait_for(addresses):
                 pass
             time.sleep(0.1)
         else:
-            sys.exit("churn: %s:%d does not become ready" % address)
+            sys.exit("soak: %s:%d does not become ready" % address)
 
 
 def sqlite_sizes(deployment):
@@ -370,9 +370,9 @@ def main(binary):
                 process.wait()
         services.stop()
     if broken:
-        sys.exit("churn: verify found something")
+        sys.exit("soak: verify found something")
     if grew:
-        sys.exit("churn: grows without end: " + ", ".join(grew))
+        sys.exit("soak: grows without end: " + ", ".join(grew))
     print("Everything is flat after %g minutes." % MINUTES)
 
 

@@ -13,9 +13,10 @@ deployment), CHAOS_DIR (where data and logs go). Exits with 1 if a promise was b
 deployment is cancelled behind its buyer's back: a run that does not report it is worth nothing.
 """
 
-import collections, http.client, http.server, itertools, json, os, pathlib, random, re, shutil, signal, socketserver, subprocess
-import sys, threading, time
+import collections, http.client, os, pathlib, random, shutil, signal, subprocess, sys, threading, time
 
+from onlookers import Receiver, Watcher
+from people import PATIENCE_S, Broken, Person, Unknown, calm, reservations_in, stopping, uuid
 from services import Services, free_port
 
 MINUTES = float(os.environ.get("MINUTES", "10"))
@@ -25,67 +26,7 @@ DIR = pathlib.Path(os.environ.get("CHAOS_DIR", "target/chaos")).resolve()
 TOKEN = "the-token-of-the-chaos-0123456789"
 KEY = "0123456789abcdef0123456789abcdef"
 HOLD_TTL_S = 20
-# After the last fault everybody must learn how their requests ended.
-PATIENCE_S = 60
 BUYER = {"userName": "Chaos", "phone": "010-1234-5678"}
-names = itertools.count(1)
-stopping, calm = threading.Event(), threading.Event()
-
-
-def uuid():
-    return "%08x-%04x-4%03x-8%03x-%012x" % tuple(random.getrandbits(n) for n in (32, 16, 12, 12, 48))
-
-
-class Broken(Exception):
-    """A promise."""
-
-
-class Unknown(Exception):
-    """Nobody said how it ended until the end of the run."""
-
-
-class Person:
-    """A user with a connection, who repeats what was not answered."""
-
-    def __init__(self, deployment):
-        self.deployment, self.name, self.connection = deployment, "chaos-%d" % next(names), None
-
-    def once(self, method, path, body=None, headers=()):
-        """Status and body; 0: no answer."""
-        sent = {"X-User-Id": self.name, **dict(headers)}
-        if body is not None:
-            sent["Content-Type"] = "application/json"
-        try:
-            if self.connection is None:
-                self.connection = http.client.HTTPConnection("127.0.0.1", self.deployment.port, timeout=10)
-            self.connection.request(method, path, None if body is None else json.dumps(body), sent)
-            answer = self.connection.getresponse()
-            status, text = answer.status, answer.read()
-            told = json.loads(text)
-        except (OSError, http.client.HTTPException, ValueError):
-            if self.connection is not None:
-                self.connection.close()
-            self.connection, status, told = None, 0, {}
-        self.deployment.counts[status, told.get("reason", "")] += 1
-        if status >= 500 and status != 503:
-            self.deployment.broken("%s %s was answered %d %s" % (method, path, status, told))
-        return status, told
-
-    def until_known(self, method, path, body=None, headers=()):
-        """Repeats it until the outcome is known. Also returns whether an attempt before had an unknown end."""
-        began, doubt = time.monotonic(), False
-        while True:
-            status, told = self.once(method, path, body, headers)
-            reason, scope = told.get("reason"), told.get("scope")
-            again = status in (0, 408, 429, 502, 503, 504) or reason in ("contention", "lock_timeout") \
-                or (reason == "duplicate" and scope in ("user", "ip"))
-            if not again:
-                return status, told, doubt
-            # Also 503: a proxy may have lost a server that had begun.
-            doubt = doubt or status in (0, 502, 503, 504)
-            if calm.is_set() and time.monotonic() - self.deployment.calm_since > PATIENCE_S:
-                raise Unknown("%s %s of %s after %.0f s: %d %s" % (method, path, self.name, time.monotonic() - began, status, told))
-            time.sleep(random.uniform(0.05, 0.4))
 
 
 def seat_of(told):
@@ -347,14 +288,6 @@ class Deployment:
         return self.complaints
 
 
-def reservations_in(told):
-    """Every reservation id in an answer, wherever it is."""
-    if isinstance(told, dict):
-        found = [told["reservationId"]] if "reservationId" in told else []
-        return list(dict.fromkeys(found + [i for k, v in told.items() if k != "reservationId" for i in reservations_in(v)]))
-    return [i for v in told for i in reservations_in(v)] if isinstance(told, list) else []
-
-
 class Embedded(Deployment):
     def __init__(self, binary, random):
         super().__init__("embedded", binary, random)
@@ -435,135 +368,6 @@ class Scaled(Deployment):
         self.nginx.send_signal(signal.SIGQUIT)
         self.nginx.wait()
         self.services.stop()
-
-
-class Watcher(threading.Thread):
-    """Follows the live stream of an event over every reconnect."""
-
-    def __init__(self, deployment, event):
-        super().__init__(daemon=True)
-        self.deployment, self.event, self.seats, self.last = deployment, event, {}, None
-        self.connects, self.snapshots, self.changes = 0, 0, 0
-        self.start()
-
-    def run(self):
-        while True:
-            try:
-                self.follow()
-            except (OSError, http.client.HTTPException, ValueError):
-                pass
-            time.sleep(0.2)
-
-    def follow(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.deployment.port, timeout=30)
-        headers = {"Last-Event-ID": self.last} if self.last else {}
-        connection.request("GET", "/api/v1/events/%d/stream" % self.event, None, headers)
-        answer = connection.getresponse()
-        if answer.status != 200:
-            return
-        self.connects += 1
-        kind = data = number = None
-        for line in answer:
-            name, _, value = line.decode().rstrip("\n").partition(": ")
-            if name == "event":
-                kind = value
-            elif name == "data":
-                data = json.loads(value)
-            elif name == "id":
-                number = value
-            elif not name and data is not None:
-                self.told(kind, data, number)
-                kind = data = number = None
-
-    def told(self, kind, data, number):
-        if number is not None:
-            if self.last and int(number.split(".")[0]) < int(self.last.split(".")[0]):
-                self.deployment.broken("the stream went back from %s to %s" % (self.last, number))
-            self.last = number
-        if kind == "snapshot":
-            self.snapshots += 1
-            runs = re.findall(r"(\d+)([fhs])", data["states"])
-            letters = [letter for count, letter in runs for _ in range(int(count))]
-            self.seats = dict(enumerate(letters, 1))
-        elif kind == "seats":
-            self.changes += 1
-            for state, letter in (("sold", "s"), ("held", "h"), ("free", "f")):
-                for seat in data.get(state, ()):
-                    self.seats[seat] = letter
-
-    def judge(self):
-        person = Person(self.deployment)
-        for _ in range(50):
-            listed, start = {}, 1
-            while True:
-                _, page = person.once("GET", "/api/v1/events/%d/seats?from=%d&limit=1000" % (self.event, start))
-                listed.update((one["id"], one["state"][0]) for one in page.get("seats", ()))
-                if len(page.get("seats", ())) < 1000:
-                    break
-                start += 1000
-            differ = [seat for seat in listed if listed[seat] != self.seats.get(seat)]
-            if listed and not differ:
-                return
-            time.sleep(0.1)
-        self.deployment.broken("the watcher sees other seats than the list: %s" % differ[:20])
-
-    def summary(self):
-        return "%d connections, %d snapshots, %d changes" % (self.connects, self.snapshots, self.changes)
-
-
-class Receiver:
-    """Takes webhooks, and fails now and then."""
-
-    def __init__(self, deployment):
-        self.deployment, self.last, self.seen, self.again, self.confirmed = deployment, {}, set(), 0, 0
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["content-length"]))
-                fails = not calm.is_set() and random.random() < 0.02
-                if not fails:
-                    receiver.told(self.headers["webhook-id"], json.loads(body))
-                self.send_response(500 if fails else 204)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                """A server that was killed in the middle of a request."""
-
-        server = Server(("127.0.0.1", 0), Handler)
-        self.port = server.server_port
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-
-    def told(self, name, message):
-        with self.deployment.lock:
-            if name in self.seen:
-                self.again += 1
-                return
-            self.seen.add(name)
-            subject, number = message["subject"], message["number"]
-            if number < self.last.get(subject, 0):
-                self.deployment.complaints.append("webhook %d of %s came after %d" % (number, subject, self.last[subject]))
-            self.last[subject] = number
-            self.confirmed += message["type"] == "reservation.confirmed"
-
-    def judge(self, wanted):
-        until = time.monotonic() + 120
-        while self.confirmed < wanted and time.monotonic() < until:
-            time.sleep(0.2)
-        if self.confirmed != wanted:
-            self.deployment.broken("%d reservations were made, %d were told by webhook" % (wanted, self.confirmed))
-
-    def summary(self):
-        return "%d messages, %d of them came again" % (len(self.seen), self.again)
 
 
 started = time.monotonic()

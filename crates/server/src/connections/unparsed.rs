@@ -7,14 +7,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rules::outcome::{Expected, FieldError, Problem};
-use salvo::http::{HeaderMap, StatusCode};
+use salvo::http::HeaderMap;
 use tokio::io::AsyncWrite;
 
 use super::client::ClientSocket;
 use crate::app::App;
 use crate::http::plumbing::endpoint::trace_id;
-use crate::http::respond::unparsed;
+use crate::http::respond::{Unparsed, unparsed};
 
 /// How hyper begins its own responses.
 const NO_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n";
@@ -33,15 +32,14 @@ impl OwnWords {
 
     /// Whether this is a response of hyper's own; then ours was sent.
     fn worded(&self, written: &[u8]) -> bool {
-        let (status, field, expected) = if written.starts_with(NO_HTTP) {
-            (StatusCode::BAD_REQUEST, "request", Expected::WellFormedRequest)
+        let why = if written.starts_with(NO_HTTP) {
+            Unparsed::Malformed
         } else if written.starts_with(TOO_LARGE) {
-            (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", Expected::ShorterHead)
+            Unparsed::HeadTooLarge
         } else {
             return false;
         };
-        let refusal = FieldError::refused(field, Problem::Expected(expected));
-        let answer = unparsed(status, refusal, &trace_id(&self.app, &HeaderMap::new()));
+        let answer = unparsed(why, &trace_id(&self.app, &HeaderMap::new()));
         // The connection ends here. A client whose buffer has no room for an answer as short as this is not worth
         // waiting for.
         let _ = self.client.try_write(&answer);

@@ -29,7 +29,7 @@ use salvo::http::{HeaderValue, StatusCode};
 pub use self::cards::{Card, Message, Retry, Seeds, card};
 pub use self::dialect::{Dialect, Speech};
 pub use self::language::Language;
-pub use self::prepared::{PreparedRefusals, unparsed};
+pub use self::prepared::{PreparedRefusals, Unparsed, unparsed};
 pub use self::reply::Reply;
 pub use self::success::Success;
 use crate::lane::Served;

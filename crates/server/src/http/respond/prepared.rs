@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use rules::outcome::Refusal;
+use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use salvo::http::header::{CONNECTION, CONTENT_LENGTH, RETRY_AFTER};
 use salvo::http::{HeaderMap, HeaderName, HeaderValue, ResBody, StatusCode};
 use salvo::hyper::Response;
@@ -97,9 +97,21 @@ impl PreparedRefusals {
     }
 }
 
+/// Why a request could not be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unparsed {
+    Malformed,
+    HeadTooLarge,
+}
+
 /// The refusal of a request that could not be parsed, as bytes: nobody knows its dialect or its language. It is the
 /// last on its connection.
-pub fn unparsed(status: StatusCode, refusal: Refusal, trace: &HeaderValue) -> Vec<u8> {
+pub fn unparsed(why: Unparsed, trace: &HeaderValue) -> Vec<u8> {
+    let (status, field, expected) = match why {
+        Unparsed::Malformed => (StatusCode::BAD_REQUEST, "request", Expected::WellFormedRequest),
+        Unparsed::HeadTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers", Expected::ShorterHead),
+    };
+    let refusal = FieldError::refused(field, Problem::Expected(expected));
     let text = trace.to_str().unwrap_or_default();
     let reply = refused(&refusal.into(), Dialect::V1_1, Language::English, text);
     let (_, _, body) = reply.described();

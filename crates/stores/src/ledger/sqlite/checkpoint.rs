@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
+use rules::time::Moment;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, Result};
 
@@ -30,7 +30,7 @@ const READERS_HELD: u8 = 3;
 const PASSES: usize = 2;
 
 /// Readers are held for erased text at most this often.
-const WIPE_EVERY: Duration = Duration::from_secs(5);
+const WIPE_EVERY_MS: i64 = 5_000;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
@@ -59,7 +59,7 @@ pub struct CheckpointRequests {
     /// Erased text is in the log: it is to be emptied, however short it is.
     wipes: bool,
     /// When that was tried last.
-    wiped: Option<Instant>,
+    wiped: Option<Moment>,
 }
 
 /// The side that does it, on a connection and thread of its own.
@@ -108,7 +108,7 @@ pub fn count_log_pages(conn: &mut Connection) -> Result<Arc<AtomicUsize>> {
 impl CheckpointRequests {
     /// Asks for what a log of this length needs, unless that is under way. Some: the checkpointer has done
     /// its part, and this is the writer's.
-    pub fn next_step(&mut self, pages: usize) -> Option<LogStep> {
+    pub fn next_step(&mut self, pages: usize, now: Moment) -> Option<LogStep> {
         match self.state.load(Ordering::Acquire) {
             NEARLY_DONE => {
                 self.state.store(IDLE, Ordering::Release);
@@ -118,11 +118,11 @@ impl CheckpointRequests {
                 self.state.store(IDLE, Ordering::Release);
                 self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take().map(LogStep::Empty)
             }
-            IDLE if pages >= self.limit || self.wipe_is_due() => {
+            IDLE if pages >= self.limit || self.wipe_is_due(now) => {
                 self.state.store(RUNNING, Ordering::Release);
-                let wipe = self.wipe_is_due();
+                let wipe = self.wipe_is_due(now);
                 if wipe {
-                    self.wiped = Some(Instant::now());
+                    self.wiped = Some(now);
                 }
                 let wanted = if wipe || pages >= self.empty_at { Wanted::Empty } else { Wanted::Copy };
                 if pages >= self.empty_at {
@@ -145,8 +145,8 @@ impl CheckpointRequests {
         self.wipes = true;
     }
 
-    fn wipe_is_due(&self) -> bool {
-        self.wipes && self.wiped.is_none_or(|tried| tried.elapsed() >= WIPE_EVERY)
+    fn wipe_is_due(&self, now: Moment) -> bool {
+        self.wipes && self.wiped.is_none_or(|tried| tried.ms_until(now) >= WIPE_EVERY_MS)
     }
 
     /// The log is empty.

@@ -190,7 +190,7 @@ impl SqliteWriter {
         if self.erases.take() {
             self.checkpoints.wipe();
         }
-        match self.checkpoints.next_step(self.log_pages.load(Ordering::Relaxed)) {
+        match self.checkpoints.next_step(self.log_pages.load(Ordering::Relaxed), self.clock.now()) {
             None => {}
             Some(LogStep::Finish) => self.checkpoint(),
             Some(LogStep::Empty(_held)) => self.empty_log(Duration::ZERO),

@@ -388,7 +388,10 @@ def main(binary):
             until = time.monotonic() + MINUTES * 60
             while time.monotonic() < until:
                 time.sleep(deployment.random.uniform(1, 6))
-                deployment.fail()
+                try:
+                    deployment.fail()
+                except Exception as error:
+                    return deployment.broken("a fault could not be made: %r" % error)
 
         failing = [threading.Thread(target=faults, args=(one,)) for one in (embedded, scaled)]
         for thread in failing:

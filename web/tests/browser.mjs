@@ -74,3 +74,9 @@ export async function person(browser, base, options = {}) {
   };
   return { context, open, strangers, problems, close: () => context.close() };
 }
+
+/** Chooses from one of our lists, by click. */
+export async function choose(page, label, text) {
+  await page.getByRole("combobox", { name: label }).click();
+  await page.getByRole("option", { name: text, exact: true }).click();
+}

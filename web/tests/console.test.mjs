@@ -6,47 +6,20 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { AxeBuilder } from "@axe-core/playwright";
-
-import { launch, person, PHONE } from "./browser.mjs";
+import { choose, person, PHONE } from "./browser.mjs";
 import { Receiver } from "./receiver.mjs";
-import { Server } from "./server.mjs";
-import { Shop } from "./shop.mjs";
+import { accessible, browser, finished, fits, operator as signedIn, server, shop, stand } from "./stand.mjs";
 
-let server, shop, browser;
-
-before(async () => {
-  server = await Server.start({ WEBHOOK_PRIVATE: "1" });
-  shop = new Shop(server.base, server.token);
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.down();
-});
+stand({ WEBHOOK_PRIVATE: "1" });
 
 const button = (page, name) => page.getByRole("button", { name, exact: true });
 const soldSeats = (page, count, timeout = 10_000) =>
   page.waitForFunction((wanted) => document.querySelectorAll('.map-svg use[href="#seat-sold"]').length === wanted, count, { timeout });
 
-async function signedIn(base, token, options = {}, place = "live") {
-  const operator = await person(browser, base, { still: true, ...options });
-  const page = await operator.open(`/admin#/${place}`);
-  await page.locator("input[name=token]").fill(token);
-  await page.locator("button[type=submit]").click();
-  await page.waitForSelector(".desk");
-  return { operator, page };
-}
-
-function sound({ strangers, problems }) {
-  assert.deepEqual(strangers, [], "a request left the server's origin");
-  assert.deepEqual(problems, [], "an error in the page");
-}
-
 test("a wrong token is said plainly, and the right one is forgotten with the tab", async () => {
-  const operator = await person(browser, server.base, { still: true });
+  const operator = finished(await person(browser, server.base, { still: true }));
   const page = await operator.open("/admin");
   await page.getByLabel("Admin token").fill("not-the-token-at-all");
   await button(page, "Sign in").click();
@@ -60,12 +33,11 @@ test("a wrong token is said plainly, and the right one is forgotten with the tab
   await other.getByLabel("Admin token").waitFor();
   await button(page, "Sign out").click();
   await page.getByLabel("Admin token").waitFor();
-  sound(operator);
-  await operator.close();
+  await operator.done();
 });
 
 test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", async () => {
-  const { operator, page } = await signedIn(server.base, server.token, {}, "new-event");
+  const { operator, page } = await signedIn({}, "new-event");
   await page.getByLabel("Name").fill("봄 · Spring");
   await button(page, "Start over").click();
   await page.getByLabel("Row 1").evaluate((input) => {
@@ -124,14 +96,13 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   await page.locator("dialog").getByRole("button", { name: "Close", exact: true }).last().click();
   await page.locator("header p", { hasText: "closed" }).waitFor();
   assert.equal((await shop.buy(id, "dave")).success, false);
-  sound(operator);
-  await operator.close();
+  await operator.done();
 });
 
 test("reservations are searched, exported and cancelled; the history and the audit show them", async () => {
   const event = await shop.event({ name: "Records", seats: 20 });
   for (const user of ["rec-1", "rec-2", "rec-3"]) await shop.buy(event.id, user);
-  const { operator, page } = await signedIn(server.base, server.token, {}, `event/${event.id}`);
+  const { operator, page } = await signedIn({}, `event/${event.id}`);
   await page.getByRole("cell", { name: "rec-3", exact: true }).first().waitFor();
   await page.getByLabel(/^Name, user/).fill("rec-2");
   await button(page, "Search").click();
@@ -144,7 +115,7 @@ test("reservations are searched, exported and cancelled; the history and the aud
   await page.locator("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByText("Nothing here yet.").waitFor();
   await page.goto(`${server.base}/admin#/history`);
-  await page.locator("select").selectOption(`event=${event.id}`);
+  await choose(page, "Events", "Records");
   await page.getByRole("cell", { name: "cancelled", exact: true }).waitFor();
   await page.getByText("Every row is what its hash says.").waitFor();
   const { head } = await shop.call("GET", `/api/v1/admin/events/${event.id}/history/head`);
@@ -153,14 +124,13 @@ test("reservations are searched, exported and cancelled; the history and the aud
   await page.goto(`${server.base}/admin#/audit`);
   await page.getByText("Every invariant holds.").waitFor();
   assert.ok((await page.locator("li .sign").count()) > 10);
-  sound(operator);
-  await operator.close();
+  await operator.done();
 });
 
 test("a webhook is made, tested, rotated, replayed and deleted; its secret is shown once", async () => {
   const receiver = await Receiver.start();
   const event = await shop.event({ name: "Told", seats: 20 });
-  const { operator, page } = await signedIn(server.base, server.token, {}, "webhooks");
+  const { operator, page } = await signedIn({}, "webhooks");
   await page.getByText("Nobody is told yet.").waitFor();
   await page.getByLabel("Address").fill("ftp://nowhere.example/");
   await button(page, "Create a webhook").click();
@@ -189,7 +159,7 @@ test("a webhook is made, tested, rotated, replayed and deleted; its secret is sh
   const both = await receiver.last("webhook.test", 2);
   assert.ok(both.signedBy(secret) && both.signedBy(rotated), "for a day both sign");
 
-  await page.getByLabel("Event or room type").selectOption({ label: "Told" });
+  await choose(page, "Event or room type", "Told");
   await page.getByLabel("From row").fill("999");
   await button(page, "Deliver again").click();
   await page.locator(".field .error").waitFor();
@@ -209,14 +179,13 @@ test("a webhook is made, tested, rotated, replayed and deleted; its secret is sh
   await page.getByText("The receiver is told nothing any more.").waitFor();
   await page.locator("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("Nobody is told yet.").waitFor();
-  sound(operator);
-  await operator.close();
+  await operator.done();
   receiver.stop();
 });
 
 test("the live charts follow what is sold, by outcome", async () => {
   const event = await shop.event({ name: "Charts", seats: 12 });
-  const { operator, page } = await signedIn(server.base, server.token);
+  const { operator, page } = await signedIn();
   assert.deepEqual(
     await page.locator("figure .title").evaluateAll((all) => all.map((one) => one.textContent.replaceAll(/\s+/g, " ").trim())),
     ["Answers per second answers / s", "Latency ms", "Requests per batch, and in the queue requests", "Waiting and inside people", "Sold and on hold seats"],
@@ -235,8 +204,7 @@ test("the live charts follow what is sold, by outcome", async () => {
   }
   const trails = page.getByRole("img", { name: "Seats taken in the last minutes" });
   assert.ok((await trails.count()) > 0, "a sparkline for each event");
-  sound(operator);
-  await operator.close();
+  await operator.done();
 });
 
 test("no serious problem for a screen reader, on a phone and in Korean; nothing is wider than the window", async () => {
@@ -244,17 +212,15 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
   // A table with rows is wider than a phone; the waiting room above sells nothing to who is not inside.
   const sold = await shop.event({ name: "판매", seats: 30 });
   assert.equal((await shop.buy(sold.id, "somebody-with-a-long-name")).status, 200);
-  const { operator, page } = await signedIn(server.base, server.token, { size: PHONE, touch: true, language: "ko", theme: "dark" });
+  const { operator, page } = await signedIn({ size: PHONE, touch: true, language: "ko", theme: "dark" });
   const { webhook } = await shop.call("POST", "/api/v1/admin/webhooks", { body: { url: "http://127.0.0.1:9/a-long-path-that-does-not-fit-a-phone/hooks" } });
   await shop.call("POST", `/api/v1/admin/webhooks/${webhook.id}/test`);
   for (const place of ["live", `event/${event.id}`, `event/${sold.id}`, "new-event", "new-room", "history", "webhooks", `webhook/${webhook.id}`, "audit"]) {
     await page.goto(`${server.base}/admin#/${place}`);
     await page.waitForTimeout(700);
     if (place === "new-event") await page.getByRole("button", { name: /^오픈 시각/ }).click();
-    const found = (await new AxeBuilder({ page }).analyze()).violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-    assert.deepEqual(found.map(({ id, nodes }) => [id, nodes[0]?.html]), [], place);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    assert.ok(wide <= 0, `${place}: ${wide} px too wide`);
+    await accessible(page, place);
+    await fits(page, place);
     if (place === "history") {
       const happened = await page.locator("tbody td:nth-child(4)").allInnerTexts();
       assert.ok(happened.length > 1);
@@ -266,8 +232,7 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
   const lines = await page.locator("li:has(.sign)").allInnerTexts();
   assert.deepEqual(lines.filter((line) => !/[가-힣]/.test(line)), [], "every invariant in Korean");
   await shop.call("DELETE", `/api/v1/admin/webhooks/${webhook.id}`);
-  sound(operator);
-  await operator.close();
+  await operator.done();
 });
 
 test("the demo: a rush ends in 0 sold twice, and so does one whose server is killed", async () => {
@@ -277,7 +242,7 @@ test("the demo: a rush ends in 0 sold twice, and so does one whose server is kil
   const ended = new Promise((done) => demo.once("exit", done));
   try {
     const token = readFileSync(join(data, "data", "admin-token"), "utf8").trim();
-    const { operator, page } = await signedIn(base, token);
+    const { operator, page } = await signedIn({}, "live", { base, token });
     await page.getByRole("link", { name: "Rush", exact: true }).click();
     await page.getByLabel("Buyers").fill("2000");
     await page.getByLabel("Seats", { exact: true }).fill("200");

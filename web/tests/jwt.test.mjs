@@ -2,24 +2,13 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, person } from "./browser.mjs";
-import { Server } from "./server.mjs";
-import { Shop } from "./shop.mjs";
+import { person } from "./browser.mjs";
+import { browser, fillTicket, finished, server, shop, stand, step } from "./stand.mjs";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
-let server, shop, browser;
-
-before(async () => {
-  server = await Server.start({ AUTH_MODE: "jwt", JWT_SECRET: SECRET });
-  shop = new Shop(server.base, server.token);
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.down();
-});
+stand({ AUTH_MODE: "jwt", JWT_SECRET: SECRET });
 
 const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
@@ -29,22 +18,19 @@ function token(sub, seconds = 600, secret = SECRET) {
   return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
 }
 
-const step = (page, name) => page.waitForSelector(`[data-step="${name}"]`, { timeout: 15_000 });
 const anySeat = (page) => page.getByRole("button", { name: "Any seat, now" }).first();
 
-async function fill(page) {
-  await page.getByLabel("Name", { exact: true }).fill("Kim Minji");
-  await page.getByLabel("Phone", { exact: true }).fill("010-1234-5678");
-}
+/** Who they are is up to their token. */
+const somebody = async () => finished(await person(browser, server.base, { still: true }));
 
 test("without a token the sale is seen, buying asks to sign in, and with one it goes on", async () => {
   const event = await shop.event({ name: "Members", seats: 20 });
-  const visitor = await person(browser, server.base, { still: true });
+  const visitor = await somebody();
   const page = await visitor.open(`/events/${event.id}`);
   await step(page, "choose");
   assert.equal(await page.locator(".map-svg use").count(), 20, "the seats are public");
   await page.getByRole("button", { name: "Sign in" }).waitFor();
-  await fill(page);
+  await fillTicket(page);
   await anySeat(page).click();
   const dialog = page.locator("dialog[open]");
   await dialog.getByText("Paste the token that your shop gave you").waitFor();
@@ -62,17 +48,16 @@ test("without a token the sale is seen, buying asks to sign in, and with one it 
   await step(page, "yours");
   const { reservations } = await shop.call("GET", "/api/v1/reservations", { headers: { Authorization: `Bearer ${token("minji")}` } });
   assert.equal(reservations.length, 1);
-  assert.deepEqual([visitor.strangers, visitor.problems], [[], []]);
-  await visitor.close();
+  await visitor.done();
 });
 
 test("a shop hands the token over in the fragment; it leaves the address, and signing out forgets it", async () => {
   const event = await shop.event({ name: "Handed over", seats: 20, maxPerUser: 2 });
-  const member = await person(browser, server.base, { still: true });
+  const member = await somebody();
   const page = await member.open(`/events/${event.id}#token=${token("jun")}`);
   await step(page, "choose");
   assert.ok(!page.url().includes("token"), page.url());
-  await fill(page);
+  await fillTicket(page);
   await anySeat(page).click();
   await step(page, "yours");
   // Own messages come over the stream, which carries no header but a ticket.
@@ -83,19 +68,18 @@ test("a shop hands the token over in the fragment; it leaves the address, and si
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await step(page, "choose");
   assert.equal(await page.locator(".stub").count(), 0, "nobody's tickets are shown to nobody");
-  assert.deepEqual([member.strangers, member.problems], [[], []]);
-  await member.close();
+  await member.done();
 });
 
 test("a token that expires is asked for again, and nothing is lost", async () => {
   const event = await shop.event({ name: "Long evening", seats: 20 });
-  const member = await person(browser, server.base, { still: true });
+  const member = await somebody();
   const page = await member.open(`/events/${event.id}#token=${token("hana", -120)}`);
   await page.locator("dialog[open]").getByText("The server did not accept this token").waitFor();
   await page.locator("dialog[open]").getByLabel("Token").fill(token("hana"));
   await page.locator("dialog[open]").getByLabel("Token").press("Enter");
   await step(page, "choose");
-  await fill(page);
+  await fillTicket(page);
   await anySeat(page).click();
   await step(page, "yours");
   await page.getByText("The server's answer, as JSON").click();

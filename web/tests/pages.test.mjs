@@ -2,29 +2,14 @@
 // (the binary), DATA_DIR and where the stores are.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { AxeBuilder } from "@axe-core/playwright";
+import { PHONE } from "./browser.mjs";
+import { HALL } from "./shop.mjs";
+import { accessible, buyer, fillTicket, fits, server, shop, stand, step } from "./stand.mjs";
 
-import { launch, person, PHONE } from "./browser.mjs";
-import { Server } from "./server.mjs";
-import { HALL, Shop } from "./shop.mjs";
+stand();
 
-let server, shop, browser;
-let count = 0;
-
-before(async () => {
-  server = await Server.start();
-  shop = new Shop(server.base, server.token);
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.down();
-});
-
-const as = (options = {}) => person(browser, server.base, { user: `buyer-${(count += 1)}`, still: true, ...options });
-const step = (page, name, timeout = 10_000) => page.waitForSelector(`[data-step="${name}"]`, { timeout });
 const button = (page, name) => page.getByRole("button", { name, exact: false });
 const seatLook = (page, seat, look, timeout = 10_000) =>
   page.waitForFunction(([n, wanted]) => document.querySelectorAll(".map-svg use")[n - 1]?.getAttribute("href") === `#seat-${wanted}`, [seat, look], { timeout });
@@ -36,21 +21,9 @@ async function clickSeat(page, seat) {
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
 }
 
-async function fillTicket(page, name = "Kim Minji") {
-  await page.getByLabel(/^(Name|이름)$/).fill(name);
-  await page.getByLabel(/^(Phone|전화번호)$/).fill("010-1234-5678");
-}
-
-function sound(...people) {
-  for (const one of people) {
-    assert.deepEqual(one.strangers, [], "a request left the server's origin");
-    assert.deepEqual(one.problems, [], "an error in the page");
-  }
-}
-
 test("two tabs see each other's seat within a second", async () => {
   const event = await shop.event({ name: "Two tabs", seats: 40, maxPerUser: 4 });
-  const [a, b] = [await as(), await as()];
+  const [a, b] = [await buyer(), await buyer()];
   const [pageA, pageB] = [await a.open(`/events/${event.id}`), await b.open(`/events/${event.id}`)];
   await Promise.all([step(pageA, "choose"), step(pageB, "choose")]);
   await clickSeat(pageA, 7);
@@ -63,14 +36,13 @@ test("two tabs see each other's seat within a second", async () => {
   await button(pageA, "Confirm").click();
   await step(pageA, "yours");
   await seatLook(pageB, 7, "sold", 1_500);
-  sound(a, b);
-  await Promise.all([a.close(), b.close()]);
+  await Promise.all([a.done(), b.done()]);
 });
 
 test("any seat, now, until it is sold out; and a seat that returns", async () => {
   const event = await shop.event({ name: "Small", seats: 3 });
   await shop.buy(event.id, "early");
-  const [a, late] = [await as(), await as()];
+  const [a, late] = [await buyer(), await buyer()];
   const page = await a.open(`/events/${event.id}`);
   const other = await late.open(`/events/${event.id}`);
   await Promise.all([step(page, "choose"), step(other, "choose")]);
@@ -84,13 +56,12 @@ test("any seat, now, until it is sold out; and a seat that returns", async () =>
   // The arrival number is read from the server: another browser of the same buyer shows it too.
   const number = /Arrival number\s*2\b/;
   assert.match(await page.locator(".stub").innerText(), number);
-  const again = await as({ user: `buyer-${count - 1}` });
+  const again = await buyer({ user: a.user });
   for (const [path, found] of [[`/events/${event.id}`, ".stub"], ["/me", ".stub"]]) {
     const there = await again.open(path);
     assert.match(await there.locator(found).innerText(), number, path);
   }
-  sound(again);
-  await again.close();
+  await again.done();
   const last = await shop.buy(event.id, "last");
   assert.equal(last.status, 200);
   await step(other, "soldOut");
@@ -107,13 +78,12 @@ test("any seat, now, until it is sold out; and a seat that returns", async () =>
   await shop.call("DELETE", `/api/v1/reservations/${last.reservationId}`, { user: "last" });
   await step(other, "choose");
   await other.getByText("A seat is free again").waitFor();
-  sound(a, late);
-  await Promise.all([a.close(), late.close()]);
+  await Promise.all([a.done(), late.done()]);
 });
 
 test("a hold counts down, survives a reload and a second tab, and is confirmed", async () => {
   const event = await shop.event({ name: "Held", seats: HALL, maxPerUser: 3 });
-  const a = await as();
+  const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "choose");
   // By the keys alone.
@@ -132,14 +102,13 @@ test("a hold counts down, survives a reload and a second tab, and is confirmed",
   await step(second, "yours");
   await step(page, "yours");
   assert.equal(await page.locator(".stub").count(), 2);
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("buyers are asked for what the event wants; price and answer are shown as they came", async () => {
   const wanted = { buyerFields: { userName: "optional", phone: "absent", email: "required" }, price: { amount: "12.50", currency: "EUR" } };
   const event = await shop.event({ name: "By email", seats: 5, ...wanted });
-  const a = await as();
+  const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "choose");
   await page.getByText("€12.50 a seat").waitFor();
@@ -156,13 +125,12 @@ test("buyers are asked for what the event wants; price and answer are shown as t
   const told = JSON.parse(await answer.innerText());
   assert.equal(told.success, true);
   await page.locator(".stub", { hasText: told.reservationId }).waitFor();
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("an expired hold gives the seat back in the other tab", async () => {
   const event = await shop.event({ name: "Lapses", seats: 20, maxPerUser: 2, holdTtl: 3 });
-  const [a, b] = [await as(), await as()];
+  const [a, b] = [await buyer(), await buyer()];
   const [pageA, pageB] = [await a.open(`/events/${event.id}`), await b.open(`/events/${event.id}`)];
   await Promise.all([step(pageA, "choose"), step(pageB, "choose")]);
   await clickSeat(pageA, 5);
@@ -172,15 +140,14 @@ test("an expired hold gives the seat back in the other tab", async () => {
   await seatLook(pageB, 5, "free", 8_000);
   await step(pageA, "choose");
   await pageA.getByText("The time to confirm is over.").waitFor();
-  sound(a, b);
-  await Promise.all([a.close(), b.close()]);
+  await Promise.all([a.done(), b.done()]);
 });
 
 test("the waiting room, from joining to buying, over a reload and a restart of the server", async () => {
   const event = await shop.event({ name: "Line", seats: 40, waitingRoom: { maxConcurrent: 1, idleTimeout: 6 } });
   await shop.call("POST", `/api/v1/events/${event.id}/queue`, { user: "first", body: {} });
   await shop.call("POST", `/api/v1/events/${event.id}/queue/enter`, { user: "first", body: {} });
-  const a = await as();
+  const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "waiting");
   await button(page, "Join the line").click();
@@ -199,26 +166,24 @@ test("the waiting room, from joining to buying, over a reload and a restart of t
   await fillTicket(page);
   await button(page, "Any seat, now").click();
   await step(page, "yours");
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("the countdown turns at the opening without a reload", async () => {
   const event = await shop.event({ name: "Soon", seats: 10, opensAt: new Date(Date.now() + 5_000).toISOString() });
-  const a = await as();
+  const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "before");
   await page.evaluate(() => (window.stays = true));
   assert.match(await page.getByTestId("countdown").innerText(), /00:0\d/);
   await step(page, "choose", 12_000);
   assert.equal(await page.evaluate(() => window.stays), true);
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("the calendar: click, drag, hold, confirm, my stays, cancel", async () => {
   const kind = await shop.roomType({ name: "Double", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
-  const a = await as({ storage: { "tickettock.room": String(kind.id) } });
+  const a = await buyer({ storage: { "tickettock.room": String(kind.id) } });
   const page = await a.open("/rooms");
   await page.getByRole("radio", { name: "Double" }).first().waitFor();
   await page.getByRole("button", { name: "Month after" }).click();
@@ -244,13 +209,12 @@ test("the calendar: click, drag, hold, confirm, my stays, cancel", async () => {
   await button(own, "Cancel").click();
   await own.getByRole("dialog").getByRole("button", { name: "Give it back" }).click();
   await own.getByText("You have nothing yet.").waitFor();
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("the server goes away in the middle of a purchase, and the answer is found", async () => {
   const event = await shop.event({ name: "Away", seats: 10 });
-  const a = await as();
+  const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "choose");
   await fillTicket(page);
@@ -259,21 +223,20 @@ test("the server goes away in the middle of a purchase, and the answer is found"
   await page.getByText("The server is away").waitFor();
   await server.up();
   await step(page, "yours", 20_000);
-  const { reservations } = await shop.call("GET", "/api/v1/reservations", { user: `buyer-${count}` });
+  const { reservations } = await shop.call("GET", "/api/v1/reservations", { user: a.user });
   assert.equal(reservations.length, 1);
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("Korean, dark, on a phone: the one button is in reach and nothing is too wide", async () => {
   const event = await shop.event({ name: "봄밤 콘서트", seats: HALL, maxPerUser: 2 });
-  const a = await as({ language: "ko", theme: "dark", size: PHONE, touch: true });
+  const a = await buyer({ language: "ko", theme: "dark", size: PHONE, touch: true });
   for (const path of ["/", `/events/${event.id}`, "/rooms", "/me", "/no-such-page"]) {
     const page = await a.open(path);
     await page.waitForSelector("main h1");
     assert.equal(await page.evaluate(() => document.documentElement.lang), "ko");
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)) <= 0, `${path} is too wide`);
+    await fits(page, path);
     await page.close();
   }
   const page = await a.open(`/events/${event.id}`);
@@ -287,8 +250,7 @@ test("Korean, dark, on a phone: the one button is in reach and nothing is too wi
   await page.getByText("예매가 완료되었습니다").waitFor();
   await page.getByRole("button", { name: "English" }).tap();
   await page.getByText("The seat is yours").waitFor();
-  sound(a);
-  await a.close();
+  await a.done();
 });
 
 test("axe finds no serious problem, in both themes", async () => {
@@ -297,20 +259,16 @@ test("axe finds no serious problem, in both themes", async () => {
   const gone = await shop.event({ name: "Gone", seats: 1 });
   await shop.buy(gone.id, "axe-1");
   for (const theme of ["light", "dark"]) {
-    const a = await as({ theme });
-    await shop.choose(open.id, theme === "dark" ? 3 : 4, `buyer-${count}`);
+    const a = await buyer({ theme });
+    await shop.choose(open.id, theme === "dark" ? 3 : 4, a.user);
     for (const path of ["/", `/events/${open.id}`, `/events/${soon.id}`, `/events/${gone.id}`, "/rooms", "/me", "/no-such-page"]) {
       const page = await a.open(path);
       await page.waitForSelector("main h1");
       await page.waitForTimeout(700);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-      const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
-      assert.deepEqual(told, [], `${path} in ${theme}`);
+      await accessible(page, `${path} in ${theme}`);
       await page.close();
     }
-    sound(a);
-    await a.close();
+    await a.done();
   }
 });
 
@@ -345,7 +303,7 @@ const STUTTER_MS = 100;
 
 test("a stadium of 100,000 seats is drawn, zoomed and panned without a stutter", async () => {
   const event = await shop.event({ name: "Stadium", seats: 100_000, maxPerUser: 4 });
-  const a = await as();
+  const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await step(page, "choose", 30_000);
   await page.waitForSelector(".map-canvas");
@@ -363,6 +321,5 @@ test("a stadium of 100,000 seats is drawn, zoomed and panned without a stutter",
   });
   const slow = await frames(page, 10);
   assert.ok(slow.moving > slow.still + STUTTER_MS, `${slow.moving} ms looked smooth`);
-  sound(a);
-  await a.close();
+  await a.done();
 });

@@ -5,33 +5,25 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 
-import { AxeBuilder } from "@axe-core/playwright";
-
-import { launch, person, PHONE } from "./browser.mjs";
-import { Server } from "./server.mjs";
+import { person, PHONE } from "./browser.mjs";
+import { accessible, browser, finished, fits, server, stand } from "./stand.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "tickettock-report-"));
 const file = join(folder, "rush.html");
 const figure = new Intl.NumberFormat("en-GB");
-let server, browser, report;
+let report;
 
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
+stand({}, async () => {
   const crowd = ["--buyers", "1200", "--seats", "150", "--rate", "600", "--cancel", "10", "--lost-answers", "5"];
   const { stdout } = await promisify(execFile)(process.env.TICKETTOCK, ["rush", server.base, ...crowd, "--json", "--html", file], {
     env: { ...process.env, ADMIN_TOKEN: server.token },
   });
   report = JSON.parse(stdout);
 });
-after(async () => {
-  await browser?.close();
-  await server?.down();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What the charts' captions say: title, and the figure of each line. */
 const captions = (page) =>
@@ -43,7 +35,7 @@ const captions = (page) =>
   );
 
 test("labels and totals of the page are those of the JSON report, and nothing is loaded", async () => {
-  const reader = await person(browser, server.base, { still: true });
+  const reader = finished(await person(browser, server.base, { still: true }));
   const page = await reader.open(`file://${file}`);
   await page.getByRole("heading", { name: "What people were told is what happened." }).waitFor();
   const verdict = (await page.locator("section dl").innerText()).replaceAll(/\s+/g, " ");
@@ -64,18 +56,14 @@ test("labels and totals of the page are those of the JSON report, and nothing is
   assert.ok(colours.length === 3 && colours.every((count) => count > 20), `${colours}`);
   const requests = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
   assert.deepEqual(requests, []);
-  assert.deepEqual([reader.strangers, reader.problems], [[], []]);
-  await reader.close();
+  await reader.done();
 });
 
 test("the page reads well on a phone, in Korean and in the dark", async () => {
-  const reader = await person(browser, server.base, { size: PHONE, touch: true, language: "ko", theme: "dark", still: true });
+  const reader = finished(await person(browser, server.base, { size: PHONE, touch: true, language: "ko", theme: "dark", still: true }));
   const page = await reader.open(`file://${file}`);
   await page.getByRole("heading", { name: "안내한 내용과 실제 결과가 일치합니다." }).waitFor();
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  assert.ok(wide <= 0, `${wide} px too wide`);
-  const found = (await new AxeBuilder({ page }).analyze()).violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  assert.deepEqual(found.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
-  assert.deepEqual([reader.strangers, reader.problems], [[], []]);
-  await reader.close();
+  await fits(page, "the report");
+  await accessible(page, "the report");
+  await reader.done();
 });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-import { DESKTOP, launch, person, PHONE } from "./browser.mjs";
+import { choose, DESKTOP, launch, person, PHONE } from "./browser.mjs";
 import { readmePictures } from "./readme.mjs";
 import { Receiver } from "./receiver.mjs";
 import { Shop } from "./shop.mjs";
@@ -91,7 +91,7 @@ const PAGES = [
   })],
   ["console-room", `/admin#/room/${double.id}`, desk()],
   ["console-history", "/admin#/history", desk(async (page) => {
-    await page.locator("select").selectOption(`event=${sale.id}`);
+    await choose(page, /Events|공연/, sale.name);
     await page.waitForSelector("code.kept");
   })],
   ["console-webhooks", "/admin#/webhooks", desk(async (page) => page.waitForSelector("li .url"))],

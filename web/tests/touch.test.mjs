@@ -2,23 +2,15 @@
 // And what a viewer chose is remembered. Started by the Rust suite (`pages::`).
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { launch, person, PHONE } from "./browser.mjs";
-import { Server } from "./server.mjs";
-import { HALL, Shop } from "./shop.mjs";
+import { PHONE } from "./browser.mjs";
+import { HALL } from "./shop.mjs";
+import { buyer, shop, stand } from "./stand.mjs";
 
-let server, shop, browser;
-
-before(async () => {
-  server = await Server.start();
-  shop = new Shop(server.base, server.token);
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.down();
-});
+stand();
+/** Somebody with a phone. */
+const phone = (options) => buyer({ size: PHONE, touch: true, ...options });
 
 /** Moves fingers from their first places to their last, in steps. */
 async function fingers(page, from, to, steps = 12) {
@@ -68,18 +60,9 @@ async function handled(page, looks) {
   assert.deepEqual(await settled(page), before, "the page neither scrolled nor zoomed");
 }
 
-async function buyer(options) {
-  const one = await person(browser, server.base, { user: `finger-${crypto.randomUUID()}`, still: true, size: PHONE, touch: true, ...options });
-  one.done = async () => {
-    assert.deepEqual([one.strangers, one.problems], [[], []]);
-    await one.close();
-  };
-  return one;
-}
-
 test("two fingers zoom a hall of SVG, one drags it, a tap chooses", async () => {
   const event = await shop.event({ name: "Fingers", seats: HALL, maxPerUser: 4 });
-  const a = await buyer();
+  const a = await phone();
   const page = await a.open(`/events/${event.id}`);
   await page.waitForSelector(".map-svg use");
   const seat = page.locator(".map-svg use").nth(250);
@@ -104,7 +87,7 @@ const STUTTER_MS = 100;
 
 test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is late", async () => {
   const event = await shop.event({ name: "Large", seats: 100_000, maxPerUser: 4 });
-  const a = await buyer();
+  const a = await phone();
   const page = await a.open(`/events/${event.id}`);
   await page.waitForSelector(".map-canvas");
   const looks = () => page.locator(".map-canvas").evaluate((canvas) => (canvas.matches("canvas") ? canvas : canvas.querySelector("canvas")).toDataURL());
@@ -137,7 +120,7 @@ test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is 
 
 test("a finger drags a stay over the nights", async () => {
   const kind = await shop.roomType({ name: "Finger", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
-  const a = await buyer({ storage: { "tickettock.room": String(kind.id) } });
+  const a = await phone({ storage: { "tickettock.room": String(kind.id) } });
   const page = await a.open("/rooms");
   await page.getByRole("radio", { name: "Finger" }).first().waitFor();
   await page.getByRole("button", { name: "Month after" }).tap();
@@ -156,7 +139,7 @@ test("a finger drags a stay over the nights", async () => {
 });
 
 test("the language that was chosen is remembered over a reload, in another tab and on another page", async () => {
-  const a = await buyer({ language: "en" });
+  const a = await phone({ language: "en" });
   const page = await a.open("/");
   const tab = await a.open("/rooms");
   const spoken = (one, wanted) => one.waitForFunction((lang) => document.documentElement.lang === lang, wanted);

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { PHONE } from "./browser.mjs";
-import { HALL } from "./shop.mjs";
+import { HALL, ROOM } from "./shop.mjs";
 import { accessible, buyer, fillTicket, fits, server, shop, stand, step } from "./stand.mjs";
 
 stand();
@@ -254,7 +254,7 @@ test("Korean, dark, on a phone: the one button is in reach and nothing is too wi
 });
 
 test("axe finds no serious problem, in both themes", async () => {
-  const open = await shop.event({ name: "Open", seats: HALL, maxPerUser: 4 });
+  const open = await shop.event({ name: "Open", seats: ROOM, maxPerUser: 4 });
   const soon = await shop.event({ name: "Soon", seats: 9, opensAt: new Date(Date.now() + 900_000).toISOString() });
   const gone = await shop.event({ name: "Gone", seats: 1 });
   await shop.buy(gone.id, "axe-1");
@@ -265,7 +265,8 @@ test("axe finds no serious problem, in both themes", async () => {
       const page = await a.open(path);
       await page.waitForSelector("main h1");
       await page.waitForTimeout(700);
-      await accessible(page, `${path} in ${theme}`);
+      // The other theme changes colours only.
+      await accessible(page, `${path} in ${theme}`, theme === "dark" ? ["color-contrast"] : undefined);
       await page.close();
     }
     await a.done();

@@ -52,6 +52,14 @@ function hash(text) {
   return value;
 }
 
+/** Two sections with a few rows: what takes time per seat is quick here. */
+export const ROOM = {
+  sections: [
+    { name: "1층 · Stalls", rows: ["A", "B", "C"].map((name, i) => ({ name, seats: 10 + i })) },
+    { name: "2층 · Balcony", rows: [{ name: "A", seats: 12 }] },
+  ],
+};
+
 export const HALL = {
   sections: [
     { name: "1층 · Stalls", rows: ["A", "B", "C", "D", "E", "F", "G", "H", "J", "K", "L", "M"].map((name, i) => ({ name, seats: 22 + i })) },

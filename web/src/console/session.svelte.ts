@@ -28,8 +28,8 @@ export class Refused extends Error {
 
 class Operator {
   token = $state(stored());
-  /** The server runs as a demo: it has a crowd and a plug. */
-  demo = $state(false);
+  /** The server runs as a demo: it has a crowd and a plug. Null: not known yet. */
+  demo = $state<boolean | null>(null);
 
   use(token: string | null): void {
     this.token = token;

@@ -14,10 +14,13 @@ export type Night = components["schemas"]["Night"];
 export type NightHold = Extract<components["schemas"]["Hold"], { roomTypeId: number }>;
 export type Stay = components["schemas"]["Stay"];
 
+/** Today where the viewer is: until the property's zone is known, it is the best guess, and mostly right. */
+const here = () => today(Intl.DateTimeFormat().resolvedOptions().timeZone, serverClock.now);
+
 export class Booking {
   kinds = $state<RoomType[] | null>(null);
   kind = $state<RoomType | null>(null);
-  month = $state("");
+  month = $state(here().slice(0, 7));
   nights = $state<Record<string, Night>>({});
   /** First and last night. */
   first = $state<string | null>(null);
@@ -31,7 +34,7 @@ export class Booking {
   #key: { stay: string; key: string } | null = null;
   #live: LiveStream | null = null;
 
-  readonly today: string = $derived(this.kind ? today(this.kind.timeZone, serverClock.now) : "");
+  readonly today: string = $derived(this.kind ? today(this.kind.timeZone, serverClock.now) : here());
   readonly checkOut: string | null = $derived(this.last ? addDays(this.last, 1) : null);
   readonly count: number = $derived(this.first && this.checkOut ? daysBetween(this.first, this.checkOut) : 0);
   readonly hold: NightHold | null = $derived(this.holds.find((one) => one.roomTypeId === this.kind?.id) ?? null);

@@ -295,8 +295,11 @@ async function look() {
   show();
 }
 
+/** The page is shown in one piece: what is drawn late would push the rest down. */
+const ready = () => document.body.classList.add("ready");
+
 async function keepLooking() {
-  if (!document.hidden) await look();
+  if (!document.hidden) await look().finally(ready);
   setTimeout(keepLooking, POLL_MS);
 }
 
@@ -306,3 +309,5 @@ $("ten").addEventListener("click", () => press(Array.from({ length: 10 }, somebo
 $("again").addEventListener("click", () => press([last]));
 speak();
 keepLooking();
+// The server is slow, or away: what there is.
+setTimeout(ready, 2_000);

@@ -76,3 +76,17 @@ export async function fits(page, where) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `${where}: ${wide} px too wide`);
 }
+
+/** Six frames of a screen above what this machine needs for nothing at all: it may be busy with other tests. */
+export const STUTTER_MS = 100;
+
+/** A planted bug: a map that needs a quarter of a second for each frame. */
+export const slowCanvas = (page) =>
+  page.evaluate(() => {
+    const clear = CanvasRenderingContext2D.prototype.clearRect;
+    CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+      const until = performance.now() + 250;
+      while (performance.now() < until);
+      return clear.apply(this, box);
+    };
+  });

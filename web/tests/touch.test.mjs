@@ -1,12 +1,13 @@
 // Fingers on the pages, as a touch screen sends them: pinch and drag on both maps, a stay dragged over the nights.
-// And what a viewer chose is remembered. Started by the Rust suite (`pages::`).
+// And what a viewer chose is remembered. Each test ends with a page that cannot do it, and sees that. Started by the
+// Rust suite (`pages::`).
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { PHONE } from "./browser.mjs";
 import { HALL } from "./shop.mjs";
-import { buyer, shop, stand } from "./stand.mjs";
+import { buyer, shop, slowCanvas, stand, STUTTER_MS } from "./stand.mjs";
 
 stand();
 /** Somebody with a phone. */
@@ -22,6 +23,12 @@ async function fingers(page, from, to, steps = 12) {
   await touch("touchEnd", []);
   await cdp.detach();
 }
+
+/** From now on the page does not hear the fingers: a planted bug, which the measures of a test must show. */
+const deaf = (page) =>
+  page.evaluate(() => {
+    for (const kind of ["pointermove", "pointerenter", "click"]) window.addEventListener(kind, (event) => event.stopImmediatePropagation(), true);
+  });
 
 const middle = (page) =>
   page.locator(".window").evaluate((map) => {
@@ -79,11 +86,11 @@ test("two fingers zoom a hall of SVG, one drags it, a tap chooses", async () => 
   const box = await page.locator(".map-svg use").nth(shown).boundingBox();
   await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
   await page.waitForFunction(() => document.querySelectorAll('.map-svg use[href="#seat-chosen"]').length === 1);
+  await deaf(page);
+  await pinch(page, 120, 12);
+  assert.deepEqual(await seat.boundingBox(), large, "a map that does not hear");
   await a.done();
 });
-
-/** Six frames of a screen above what this machine needs for nothing at all: it may be busy with other tests. */
-const STUTTER_MS = 100;
 
 test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is late", async () => {
   const event = await shop.event({ name: "Large", seats: 100_000, maxPerUser: 4 });
@@ -115,6 +122,13 @@ test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is 
   const { x, y } = await middle(page);
   const panned = await late(() => fingers(page, [{ x: x + 100, y }], [{ x: x - 100, y: y - 60 }], 40));
   assert.ok(panned < still + STUTTER_MS, `95% of the frames within ${panned} ms, and ${still} ms while nothing moves`);
+  await slowCanvas(page);
+  const slow = await late(() => fingers(page, [{ x, y }], [{ x: x - 60, y: y - 60 }], 6));
+  assert.ok(slow > still + STUTTER_MS, `a slow map looked smooth: ${slow} ms`);
+  await deaf(page);
+  const before = await looks();
+  await pinch(page, 120, 12);
+  assert.equal(await looks(), before, "a map that does not hear");
   await a.done();
 });
 
@@ -135,6 +149,10 @@ test("a finger drags a stay over the nights", async () => {
   await fingers(page, [await at(1)], [await at(3)]);
   await page.getByRole("heading", { name: "3 nights" }).waitFor();
   assert.equal(await page.locator(".day.chosen").count(), 3);
+  await deaf(page);
+  await fingers(page, [await at(4)], [await at(6)]);
+  await page.getByRole("heading", { name: "1 night" }).waitFor();
+  assert.equal(await page.locator(".day.chosen").count(), 1, "a calendar that does not hear takes a drag for a tap");
   await a.done();
 });
 
@@ -153,4 +171,13 @@ test("the language that was chosen is remembered over a reload, in another tab a
   const own = await a.open("/me");
   await spoken(own, "ko");
   await a.done();
+  // A browser that keeps nothing.
+  const b = await phone({ language: "en" });
+  await b.context.addInitScript(() => (Storage.prototype.setItem = () => undefined));
+  const other = await b.open("/");
+  await other.getByRole("button", { name: "한국어" }).tap();
+  await spoken(other, "ko");
+  await other.reload();
+  await spoken(other, "en");
+  await b.done();
 });

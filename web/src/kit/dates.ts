@@ -25,3 +25,20 @@ export function weeks(month: string): (string | null)[][] {
 export function today(zone: string, now: number): string {
   return new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format(new Date(now));
 }
+
+/** The same day of another month, or its last. */
+export function sameDay(date: string, by: number): string {
+  const month = addMonths(date.slice(0, 7), by);
+  const last = addDays(`${addMonths(month, 1)}-01`, -1);
+  const same = `${month}${date.slice(7)}`;
+  return same < last ? same : last;
+}
+
+/** The day that a key goes to in a calendar; undefined: it is none of its keys. */
+export function reached(key: string, from: string): string | undefined {
+  const weekday = (new Date(from).getUTCDay() + 6) % 7;
+  const days = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7, Home: -weekday, End: 6 - weekday }[key];
+  if (days !== undefined) return addDays(from, days);
+  const months = { PageUp: -1, PageDown: 1 }[key];
+  return months === undefined ? undefined : sameDay(from, months);
+}

@@ -60,10 +60,11 @@ export default defineConfig(({ mode }) => ({
     modulePreload: { polyfill: false },
     rolldownOptions: mode === "report" ? REPORT : {
       input: Object.fromEntries((mode === "console" ? CONSOLE : PAGES).map((page) => [page, here(`./${page}.html`)])),
-      // One chunk of what all pages share: it is cached once, and compresses better than many small ones.
+      // One chunk of what all pages share: it is cached once, and compresses better than many small ones. A month is
+      // on one of the buyer's pages only.
       output: {
         codeSplitting: {
-          groups: [{ name: "kit", test: /node_modules\/(svelte|openapi-fetch|clsx|esm-env)\/|sdk\/typescript\/src\/|src\/(kit|api|i18n)\/|outcomes\/tell|event\/purchase/ }],
+          groups: [{ name: "kit", test: /node_modules\/(svelte|openapi-fetch|clsx|esm-env)\/|sdk\/typescript\/src\/|src\/(kit(?!\/Month\.)|api|i18n)\/|outcomes\/tell|event\/purchase/ }],
         },
       },
     },

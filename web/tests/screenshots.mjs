@@ -94,6 +94,10 @@ const PAGES = [
     await choose(page, /Events|공연/, sale.name);
     await page.waitForSelector("code.kept");
   })],
+  ["console-list", "/admin#/history", desk(async (page) => {
+    await page.waitForSelector("tbody tr");
+    await page.getByRole("combobox").click();
+  })],
   ["console-webhooks", "/admin#/webhooks", desk(async (page) => page.waitForSelector("li .url"))],
   ["console-webhook", `/admin#/webhook/${hook.id}`, desk(async (page) => page.waitForSelector("tbody tr"))],
   ["console-webhook-secret", `/admin#/webhook/${hook.id}`, desk(async (page) => {

@@ -24,7 +24,7 @@ export function money(amount: string | number, currency?: string): string {
 
 /** 19:04:12 */
 export const clock = (at: Date): string =>
-  once("clock", (l) => new Intl.DateTimeFormat(l, { timeStyle: "medium", hourCycle: "h23" })).format(at);
+  once("clock", (l) => new Intl.DateTimeFormat(l, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })).format(at);
 
 /** Sunday 18 April 2027, 19:00 */
 export const moment = (at: Date): string =>

@@ -126,6 +126,8 @@ export class CanvasPainter implements Painter {
     if (near) this.#single(viewport);
     else {
       if (!this.#whole) this.#paintPicture();
+      // Otherwise rows and columns of dots beat against those of the screen.
+      context.imageSmoothingQuality = "medium";
       context.drawImage(this.#picture, 0, 0, this.#picture.width / this.#grain, this.#picture.height / this.#grain);
     }
     this.#labels(view.scale);

@@ -11,6 +11,9 @@ export interface View {
 const TAP_PX = 6;
 const CLOSEST = 44;
 const FIT_MOST = 36;
+/** A map that is narrower has its buttons below the seats (map.css), in a strip of this height. */
+const NARROW_PX = 620;
+const CONTROLS_PX = 50;
 
 export class Viewport {
   view: View = { scale: 1, x: 0, y: 0 };
@@ -51,12 +54,17 @@ export class Viewport {
     this.#observer.disconnect();
   }
 
+  /** Without the strip of a narrow map's buttons. */
+  get #clear(): number {
+    return this.width < NARROW_PX ? this.height - CONTROLS_PX : this.height;
+  }
+
   /** The whole plan, in the middle. */
   fit(): void {
-    const scale = Math.min(this.width / this.plan.width, this.height / this.plan.height, FIT_MOST);
+    const scale = Math.min(this.width / this.plan.width, this.#clear / this.plan.height, FIT_MOST);
     this.#least = scale;
     this.#fitted = true;
-    this.view = { scale, x: (this.width - this.plan.width * scale) / 2, y: (this.height - this.plan.height * scale) / 2 };
+    this.view = { scale, x: (this.width - this.plan.width * scale) / 2, y: (this.#clear - this.plan.height * scale) / 2 };
     this.#settle();
   }
 
@@ -104,7 +112,8 @@ export class Viewport {
     const bound = (at: number, size: number, room: number) =>
       size <= room ? (room - size) / 2 : Math.min(0, Math.max(room - size, at));
     view.x = bound(view.x, this.plan.width * view.scale, this.width);
-    view.y = bound(view.y, this.plan.height * view.scale, this.height);
+    const tall = this.plan.height * view.scale;
+    view.y = bound(view.y, tall, tall <= this.#clear + 1 ? this.#clear : this.height);
     // At its smallest a finger scrolls the page; zoomed in it moves the map.
     this.element.style.touchAction = this.zoomed ? "none" : "pan-y";
     this.changed();

@@ -49,7 +49,7 @@ export const en = {
   keptHint: "Kept in this browser for the next time.",
   need: {
     userName: "Enter the name for the ticket.",
-    phone: "Enter a phone number, such as 010-1234-5678.",
+    phone: "Enter a phone number, such as 010‑1234‑5678.",
     email: "Enter an email address, such as minji@example.com.",
   },
   each: (price: string) => `${price} a seat`,

@@ -50,7 +50,7 @@ export const ko: EventWords = {
   keptHint: "다음 예매를 위해 이 브라우저에 저장됩니다.",
   need: {
     userName: "예매자 이름을 입력해 주세요.",
-    phone: "010-1234-5678과 같은 전화번호를 입력해 주세요.",
+    phone: "010‑1234‑5678과 같은 전화번호를 입력해 주세요.",
     email: "이메일 주소를 입력해 주세요. 예: minji@example.com",
   },
   each: (price) => `좌석당 ${price}`,

@@ -29,6 +29,8 @@ const IN_FLIGHT_OF_PART: usize = 18_000;
 const MOST_PROCESSES: usize = 8;
 /// New people in a step of a millisecond: beyond that the generator would only start, and answer nobody.
 const NEW_AT_ONCE: u64 = 256;
+/// Who needed this long to connect came in with a repeated attempt: the first was dropped.
+const CONNECTED_LATE: Duration = Duration::from_millis(900);
 /// After no answer at all people wait this long, more or less.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
@@ -72,6 +74,8 @@ pub struct CrowdFigures {
     pub unanswered: u64,
     pub seconds: f64,
     pub served: CrowdTimes,
+    /// Of the served, those whose first attempt to connect was dropped.
+    pub connected_late: u64,
     pub refused: CrowdTimes,
     /// How late people came, because the generator was busy.
     pub late: CrowdTimes,
@@ -92,6 +96,11 @@ impl CrowdFigures {
         self.requests as f64 / self.people.max(1) as f64
     }
 
+    /// The share of the served whose first attempt to connect was dropped.
+    pub fn late_share(&self) -> f64 {
+        self.connected_late as f64 / self.served.count().max(1) as f64
+    }
+
     /// Requests without an answer when the time was over.
     pub fn still_wait(&self) -> u64 {
         self.requests - self.served.count() - self.refused.count() - self.unanswered
@@ -105,6 +114,7 @@ impl CrowdFigures {
             unanswered: sum.unanswered + one.unanswered,
             seconds: sum.seconds.max(one.seconds),
             served: sum.served.and(one.served),
+            connected_late: sum.connected_late + one.connected_late,
             refused: sum.refused.and(one.refused),
             late: sum.late.and(one.late),
             generator: sum.generator + one.generator,
@@ -147,6 +157,7 @@ struct Seen {
     requests: u64,
     unanswered: u64,
     served: Histogram<u64>,
+    connected_late: u64,
     refused: Histogram<u64>,
     late: Histogram<u64>,
 }
@@ -176,6 +187,7 @@ impl CrowdLoad {
             requests: 0,
             unanswered: 0,
             served: histogram(),
+            connected_late: 0,
             refused: histogram(),
             late: histogram(),
         };
@@ -201,6 +213,7 @@ impl CrowdLoad {
             unanswered: seen.unanswered,
             seconds,
             served: CrowdTimes::of(&seen.served),
+            connected_late: seen.connected_late,
             refused: CrowdTimes::of(&seen.refused),
             late: CrowdTimes::of(&seen.late),
             generator: (processor::own_seconds() - before) / seconds,
@@ -264,8 +277,9 @@ impl Crowd {
             let wait = {
                 let mut seen = self.seen.borrow_mut();
                 match answer {
-                    Ok(Ok(CrowdAnswer { status: 200, .. })) => {
+                    Ok(Ok(CrowdAnswer { status: 200, connecting, .. })) => {
                         seen.served.saturating_record(took);
+                        seen.connected_late += u64::from(connecting >= CONNECTED_LATE);
                         return;
                     }
                     Ok(Ok(CrowdAnswer { retry_after: Some(wait), .. })) => {

@@ -40,8 +40,8 @@ bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POST
 bench holds FOLDER                       holds beside a transaction per hold, alone
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench gateway FOLDER                     two servers with the gateway and without, alone
-bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all
-                                         more people than can be served, alone
+bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all [MULTIPLE]...
+                                         more people than can be served, alone; or these multiples of the peak only
 bench metrics FOLDER                     sales with metrics and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone
@@ -70,8 +70,12 @@ fn main() -> ExitCode {
             let crowd: crowd::CrowdLoad = serde_json::from_str(crowd).expect("a crowd");
             println!("{}", serde_json::to_string(&crowd.run()).expect("JSON"));
         }
-        ["overload", "quick", folder, place] => overload::alone(Path::new(folder), &program::QUICK, place),
-        ["overload", "full", folder, place] => overload::alone(Path::new(folder), &program::FULL, place),
+        ["overload", "quick", folder, place, ref multiples @ ..] => {
+            overload::alone(Path::new(folder), &program::QUICK, place, multiples);
+        }
+        ["overload", "full", folder, place, ref multiples @ ..] => {
+            overload::alone(Path::new(folder), &program::FULL, place, multiples);
+        }
         ["holds", folder] => program::holds_alone(Path::new(folder)),
         ["refusals", folder] => program::refusals_alone(Path::new(folder)),
         ["metrics", folder] => program::metrics_alone(Path::new(folder)),

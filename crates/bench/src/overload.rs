@@ -62,14 +62,19 @@ pub fn run(bench: &Bench, pace: &OverloadPace) -> Overload {
     all
 }
 
-/// By hand, while working on it.
-pub fn alone(under: &Path, pace: &Pace, place: &str) {
+/// By hand, while working on it. `multiples`: these rows alone, in this order, and no recovery.
+pub fn alone(under: &Path, pace: &Pace, place: &str, multiples: &[&str]) {
     let bench = Bench::new(under, pace.time);
+    let multiples: Vec<f64> = multiples.iter().map(|multiple| multiple.parse().expect("a multiple")).collect();
+    let one = |place| match &multiples[..] {
+        [] => one_place(&bench, &OverloadPace::of(pace), place),
+        these => rows(&bench, &OverloadPace::of(pace), place, these),
+    };
     let all = match place {
-        "embedded" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Embedded),
-        "quarter" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Quarter),
-        "scaled" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Scaled),
-        "gateway" => one_place(&bench, &OverloadPace::of(pace), OverloadPlace::Gateway),
+        "embedded" => one(OverloadPlace::Embedded),
+        "quarter" => one(OverloadPlace::Quarter),
+        "scaled" => one(OverloadPlace::Scaled),
+        "gateway" => one(OverloadPlace::Gateway),
         "connections" => Overload { rows: Vec::new(), goals: vec![connections(&bench)] },
         _ => run(&bench, &OverloadPace::of(pace)),
     };
@@ -80,10 +85,16 @@ pub fn alone(under: &Path, pace: &Pace, place: &str) {
 }
 
 fn one_place(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> Overload {
+    let mut all = rows(bench, pace, place, &MULTIPLES);
+    all.goals.extend(recovery(bench, pace, place));
+    all
+}
+
+fn rows(bench: &Bench, pace: &OverloadPace, place: OverloadPlace, multiples: &[f64]) -> Overload {
     let mut rows = Vec::new();
     for _ in 0..pace.rounds {
         let (people, mut before) = peak(bench, pace, place);
-        for multiple in MULTIPLES {
+        for &multiple in multiples {
             let mut row = at(bench, pace, place, before, multiple);
             let after = peak_of(bench, pace, place, people);
             // The speed of a machine changes within a minute, so a row is compared with what surrounds it.
@@ -94,7 +105,7 @@ fn one_place(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> Overlo
         }
     }
     let mut goals = Vec::new();
-    for (multiple, goal) in MULTIPLES.into_iter().zip(place.goals()) {
+    for (multiple, goal) in MULTIPLES.into_iter().zip(place.goals()).filter(|(one, _)| multiples.contains(one)) {
         let these = || rows.iter().filter(|row| row.multiple == multiple);
         let ratios: Vec<f64> = these().map(OverloadRow::ratio).collect();
         let what = format!("goodput at {multiple} times the peak, of the peak: {}", place.name());
@@ -113,7 +124,6 @@ fn one_place(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> Overlo
     }
     let health = rows.iter().map(|row| row.health_ms).fold(0.0, f64::max);
     goals.push(Goal::at_most(&format!("/livez, /readyz, admin, slowest: {}", place.name()), 100.0, "ms", health));
-    goals.extend(recovery(bench, pace, place));
     Overload { rows, goals }
 }
 
@@ -211,12 +221,13 @@ fn connections(bench: &Bench) -> Goal {
 fn said(figures: &CrowdFigures) -> String {
     let CrowdFigures { served, refused, unanswered, late, generator, .. } = figures;
     format!(
-        "{:.0} sold/s, {:.0} sent/s, {:.2} per person, served p99 {:.0} ms, {} refused p99 {:.0} ms, {unanswered} \
-         unanswered, {} still wait, generator {:.0}% late {:.0} ms",
+        "{:.0} sold/s, {:.0} sent/s, {:.2} per person, served p99 {:.0} ms, {:.1}% connected late, {} refused p99 \
+         {:.0} ms, {unanswered} unanswered, {} still wait, generator {:.0}% late {:.0} ms",
         figures.goodput(),
         figures.sent(),
         figures.amplification(),
         served.p99_us() as f64 / 1e3,
+        figures.late_share() * 100.0,
         refused.count(),
         refused.p99_us() as f64 / 1e3,
         figures.still_wait(),

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,6 +19,8 @@ const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
 pub struct CrowdAnswer {
     pub status: u16,
     pub retry_after: Option<Duration>,
+    /// How long the connection took.
+    pub connecting: Duration,
 }
 
 pub fn request(user: u64) -> Vec<u8> {
@@ -73,12 +75,14 @@ fn begin(target: SocketAddr) -> io::Result<TcpStream> {
 /// Asks on a connection of its own. As a real client's, the request follows the handshake at once, and does not
 /// wait until this generator comes round.
 pub async fn ask(target: SocketAddr, request: &[u8]) -> io::Result<CrowdAnswer> {
-    let mut stream = begin(target)?;
+    let (mut stream, began) = (begin(target)?, Instant::now());
     if SockRef::from(&stream).send(request).is_ok_and(|sent| sent == request.len()) {
         return answer(&mut stream).await;
     }
     stream.writable().await?;
-    exchange(&mut stream, request).await
+    let connecting = began.elapsed();
+    let answer = exchange(&mut stream, request).await?;
+    Ok(CrowdAnswer { connecting, ..answer })
 }
 
 pub async fn exchange(stream: &mut TcpStream, request: &[u8]) -> io::Result<CrowdAnswer> {
@@ -115,7 +119,11 @@ fn understand(bytes: &[u8]) -> Option<CrowdAnswer> {
     if header("content-length").is_some_and(|length| (body.len() as u64) < length) {
         return None;
     }
-    Some(CrowdAnswer { status, retry_after: header("retry-after").map(Duration::from_secs) })
+    Some(CrowdAnswer {
+        status,
+        retry_after: header("retry-after").map(Duration::from_secs),
+        connecting: Duration::ZERO,
+    })
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ use super::sieve::ALL;
 pub struct BacklogLength {
     pub waiting: u64,
     pub limit: u64,
+    /// Attempts dropped since the listener was opened, by the filter or because the backlog was full. The kernel
+    /// counts to 2^32 and begins anew.
+    pub dropped: u32,
 }
 
 /// From `linux/sock_diag.h`, `linux/netlink.h` and `linux/inet_diag.h`.
@@ -27,6 +30,11 @@ const QUESTION: usize = HEADER + 56;
 /// Behind the header: four bytes, the address (48 bytes), a time (4 bytes).
 const WAITING: usize = HEADER + 56;
 const LIMIT: usize = WAITING + 4;
+/// Behind the limit: a user and an inode, then attributes.
+const ATTRIBUTES: usize = LIMIT + 12;
+/// `INET_DIAG_SKMEMINFO`, which is asked for with a bit; the ninth number in it is what was dropped.
+const MEMORY: u16 = 7;
+const DROPPED: usize = 8 * 4;
 
 /// Classic BPF, from `linux/bpf_common.h`.
 const LOAD_BYTE: u16 = 0x30;
@@ -72,7 +80,8 @@ impl ListenBacklog {
         let kind = u16::from_ne_bytes([answer[4], answer[5]]);
         match (field(WAITING), field(LIMIT)) {
             (Some(waiting), Some(limit)) if kind == SOCK_DIAG_BY_FAMILY && length >= LIMIT + 4 => {
-                Ok(BacklogLength { waiting: waiting.into(), limit: limit.into() })
+                let dropped = dropped(answer.get(ATTRIBUTES..length).unwrap_or_default()).unwrap_or(0);
+                Ok(BacklogLength { waiting: waiting.into(), limit: limit.into(), dropped })
             }
             _ => Err(io::ErrorKind::NotFound.into()),
         }
@@ -100,6 +109,19 @@ impl ListenBacklog {
     }
 }
 
+/// From the attributes of an answer: each has its length, its kind and its value, and begins at a multiple of four.
+fn dropped(mut attributes: &[u8]) -> Option<u32> {
+    while let Some((head, _)) = attributes.split_first_chunk::<4>() {
+        let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
+        let value = attributes.get(4..length)?;
+        if u16::from_ne_bytes([head[2], head[3]]) == MEMORY {
+            return value.get(DROPPED..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
 /// Asks for one socket, not for a list of all.
 fn question(listener: SocketAddr) -> [u8; QUESTION] {
     let mut bytes = [0; QUESTION];
@@ -108,7 +130,7 @@ fn question(listener: SocketAddr) -> [u8; QUESTION] {
     put(4, &SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     put(6, &NLM_F_REQUEST.to_ne_bytes());
     let family = if listener.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    put(HEADER, &[family.as_raw() as u8, IPPROTO_TCP]);
+    put(HEADER, &[family.as_raw() as u8, IPPROTO_TCP, 1 << (MEMORY - 1)]);
     put(HEADER + 4, &u32::MAX.to_ne_bytes());
     put(HEADER + 8, &listener.port().to_be_bytes());
     match listener.ip() {
@@ -138,7 +160,7 @@ mod tests {
             let mut local = listener.local_addr().unwrap();
             let backlog = ListenBacklog::of(local).unwrap();
             let empty = backlog.length().unwrap();
-            assert_eq!((empty.waiting, empty.limit), (0, 128), "{address}");
+            assert_eq!(empty, BacklogLength { waiting: 0, limit: 128, dropped: 0 }, "{address}");
             if local.ip().is_unspecified() {
                 local.set_ip("127.0.0.1".parse().unwrap());
             }
@@ -147,6 +169,22 @@ mod tests {
             listener.accept().unwrap();
             assert_eq!(backlog.length().unwrap().waiting, 2, "{address}");
         }
+    }
+
+    #[test]
+    fn attempts_beyond_a_full_backlog_are_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let backlog = ListenBacklog::of(local).unwrap();
+        let attempt = || {
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+            socket.set_nonblocking(true).unwrap();
+            let _ = socket.connect(&local.into());
+            socket
+        };
+        let _attempts: Vec<socket2::Socket> = (0..140).map(|_| attempt()).collect();
+        let length = backlog.length().unwrap();
+        assert!(length.waiting >= length.limit && length.dropped >= 5, "{length:?}");
     }
 
     #[test]
@@ -159,6 +197,7 @@ mod tests {
         let mut before = connects(local).unwrap();
         backlog.let_in(&listener, 0).unwrap();
         assert!(connects(local).is_none());
+        assert_eq!(backlog.length().unwrap().dropped, 1);
         let (mut accepted, _) = listener.accept().unwrap();
         before.write_all(b"x").unwrap();
         accepted.read_exact(&mut [0]).unwrap();

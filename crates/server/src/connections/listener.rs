@@ -25,7 +25,7 @@ use super::heads::is_one_request;
 use super::open::OpenConnections;
 use super::paced::PacedReads;
 use super::service::GatedService;
-use super::sifting::{AcceptedCounts, sift};
+use super::sifting::{AcceptedCounts, Sifted, Sifting};
 use super::unparsed::OwnWords;
 use super::unrouted::refused;
 use crate::app::App;
@@ -103,10 +103,7 @@ impl HttpListener {
         // connection takes longer than accepting one.
         let (mut accepting, this) = (JoinSet::new(), Arc::new(self));
         if let ListenerKind::Crowd = this.kind {
-            let listener = this.clone();
-            accepting.spawn(async move {
-                sift(listener.listener.get_ref(), listener.local, &listener.app.gate, &listener.accepted).await;
-            });
+            sift(&this);
         }
         accepting.spawn(async move {
             let mut failures = Failures::default();
@@ -212,6 +209,24 @@ impl HttpListener {
         );
         let driving = drive(self.http1.clone(), stream, service, place, self.stage.subscribe());
         tokio::spawn(client.serving(driving));
+    }
+}
+
+/// Looks at the listener's backlog until the listener is closed. In a thread of its own: the tasks of a crowd make the
+/// runtime late, just when the backlog has to be looked at.
+fn sift(listener: &Arc<HttpListener>) {
+    let Some(mut sifting) = Sifting::of(listener.local) else { return };
+    let (mut pause, listener) = (Some(Duration::ZERO), Arc::downgrade(listener));
+    let looking = move || {
+        while let Some(time) = pause {
+            std::thread::sleep(time);
+            let Some(listener) = listener.upgrade() else { return };
+            let (gate, accepted) = (&*listener.app.gate, &listener.accepted);
+            pause = sifting.look(&Sifted { listener: listener.listener.get_ref(), gate, accepted });
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("backlog".to_owned()).spawn(looking) {
+        tracing::warn!(%error, "the backlog is not looked at");
     }
 }
 

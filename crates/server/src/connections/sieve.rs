@@ -14,39 +14,60 @@ pub const ALL: u32 = 65_536;
 const LEAST: u32 = ALL / 16;
 /// Nobody is refused as long as serving the backlog takes no longer than this.
 const SHORT_WAIT: f64 = 0.2;
-/// A backlog that takes longer than this to serve is too long.
+/// When serving the backlog takes longer than this and still more come, fewer are let in.
 const MOST_WAIT: f64 = 0.4;
+/// Then what is longer than this is refused quickly: it came before the share was set, and is refused only once.
+const SIFTED_WAIT: f64 = 0.3;
 /// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
 const ALWAYS: u64 = 8;
 /// No fewer are let in as long as not more than this many times the served come: refusals shorten the backlog.
 const MORE_THAN_SERVED: f64 = 1.1;
-/// Comings and goings are measured for this long before anything follows from them.
+/// What is served is measured for this long before anything follows from it.
 const KNOWN_AFTER: Duration = Duration::from_millis(60);
-/// Fewer are let in because of those who come now: a crowd that came all at once is over.
-const COMING_NOW: Duration = Duration::from_millis(100);
+/// And for this long before it is remembered: batches end in bursts.
+const SURE_AFTER: Duration = Duration::from_millis(250);
+/// Fewer are let in because of those who come now: a crowd that came all at once is over. How many come is measured
+/// by so many people, and for a time between these two; once a share is set, there is time to measure for the longer
+/// one, and it shrinks by no more than a quarter at once.
+const COMING_COUNT: u64 = 1_000;
+const COMING_LEAST: Duration = Duration::from_millis(40);
+const COMING_NOW: Duration = Duration::from_millis(200);
+const FEWER_AT_ONCE: f64 = 0.75;
+/// In each of the newest beats of this time together, more must have come than can be served.
+const COMING_STILL: Duration = Duration::from_millis(30);
 /// More are let in because fewer have come for a while.
 const COMING_LATELY: Duration = Duration::from_millis(400);
 const SERVED_LATELY: Duration = Duration::from_secs(1);
 /// Half of what could be served, in seconds.
 const FORGOTTEN_AFTER: f64 = 5.0;
-/// So many times as many are let in as can be served: what is too much is refused, and nobody waits for work.
-const AIM: f64 = 1.05;
-/// After this long without a backlog and without a refusal, more are let in if much fewer come than can be served.
-/// With each step, attempts that were dropped come in late.
+/// So many times as many are let in as can be served: what is too much is refused, which costs a sixth of a sale, and
+/// nobody waits for work. To let in too few is worse: each step back lets attempts in that were dropped before.
+const AIM: f64 = 1.1;
+/// After this long without a backlog and without a refusal, everybody is let in if what comes and what is dropped,
+/// repeated attempts included, is less than can be served; and more are if so few come that all of them could be: a
+/// person who is dropped knocks several times.
 const CALM: Duration = Duration::from_millis(400);
-const MUCH_FEWER: f64 = 0.9;
-/// After this long in any case, because nobody knows what can be served while all are.
+const FEWER: f64 = 0.9;
+/// After this long more are if much fewer come in than can be served: the more are dropped, the fewer, because the more
+/// of them would come in late.
 const LONG_CALM: Duration = Duration::from_secs(1);
-const SLIGHTLY_MORE: f64 = 1.1;
+const MANY_MORE: f64 = 2.0;
+/// After this long slightly more are in any case, because nobody knows what can be served while all are.
+const LONGEST_CALM: Duration = Duration::from_secs(4);
+const SLIGHTLY_MORE: f64 = 1.03;
 
 /// What happened at a listener since the last beat.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenerBeat {
     pub elapsed: Duration,
     /// Connections accepted to be served.
+    pub accepted: u64,
+    /// Those of the accepted who have been served meanwhile: more are accepted at first than can be served.
     pub served: u64,
     /// Connections accepted to be refused.
     pub refused: u64,
+    /// Attempts dropped by the filter, or because the backlog was full; repeated ones too.
+    pub dropped: u64,
     /// Somebody was refused, or waits unread.
     pub excess: bool,
     pub backlog: BacklogLength,
@@ -58,36 +79,55 @@ pub struct Sieve {
     waiting: u64,
     /// Those who came, since the share was last changed.
     came: Lately,
-    /// Those who were accepted to be served.
+    /// Those who came or were dropped.
+    knocked: Lately,
     served: Lately,
     /// The same, while others waited all the time.
     served_of_many: Lately,
-    /// Per second, known while others wait; forgotten slowly, because a stall or many refusals do not make the server
-    /// slower.
+    /// Per second, known while others wait.
     can_serve: Option<f64>,
+    /// The most that was served over a while; forgotten slowly, because a stall or many refusals do not make the server
+    /// slower.
+    served_most: f64,
     calm: Duration,
 }
 
 impl Default for Sieve {
     fn default() -> Self {
         let [served, served_of_many] = [SERVED_LATELY; 2].map(Lately::over);
-        let came = Lately::over(COMING_LATELY);
-        Sieve { share: ALL, waiting: 0, came, served, served_of_many, can_serve: None, calm: Duration::ZERO }
+        let [came, knocked] = [COMING_LATELY; 2].map(Lately::over);
+        let calm = Duration::ZERO;
+        Sieve { share: ALL, waiting: 0, came, knocked, served, served_of_many, can_serve: None, served_most: 0.0, calm }
     }
 }
 
 impl Sieve {
+    pub fn lets_all_in(&self) -> bool {
+        self.share == ALL
+    }
+
+    fn ratio(&self) -> f64 {
+        f64::from(self.share) / f64::from(ALL)
+    }
+
     /// The new share, when it changes.
     pub fn beat(&mut self, beat: ListenerBeat) -> Option<u32> {
-        let BacklogLength { waiting, limit } = beat.backlog;
-        let accepted = beat.served + beat.refused;
-        self.came.push(beat.elapsed, (accepted + waiting).saturating_sub(self.waiting));
+        let BacklogLength { waiting, limit, .. } = beat.backlog;
+        let came = (beat.accepted + beat.refused + waiting).saturating_sub(self.waiting);
+        let knocked = came + beat.dropped;
+        // Without a filter the backlog was full, and those who were dropped came as well.
+        self.came.push(beat.elapsed, if self.lets_all_in() { knocked } else { came });
+        self.knocked.push(beat.elapsed, knocked);
         self.served.push(beat.elapsed, beat.served);
         if self.waiting > 0 && waiting > 0 {
             self.served_of_many.push(beat.elapsed, beat.served);
             let kept = (-beat.elapsed.as_secs_f64() / FORGOTTEN_AFTER).exp2();
-            let before = self.can_serve.unwrap_or_else(|| self.served.rate_over(SERVED_LATELY).unwrap_or(0.0)) * kept;
-            self.can_serve = self.served_of_many.rate_over(SERVED_LATELY).map(|now| now.max(before));
+            self.served_most *= kept;
+            for served in [&self.served, &self.served_of_many] {
+                let known = served.rate_over(SERVED_LATELY).filter(|_| served.time >= SURE_AFTER);
+                self.served_most = self.served_most.max(known.unwrap_or(0.0));
+            }
+            self.can_serve = self.served_of_many.rate_over(SERVED_LATELY).map(|now| now.max(self.served_most));
         }
         self.waiting = waiting;
         self.calm = if waiting > limit / 64 || beat.excess { Duration::ZERO } else { self.calm + beat.elapsed };
@@ -101,7 +141,7 @@ impl Sieve {
     pub fn wait(&self, backlog: BacklogLength) -> BacklogWait {
         let Some(served) = self.can_serve else { return BacklogWait::Unknown };
         let waiting = backlog.waiting as f64;
-        if self.share < ALL && waiting > self.most(backlog.limit) {
+        if self.share < ALL && waiting > self.most(SIFTED_WAIT, backlog.limit) {
             BacklogWait::TooLong
         } else if waiting > served * SHORT_WAIT {
             BacklogWait::Long
@@ -110,22 +150,29 @@ impl Sieve {
         }
     }
 
-    fn most(&self, limit: u64) -> f64 {
+    /// How many may wait, if they are to be served within this time.
+    fn most(&self, seconds: f64, limit: u64) -> f64 {
         let served = self.can_serve.unwrap_or(f64::MAX);
-        (served * MOST_WAIT).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
+        (served * seconds).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
     }
 
     fn wanted(&self, backlog: BacklogLength) -> Option<u32> {
-        let (now, lately) = (self.came.rate_over(COMING_NOW)?, self.came.rate_over(COMING_LATELY)?);
         let served = self.can_serve?;
-        let times = if self.calm >= CALM && lately < served / 2.0 {
+        let (lately, knocking) = (self.came.rate_over(CALM), self.knocked.rate_over(CALM));
+        let times = if self.calm >= CALM && knocking.is_some_and(|knocking| knocking < FEWER * served) {
             f64::from(ALL)
-        } else if self.calm >= CALM && lately < MUCH_FEWER * served {
-            AIM * served / lately
-        } else if self.calm >= LONG_CALM {
+        } else if let Some(lately) = lately
+            && (self.calm >= CALM && lately < FEWER * served * self.ratio()
+                || self.calm >= LONG_CALM && lately < served * (1.0 + self.ratio()) / 2.0)
+        {
+            (served / lately).min(MANY_MORE)
+        } else if self.calm >= LONGEST_CALM {
             SLIGHTLY_MORE
-        } else if backlog.waiting as f64 > self.most(backlog.limit) && now > MORE_THAN_SERVED * served {
-            AIM * served / now
+        } else if backlog.waiting as f64 > self.most(MOST_WAIT, backlog.limit)
+            && let Some(now) = self.came.rate_now(MORE_THAN_SERVED * served, self.lets_all_in())
+        {
+            let times = AIM * served / now;
+            if self.lets_all_in() { times } else { times.clamp(FEWER_AT_ONCE, 1.0) }
         } else {
             return None;
         };
@@ -161,6 +208,23 @@ impl Lately {
     fn clear(&mut self) {
         self.beats.clear();
         self.time = Duration::ZERO;
+    }
+
+    /// Per second, if each of the newest beats had more than `least`, and all of them together too.
+    fn rate_now(&self, least: f64, soon: bool) -> Option<f64> {
+        let (mut time, mut count) = (Duration::ZERO, 0);
+        let shortest = if soon { COMING_LEAST } else { COMING_NOW };
+        for (one, counted) in self.beats.iter().rev() {
+            if time >= COMING_NOW || time >= shortest && count >= COMING_COUNT {
+                break;
+            }
+            if time < COMING_STILL && (*counted as f64) < least * one.as_secs_f64() {
+                return None;
+            }
+            (time, count) = (time + *one, count + counted);
+        }
+        let rate = count as f64 / time.as_secs_f64();
+        (time >= shortest && rate > least).then_some(rate)
     }
 
     /// Per second, in the newest beats; none while too little is known.

@@ -8,8 +8,11 @@ use super::backlog::ListenBacklog;
 use super::sieve::{ALL, ListenerBeat, Sieve};
 use crate::gate::Gate;
 
-/// The backlog is looked at this often.
-const BEAT: Duration = Duration::from_millis(20);
+/// The backlog is looked at this often while nobody waits in it and everybody is let in.
+const CALM_BEAT: Duration = Duration::from_millis(20);
+/// The same while somebody waits. A crowd of ten times what can be served fills the backlog in a tenth of a second,
+/// and whom a full backlog drops comes in a second later.
+const BEAT: Duration = Duration::from_millis(10);
 
 /// Connections accepted so far.
 #[derive(Debug, Default)]
@@ -20,35 +23,72 @@ pub struct AcceptedCounts {
     pub refused: AtomicU64,
 }
 
-/// Where the kernel tells nothing about a backlog, everybody is let in, as long as there is room in it.
-pub async fn sift(listener: &TcpListener, address: SocketAddr, gate: &Gate, accepted: &AcceptedCounts) {
-    let backlog = match ListenBacklog::of(address).and_then(|backlog| backlog.length().map(|_| backlog)) {
-        Ok(backlog) => backlog,
-        Err(error) => return tracing::debug!(%error, "the backlog cannot be seen"),
-    };
-    let (mut sieve, mut last) = (Sieve::default(), Instant::now());
-    let (mut served, mut refused, mut refused_by_gate) = (0, 0, 0);
-    loop {
-        tokio::time::sleep(BEAT).await;
-        let elapsed = last.elapsed();
-        last = Instant::now();
-        let Ok(length) = backlog.length() else { continue };
-        let now = (accepted.served.load(Ordering::Relaxed), accepted.refused.load(Ordering::Relaxed), gate.refused());
-        let change = sieve.beat(ListenerBeat {
+/// What a look at a listener needs.
+pub struct Sifted<'a> {
+    pub listener: &'a TcpListener,
+    pub gate: &'a Gate,
+    pub accepted: &'a AcceptedCounts,
+}
+
+/// What was seen of a listener at the last beat.
+pub struct Sifting {
+    backlog: ListenBacklog,
+    sieve: Sieve,
+    last: Instant,
+    accepted: u64,
+    /// Of the accepted.
+    ended: u64,
+    refused: u64,
+    refused_by_gate: u64,
+    dropped: u32,
+}
+
+impl Sifting {
+    /// None where the kernel tells nothing about a backlog: everybody is let in, as long as there is room in it.
+    pub fn of(listener: SocketAddr) -> Option<Sifting> {
+        let backlog = match ListenBacklog::of(listener).and_then(|backlog| backlog.length().map(|_| backlog)) {
+            Ok(backlog) => backlog,
+            Err(error) => {
+                tracing::debug!(%error, "the backlog cannot be seen");
+                return None;
+            }
+        };
+        let (sieve, last) = (Sieve::default(), Instant::now());
+        let (accepted, ended, refused, refused_by_gate, dropped) = (0, 0, 0, 0, 0);
+        Some(Sifting { backlog, sieve, last, accepted, ended, refused, refused_by_gate, dropped })
+    }
+
+    /// When to look next. None: never again, new connections cannot be filtered.
+    pub fn look(&mut self, at: &Sifted<'_>) -> Option<Duration> {
+        let Sifted { listener, gate, accepted } = at;
+        let Ok(length) = self.backlog.length() else { return Some(CALM_BEAT) };
+        let elapsed = self.last.elapsed();
+        self.last = Instant::now();
+        let since = |total: u64, last: &mut u64| total - std::mem::replace(last, total);
+        let newly_accepted = since(accepted.served.load(Ordering::Relaxed), &mut self.accepted);
+        let refused = since(accepted.refused.load(Ordering::Relaxed), &mut self.refused);
+        // What is accepted at once when a crowd comes is not served yet.
+        let ended = self.ended.max(self.accepted.saturating_sub(gate.taken() as u64));
+        let change = self.sieve.beat(ListenerBeat {
             elapsed,
-            served: now.0 - served,
-            refused: now.1 - refused,
-            excess: gate.unread() > 0 || now.2 > refused_by_gate,
+            accepted: newly_accepted,
+            served: since(ended, &mut self.ended),
+            refused,
+            dropped: length.dropped.wrapping_sub(self.dropped).into(),
+            excess: since(gate.refused(), &mut self.refused_by_gate) > 0 || gate.unread() > 0,
             backlog: length,
         });
-        (served, refused, refused_by_gate) = now;
-        gate.refusals().see_backlog(sieve.wait(length));
-        let Some(share) = change else { continue };
-        if let Err(error) = backlog.let_in(listener, share) {
-            return tracing::warn!(%error, "new connections cannot be filtered");
+        self.dropped = length.dropped;
+        gate.refusals().see_backlog(self.sieve.wait(length));
+        if let Some(share) = change {
+            if let Err(error) = self.backlog.let_in(listener, share) {
+                tracing::warn!(%error, "new connections cannot be filtered");
+                return None;
+            }
+            let share = f64::from(share) / f64::from(ALL);
+            tracing::debug!(share, waiting = length.waiting, "this share of new connections is let in");
+            gate.let_in(share);
         }
-        let share = f64::from(share) / f64::from(ALL);
-        tracing::debug!(share, waiting = length.waiting, "this share of new connections is let in");
-        gate.let_in(share);
+        Some(if length.waiting == 0 && self.sieve.lets_all_in() { CALM_BEAT } else { BEAT })
     }
 }

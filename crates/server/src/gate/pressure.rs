@@ -287,7 +287,8 @@ impl Gate {
         self.parked.count() == 0 && self.taken() + most / PLACES_AT_ONCE < most
     }
 
-    fn taken(&self) -> usize {
+    /// Places of requests in progress, and of those that are expected.
+    pub fn taken(&self) -> usize {
         self.in_progress() + self.parked.called() + self.coming.count()
     }
 

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::*;
 
 const BEAT: Duration = Duration::from_millis(20);
@@ -5,17 +7,31 @@ const LIMIT: u64 = 4_096;
 /// Served per second.
 const SERVES: u64 = 3_000;
 
-/// A listener whose people come and are served at steady rates.
+/// A listener whose people come and are served at steady rates. Attempts that are dropped are repeated after 1, 3 and
+/// 7 s, as kernels do.
 #[derive(Default)]
 struct Simulated {
     sieve: Sieve,
     share: Option<u32>,
-    waiting: u64,
+    now: Duration,
+    backlog: VecDeque<Attempt>,
+    /// By when they are repeated.
+    repeated: BTreeMap<Duration, Vec<Attempt>>,
+    dropped: u32,
     served: u64,
+    /// Of the served, those who had to repeat their attempt.
+    served_late: u64,
     refused: u64,
     longest: u64,
+    people: u64,
     /// Parts of people, carried over from beat to beat.
     coming: f64,
+}
+
+struct Attempt {
+    came: Duration,
+    /// What the filter compares with the share.
+    spread: u32,
 }
 
 impl Simulated {
@@ -29,30 +45,59 @@ impl Simulated {
 
     fn run_serving(&mut self, serves: u64, comes: f64, time: Duration) {
         for _ in 0..time.as_millis() / BEAT.as_millis() {
-            self.coming += comes * BEAT.as_secs_f64() * f64::from(self.share()) / f64::from(ALL);
-            let came = self.coming as u64;
-            self.coming -= came as f64;
-            self.waiting = (self.waiting + came).min(LIMIT);
+            self.now += BEAT;
+            let dropped = self.dropped;
+            self.come(comes);
             let per_beat = serves / 50;
-            let served = self.waiting.min(per_beat);
-            self.waiting -= served;
-            let refusals = match self.sieve.wait(self.backlog()) {
+            let refusals = match self.sieve.wait(self.length()) {
                 BacklogWait::TooLong => per_beat,
                 BacklogWait::Long => per_beat / 10,
                 _ => 0,
             };
-            let refused = self.waiting.min(refusals);
-            self.waiting -= refused;
-            let backlog = self.backlog();
-            let beat = ListenerBeat { elapsed: BEAT, served, refused, excess: refused > 0, backlog };
+            let refused = self.backlog.len().min(refusals as usize);
+            self.backlog.drain(..refused);
+            let served = self.backlog.len().min(per_beat as usize);
+            let late = |attempt: &Attempt| self.now - attempt.came >= Duration::from_millis(900);
+            self.served_late += self.backlog.drain(..served).filter(late).count() as u64;
+            let (served, refused) = (served as u64, refused as u64);
+            let (dropped, backlog) = ((self.dropped - dropped).into(), self.length());
+            let excess = refused > 0;
+            let beat = ListenerBeat { elapsed: BEAT, accepted: served, served, refused, dropped, excess, backlog };
             self.share = self.sieve.beat(beat).or(self.share);
             (self.served, self.refused) = (self.served + served, self.refused + refused);
-            self.longest = self.longest.max(self.waiting);
+            self.longest = self.longest.max(self.waiting());
         }
     }
 
-    fn backlog(&self) -> BacklogLength {
-        BacklogLength { waiting: self.waiting, limit: LIMIT }
+    fn come(&mut self, comes: f64) {
+        let later = self.repeated.split_off(&(self.now + Duration::from_nanos(1)));
+        let mut attempts: Vec<Attempt> = std::mem::replace(&mut self.repeated, later).into_values().flatten().collect();
+        self.coming += comes * BEAT.as_secs_f64();
+        while self.coming >= 1.0 {
+            self.coming -= 1.0;
+            self.people += 1;
+            let spread = (self.people as u32).wrapping_mul(0x9E37_79B1) >> 16;
+            attempts.push(Attempt { came: self.now, spread });
+        }
+        for attempt in attempts {
+            if attempt.spread < self.share() && self.waiting() < LIMIT {
+                self.backlog.push_back(attempt);
+                continue;
+            }
+            self.dropped += 1;
+            let again = [1, 3, 7].map(|seconds| attempt.came + Duration::from_secs(seconds));
+            if let Some(again) = again.into_iter().find(|again| *again > self.now) {
+                self.repeated.entry(again).or_default().push(attempt);
+            }
+        }
+    }
+
+    fn waiting(&self) -> u64 {
+        self.backlog.len() as u64
+    }
+
+    fn length(&self) -> BacklogLength {
+        BacklogLength { waiting: self.waiting(), limit: LIMIT, dropped: self.dropped }
     }
 }
 
@@ -83,7 +128,9 @@ fn everybody_is_let_in_again_soon_after_the_crowd() {
     let mut listener = Simulated::default();
     listener.run(10.0 * SERVES as f64, Duration::from_secs(5));
     assert!(listener.share() < ALL / 8);
-    listener.run(0.5 * SERVES as f64, Duration::from_secs(4));
+    // Those who were dropped have left.
+    listener.repeated.clear();
+    listener.run(0.5 * SERVES as f64, Duration::from_secs(1));
     assert_eq!(listener.share(), ALL);
 }
 
@@ -93,7 +140,7 @@ fn crowd_that_comes_all_at_once_is_let_in() {
     listener.run(100.0, Duration::from_secs(1));
     listener.run(2_000.0 * 50.0, BEAT);
     listener.run(100.0, Duration::from_secs(2));
-    assert_eq!((listener.share(), listener.waiting), (ALL, 0));
+    assert_eq!((listener.dropped, listener.waiting()), (0, 0));
 }
 
 #[test]
@@ -112,4 +159,87 @@ fn stall_at_the_peak_shuts_few_out() {
     listener.run_serving(0, 0.95 * SERVES as f64, Duration::from_millis(400));
     listener.run(0.95 * SERVES as f64, Duration::from_secs(2));
     assert!(listener.longest > LIMIT / ALWAYS && listener.share() > ALL / 10 * 9, "{}", listener.share());
+}
+
+#[test]
+fn few_of_the_served_came_in_with_a_repeated_attempt() {
+    for before in [0.0, 0.9] {
+        for multiple in [1.5, 2.0, 4.0, 10.0] {
+            let mut listener = Simulated::default();
+            listener.run(before * SERVES as f64, Duration::from_secs(1));
+            (listener.served, listener.served_late) = (0, 0);
+            for seconds in [4, 10, 30] {
+                let already = listener.now.as_secs() - 1;
+                listener.run(multiple * SERVES as f64, Duration::from_secs(seconds - already));
+                let Simulated { served, served_late, .. } = listener;
+                let late = served_late as f64 / served as f64;
+                assert!(late < 0.01, "{multiple} times for {seconds} s: {served_late} of {served} late");
+                assert!(served > seconds * SERVES * 9 / 10, "{multiple} times for {seconds} s: {served} served");
+            }
+        }
+    }
+}
+
+/// The machine is now faster, now slower, by a quarter.
+#[test]
+fn few_come_in_late_while_the_speed_changes() {
+    for (multiple, least) in [(1.5, 0.9), (2.0, 0.85), (4.0, 0.7), (10.0, 0.5)] {
+        for period_ms in [100, 300, 700, 1_500] {
+            let (mut listener, comes) = (Simulated::default(), multiple * SERVES as f64);
+            listener.run(0.9 * SERVES as f64, Duration::from_secs(1));
+            (listener.served, listener.served_late) = (0, 0);
+            let parts = 9_000 / period_ms;
+            for part in 0..parts {
+                let serves = if part % 2 == 0 { SERVES * 5 / 4 } else { SERVES * 3 / 4 };
+                listener.run_serving(serves, comes, Duration::from_millis(period_ms));
+            }
+            let Simulated { served, served_late, .. } = listener;
+            let what = format!("{multiple} times, {period_ms} ms: {served_late} of {served} late");
+            assert!((served_late as f64) < 0.01 * served as f64, "{what}");
+            assert!(served * 1_000 > (least * (parts * period_ms * SERVES) as f64) as u64, "{what}");
+        }
+    }
+}
+
+#[test]
+fn few_come_in_late_while_people_come_in_bursts() {
+    for (multiple, least) in [(2.0, 0.85), (4.0, 0.7), (10.0, 0.5)] {
+        let mut listener = Simulated::default();
+        listener.run(0.9 * SERVES as f64, Duration::from_secs(1));
+        (listener.served, listener.served_late) = (0, 0);
+        for _ in 0..30 {
+            listener.run(0.4 * multiple * SERVES as f64, Duration::from_millis(80));
+            listener.run(1.6 * multiple * SERVES as f64, Duration::from_millis(80));
+        }
+        let Simulated { served, served_late, .. } = listener;
+        let what = format!("{multiple} times: {served_late} of {served} late");
+        assert!((served_late as f64) < 0.01 * served as f64, "{what}");
+        assert!(served as f64 > least * 4.8 * SERVES as f64, "{what}");
+    }
+}
+
+/// The crowd becomes smaller, and people who were dropped still knock: more are let in, and all of them in the end.
+#[test]
+fn share_follows_a_crowd_that_becomes_smaller() {
+    let mut listener = Simulated::default();
+    listener.run(10.0 * SERVES as f64, Duration::from_secs(5));
+    listener.served = 0;
+    listener.run(1.5 * SERVES as f64, Duration::from_secs(5));
+    assert!(listener.served > SERVES * 5 * 8 / 10, "{} served", listener.served);
+    listener.run(0.8 * SERVES as f64, Duration::from_secs(12));
+    assert_eq!(listener.share(), ALL);
+}
+
+/// The looks at the backlog come late, and it is full: those who were dropped came too.
+#[test]
+fn share_is_right_although_the_backlog_is_full() {
+    let (mut sieve, elapsed, served) = (Sieve::default(), Duration::from_millis(100), SERVES / 10);
+    let mut beat = |waiting: u64, dropped: u64| {
+        let backlog = BacklogLength { waiting, limit: 1_000, dropped: 0 };
+        sieve.beat(ListenerBeat { elapsed, accepted: served, served, refused: 0, dropped, excess: false, backlog })
+    };
+    assert_eq!((beat(10, 0), beat(10, 0)), (None, None));
+    // Ten times what can be served.
+    let dropped = 10 * served - served - 990;
+    assert!(beat(1_000, dropped).is_some_and(|share| share.abs_diff((AIM * f64::from(ALL)) as u32 / 10) < 10));
 }

@@ -17,6 +17,10 @@ use crate::{metrics, watchers, webhooks};
 
 /// Who watches a sale.
 pub const WATCHERS: usize = 10_000;
+/// Halls that are watched, and the parts of each, which are sold between two parts of another hall. About a minute and
+/// a half.
+const WATCHED_HALLS: usize = 2;
+const WATCHED_PAIRS: usize = 5;
 
 pub struct Pace {
     pub mode: &'static str,
@@ -71,7 +75,7 @@ pub fn run(pace: &Pace, under: &Path) -> Report {
         &hashes::measure(pace.rounds).share,
     ));
     goals.extend(waiting(&bench, pace));
-    goals.extend(watched(&bench, pace));
+    goals.extend(watched(&bench));
     goals.extend(told(&bench, pace));
     let named = |name: &str| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let mode = format!("{}: {} rounds of {} s", pace.mode, pace.rounds, pace.time.as_secs_f64());
@@ -238,15 +242,17 @@ pub fn line_alone(under: &Path) {
 pub fn watchers_alone(under: &Path, count: usize) {
     std::fs::create_dir_all(under).expect("a folder");
     let folder = tempfile::tempdir_in(under).expect("a folder");
-    for goal in watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), count, QUICK.rounds)) {
+    for goal in
+        watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), count, WATCHED_HALLS, WATCHED_PAIRS))
+    {
         println!("{}: {}, goal {}", goal.what, goal.measured, goal.goal);
     }
 }
 
 /// Live streams: what watchers cost, and how soon they see a change.
-fn watched(bench: &Bench, pace: &Pace) -> Vec<Goal> {
+fn watched(bench: &Bench) -> Vec<Goal> {
     let folder = bench.empty();
-    watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), WATCHERS, pace.rounds))
+    watchers::goals(&watchers::measure(&ServerData::embedded(folder.path()), WATCHERS, WATCHED_HALLS, WATCHED_PAIRS))
 }
 
 /// Webhooks, run by hand during development.

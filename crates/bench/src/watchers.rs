@@ -1,5 +1,5 @@
 //! Live streams: a hall is sold while thousands watch, a tenth of whom do not read. What the watchers cost the
-//! sale, how late they see a change, and whether the server's memory stays flat.
+//! sale beside one that nobody watches, how late they see a change, and whether the server's memory stays flat.
 
 mod readers;
 
@@ -18,17 +18,35 @@ use crate::rounds::Spread;
 use crate::running::Running;
 use crate::table::Goal;
 
-/// As many seats as a stadium has: the sale lasts for several rounds of messages.
-const STADIUM: usize = 60_000;
+/// As many seats as a stadium has: a part lasts for several rounds of messages.
+const PART: usize = 60_000;
 const BUYERS: usize = 128;
 /// Of so many seats one is timed.
 const TIMED_OF: usize = 16;
+/// A server that uses less than this of a core, over so long, is at rest. A watched event is looked at ten times a
+/// second.
+const IDLE: f64 = 0.1;
+const SETTLED: Duration = Duration::from_millis(300);
+
+/// What the sale of a part of a hall took.
+#[derive(Clone, Copy, Debug)]
+struct SaleFigures {
+    per_second: f64,
+    /// Processor time of the server per sale, in microseconds.
+    processor_us: f64,
+    grown_mib: f64,
+}
 
 pub struct WatcherFigures {
-    /// Sales per second with watchers, of those without.
+    /// Sales per second with watchers, of those of another hall just before and just after.
     of_quiet: Spread,
-    /// Processor time of the server per sale, of that without watchers.
-    processor: Spread,
+    /// Sales per second of a hall that nobody watches while they watch another, of those while nobody is connected.
+    idle: Spread,
+    /// Processor time of the server per sale, in microseconds.
+    processor_us: Spread,
+    quiet_processor_us: Spread,
+    /// Processor time of the server that the watchers add, per message written, in microseconds.
+    message_us: Spread,
     p99_ms: f64,
     watching: usize,
     grown_mib: f64,
@@ -43,6 +61,8 @@ pub struct WatchedSale {
     delays: Mutex<Histogram<u64>>,
     connected: AtomicUsize,
     over: AtomicBool,
+    /// Every buyer is somebody else.
+    people: AtomicUsize,
 }
 
 impl WatchedSale {
@@ -53,6 +73,7 @@ impl WatchedSale {
             delays: Mutex::new(Histogram::new(3).expect("a histogram")),
             connected: AtomicUsize::new(0),
             over: AtomicBool::new(false),
+            people: AtomicUsize::new(0),
         })
     }
 
@@ -95,19 +116,19 @@ pub fn make_event(server: &Running, seats: usize) -> u64 {
     create(server, "events", &body)["event"]["id"].as_u64().expect("an id")
 }
 
-/// Sells the whole hall. Gives sales per second.
-pub async fn sell(address: SocketAddr, event: u64, sale: Arc<WatchedSale>) -> f64 {
+/// Sells so many seats. Gives sales per second.
+pub async fn sell(address: SocketAddr, event: u64, sale: &Arc<WatchedSale>, seats: usize) -> f64 {
     const BODY: &str = r#"{"userName":"Alice","phone":"010-1234-5678"}"#;
-    let (next, people) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let next = Arc::new(AtomicUsize::new(0));
     let began = Instant::now();
     let mut buying = Vec::new();
     for _ in 0..BUYERS {
-        let (next, people, sale) = (next.clone(), people.clone(), sale.clone());
+        let (next, sale) = (next.clone(), sale.clone());
         buying.push(tokio::spawn(async move {
             let mut wire = Connection::open(&address.into()).await.expect("a connection");
             let path = format!("/api/v1/events/{event}/seats/reservation/fcfs");
-            while next.fetch_add(1, Ordering::Relaxed) < sale.seats() {
-                let user = format!("user-{event}-{}", people.fetch_add(1, Ordering::Relaxed));
+            while next.fetch_add(1, Ordering::Relaxed) < seats {
+                let user = format!("user-{event}-{}", sale.people.fetch_add(1, Ordering::Relaxed));
                 let request = HttpRequest::post(&path).header("x-user-id", user).json(BODY);
                 let answer = wire.ask(request).await.expect("an answer");
                 match answer.status {
@@ -128,64 +149,150 @@ pub async fn sell(address: SocketAddr, event: u64, sale: Arc<WatchedSale>) -> f6
     for task in buying {
         task.await.expect("a buyer");
     }
-    sale.seats() as f64 / began.elapsed().as_secs_f64()
+    seats as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Rounds without and with watchers take turns on one server.
-pub fn measure(place: &ServerData, count: usize, rounds: usize) -> WatcherFigures {
-    let count = count.min(room_for_connections() - 2 * BUYERS);
-    let (server, _) = place.serve(9);
-    let buyers = runtime();
-    let (mut ratios, mut times) = (Vec::new(), Vec::new());
-    let mut delays = Histogram::<u64>::new(3).expect("a histogram");
-    let (mut grown_mib, mut per_watcher_kib) = (0f64, 0f64);
-    // Sales per second, and seconds of the server's processor time.
-    let sold = |event: u64, sale: Arc<WatchedSale>| {
-        let before = processor::seconds(server.id());
-        let rate = buyers.block_on(sell(server.address, event, sale));
-        (rate, processor::seconds(server.id()) - before)
-    };
-    for _ in 0..rounds {
-        let (event, begun_mib) = (make_event(&server, STADIUM), server.memory_mib().0);
-        let quiet = sold(event, WatchedSale::new(STADIUM));
-        // What a sale takes without watchers is not theirs.
-        let own_mib = server.memory_mib().0 - begun_mib;
-        let (event, sale) = (make_event(&server, STADIUM), WatchedSale::new(STADIUM));
+/// A hall that is sold part by part.
+struct PartedHall {
+    event: u64,
+    sale: Arc<WatchedSale>,
+}
+
+impl PartedHall {
+    fn new(server: &Running, parts: usize) -> PartedHall {
+        PartedHall { event: make_event(server, parts * PART), sale: WatchedSale::new(parts * PART) }
+    }
+
+    /// Sells the next part. Before it begins, whatever was left to do is done.
+    fn sell(&self, server: &Running) -> SaleFigures {
+        settle(server);
+        let (before, before_mib) = (processor::seconds(server.id()), server.memory_mib().0);
+        let per_second = runtime().block_on(sell(server.address, self.event, &self.sale, PART));
+        let processor_us = (processor::seconds(server.id()) - before) * 1e6 / PART as f64;
+        SaleFigures { per_second, processor_us, grown_mib: server.memory_mib().0 - before_mib }
+    }
+}
+
+/// Waits until the server does nothing: thousands of connections that open or close cost the sale next to them.
+fn settle(server: &Running) {
+    let (mut used, began) = (processor::seconds(server.id()), Instant::now());
+    loop {
+        std::thread::sleep(SETTLED);
+        let now = processor::seconds(server.id());
+        if now - used < SETTLED.as_secs_f64() * IDLE {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "the server does not come to rest");
+        used = now;
+    }
+}
+
+/// Messages that were written to watchers so far, by the server's own count.
+fn messages(server: &Running) -> u64 {
+    let text = server.ask(HttpRequest::get("/metrics")).expect("metrics").text();
+    let line = text.lines().find_map(|line| line.strip_prefix("tickettock_stream_messages_total "));
+    line.and_then(|count| count.trim().parse().ok()).expect("a count of messages")
+}
+
+/// What the parts of all halls came to.
+struct Parts {
+    ratios: Vec<f64>,
+    idle: Vec<f64>,
+    with_us: Vec<f64>,
+    without_us: Vec<f64>,
+    message_us: Vec<f64>,
+    delays: Histogram<u64>,
+    grown_mib: f64,
+    per_watcher_kib: f64,
+}
+
+impl Parts {
+    /// All watch one hall. Its parts and those of another that nobody watches are sold in turn.
+    fn sell(&mut self, server: &Running, count: usize, pairs: usize) {
+        let quiet_hall = PartedHall::new(server, pairs + 2);
+        let alone = quiet_hall.sell(server);
+        let hall = PartedHall::new(server, pairs);
         let alone_mib = server.memory_mib().0;
-        let watchers = readers::watch(server.address, event, count, &sale);
+        let watchers = readers::watch(server.address, hall.event, count, &hall.sale);
         let began = Instant::now();
-        while sale.connected.load(Ordering::Relaxed) < count {
+        while hall.sale.connected.load(Ordering::Relaxed) < count {
             assert!(began.elapsed() < Duration::from_secs(120), "the watchers do not all get in");
             std::thread::sleep(Duration::from_millis(20));
         }
-        let before_mib = server.memory_mib().0;
-        per_watcher_kib = per_watcher_kib.max((before_mib - alone_mib) * 1024.0 / count as f64);
-        let watched = sold(event, sale.clone());
-        // The last messages arrive.
-        std::thread::sleep(Duration::from_secs(2));
-        grown_mib = grown_mib.max(server.memory_mib().0 - before_mib - own_mib.max(0.0));
-        sale.over.store(true, Ordering::Relaxed);
+        settle(server);
+        let with_mib = server.memory_mib().0;
+        self.per_watcher_kib = self.per_watcher_kib.max((with_mib - alone_mib) * 1024.0 / count as f64);
+        let mut before = quiet_hall.sell(server);
+        let (mut grown_mib, mut idle) = (0.0, vec![before.per_second]);
+        for _ in 0..pairs {
+            let said = messages(server);
+            let watched = hall.sell(server);
+            // What is still on its way belongs to this part.
+            settle(server);
+            let said = messages(server) - said;
+            let quiet = quiet_hall.sell(server);
+            self.pair(&watched, &before, &quiet, said);
+            grown_mib += watched.grown_mib - quiet.grown_mib;
+            idle.push(quiet.per_second);
+            before = quiet;
+        }
+        self.grown_mib = self.grown_mib.max(grown_mib);
+        self.idle.push(Spread::of(&idle).median / alone.per_second);
+        hall.sale.over.store(true, Ordering::Relaxed);
         watchers.into_iter().for_each(|thread| thread.join().expect("the watchers"));
-        let seen = sale.delays.lock().expect("no panic");
-        let _ = delays.add(&*seen);
-        ratios.push(watched.0 / quiet.0);
-        times.push(watched.1 / quiet.1);
+        let delays = hall.sale.delays.lock().expect("no panic");
+        // Everybody who understands what it reads has seen each timed seat sold, once.
+        assert_eq!(delays.len() as usize, readers::sampled(count) * (hall.sale.seats() / TIMED_OF), "seen sold");
+        let _ = self.delays.add(&*delays);
+    }
+
+    /// A watched part is compared with those just before and just after it: the machine's speed changes all the time.
+    fn pair(&mut self, watched: &SaleFigures, before: &SaleFigures, after: &SaleFigures, messages: u64) {
+        let rate = f64::midpoint(before.per_second, after.per_second);
+        let quiet_us = f64::midpoint(before.processor_us, after.processor_us);
+        let ratio = watched.per_second / rate;
+        self.ratios.push(ratio);
+        self.with_us.push(watched.processor_us);
+        self.without_us.push(after.processor_us);
+        self.message_us.push((watched.processor_us - quiet_us) * PART as f64 / messages as f64);
         eprintln!(
-            "{count} watchers: {:.0}/s beside {:.0}/s, {:.2} s of processor time beside {:.2}, a change seen in {} ms \
-             (median) and {} ms (p99), {before_mib:.0} MiB with them",
-            watched.0,
-            quiet.0,
-            watched.1,
-            quiet.1,
-            seen.value_at_quantile(0.5) / 1_000,
-            seen.value_at_quantile(0.99) / 1_000,
+            "watched: {ratio:.2} of the sales without, {:.0}/s beside {rate:.0}/s; {:.1} us of processor time per sale \
+             beside {quiet_us:.1}, {messages} messages; memory grew by {:.1} MiB beside {:.1}",
+            watched.per_second, watched.processor_us, watched.grown_mib, after.grown_mib
         );
     }
+}
+
+/// Sells several pairs of halls, each with new watchers.
+pub fn measure(place: &ServerData, count: usize, halls: usize, pairs: usize) -> WatcherFigures {
+    let count = count.min(room_for_connections() - 2 * BUYERS);
+    let (server, _) = place.serve(9);
+    // The first sale is slower: caches and files are cold.
+    PartedHall::new(&server, 1).sell(&server);
+    let mut parts = Parts {
+        ratios: Vec::new(),
+        idle: Vec::new(),
+        with_us: Vec::new(),
+        without_us: Vec::new(),
+        message_us: Vec::new(),
+        delays: Histogram::new(3).expect("a histogram"),
+        grown_mib: 0.0,
+        per_watcher_kib: 0.0,
+    };
+    (0..halls).for_each(|_| parts.sell(&server, count, pairs));
     drop(server);
     place.verify();
-    let p99_ms = delays.value_at_quantile(0.99) as f64 / 1_000.0;
-    let (of_quiet, processor) = (Spread::of(&ratios), Spread::of(&times));
-    WatcherFigures { of_quiet, processor, p99_ms, watching: count, grown_mib, per_watcher_kib }
+    WatcherFigures {
+        of_quiet: Spread::of(&parts.ratios),
+        idle: Spread::of(&parts.idle),
+        processor_us: Spread::of(&parts.with_us),
+        quiet_processor_us: Spread::of(&parts.without_us),
+        message_us: Spread::of(&parts.message_us),
+        p99_ms: parts.delays.value_at_quantile(0.99) as f64 / 1_000.0,
+        watching: count,
+        grown_mib: parts.grown_mib,
+        per_watcher_kib: parts.per_watcher_kib,
+    }
 }
 
 pub fn goals(figures: &WatcherFigures) -> Vec<Goal> {
@@ -193,10 +300,13 @@ pub fn goals(figures: &WatcherFigures) -> Vec<Goal> {
     let beside = "server, buyers and readers share all cores";
     vec![
         Goal::at_least(&format!("sales with {who}, of sales without ({beside})"), 0.9, figures.of_quiet),
-        Goal::shown(&format!("the server's processor time per sale with {who}, of that without"), &figures.processor),
+        Goal::shown("sales of another hall meanwhile, of sales while nobody is connected", &figures.idle),
+        Goal::shown(&format!("us of the server's processor time per sale with {who}"), &figures.processor_us),
+        Goal::shown("the same without watchers", &figures.quiet_processor_us),
+        Goal::shown("us of it that a message to one watcher adds", &figures.message_us),
         Goal::at_most(&format!("a change is seen, p99, {who} ({beside})"), 500.0, "ms", figures.p99_ms),
         Goal::at_most(
-            &format!("memory grown beyond what the sale takes without, {who}"),
+            &format!("memory grown beyond what the sales take without, {who}"),
             32.0,
             "MiB",
             figures.grown_mib,

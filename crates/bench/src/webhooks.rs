@@ -100,7 +100,7 @@ impl SoldHall {
     fn sell(server: &Running, buyers: &tokio::runtime::Runtime) -> SoldHall {
         let event = make_event(server, SEATS);
         let before = seconds(server.id());
-        let per_second = buyers.block_on(sell(server.address, event, WatchedSale::new(SEATS)));
+        let per_second = buyers.block_on(sell(server.address, event, &WatchedSale::new(SEATS), SEATS));
         let processor_us = (seconds(server.id()) - before) * 1e6 / SEATS as f64;
         SoldHall { per_second, processor_us }
     }

@@ -14,6 +14,7 @@ mod pace;
 pub mod planted;
 mod pulse;
 mod recent;
+mod round_log;
 mod seats;
 mod series;
 pub mod stream_tickets;
@@ -23,7 +24,6 @@ mod watcher;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use rules::ids::{EventId, User};
 use rules::nights::Dates;
@@ -37,6 +37,7 @@ use self::hub::EventHub;
 pub use self::message::StreamPosition;
 use self::nights::NightHub;
 use self::own::OwnMessages;
+use self::pace::HubPace;
 use self::planted::LiveBug;
 pub use self::series::LiveSeries;
 pub use self::watcher::{WatcherPlace, Watching};
@@ -164,9 +165,9 @@ impl LiveStreams {
         self.fan_out.clone()
     }
 
-    /// The least time between two rounds of a hub.
-    fn pause(&self) -> Duration {
-        pace::pause(self.taken.load(Ordering::Relaxed))
+    /// How often a hub with so many watchers speaks now.
+    fn pace(&self, own: usize) -> HubPace {
+        HubPace::of(self.taken.load(Ordering::Relaxed), own)
     }
 
     /// The hub, opened by whoever comes first.

@@ -1,16 +1,14 @@
-//! What a hub says, and who listens: one ring of rounds that all its watchers read.
+//! What a hub says, and who listens: one log of rounds that all its watchers read.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use salvo::hyper::body::Bytes;
-use tokio::sync::broadcast;
 
 use super::fan_out::{Audience, FanOut};
 use super::message::{HEARTBEAT, Messages, chunk};
+use super::round_log::{RoundLog, RoundReader};
 
-/// Rounds that a watcher may be behind. Whoever is further behind is dropped: 8 s at the quickest pace.
-pub const ROUNDS_BEHIND: usize = 64;
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// A hub that nobody watches follows on for this long, for those who reconnect.
 const UNWATCHED: Duration = Duration::from_secs(10);
@@ -22,6 +20,10 @@ pub struct Round {
     /// The same, framed for a socket that is written directly.
     pub chunk: Bytes,
     pub messages: usize,
+    /// It tells everything: whoever reads it need not read what was said before.
+    pub whole: bool,
+    /// In how many turns the watchers are told: each turn a part of them. The next round comes before the next turn.
+    pub turns: usize,
     /// Nothing comes after it.
     pub last: bool,
 }
@@ -33,7 +35,7 @@ impl Round {
     }
 
     fn written(text: Bytes, messages: usize, last: bool) -> Round {
-        Round { chunk: chunk(&text), text, messages, last }
+        Round { chunk: chunk(&text), text, messages, whole: false, turns: 1, last }
     }
 }
 
@@ -41,12 +43,12 @@ impl Round {
 pub struct Subscribed {
     pub first: Vec<Bytes>,
     pub messages: usize,
-    pub rounds: broadcast::Receiver<Round>,
+    pub rounds: RoundReader,
     pub audience: Arc<Audience>,
 }
 
 pub struct HubChannel {
-    rounds: broadcast::Sender<Round>,
+    rounds: Arc<RoundLog>,
     audience: Arc<Audience>,
     fan_out: FanOut,
     times: Mutex<HubTimes>,
@@ -60,16 +62,21 @@ struct HubTimes {
 impl HubChannel {
     pub fn new(fan_out: FanOut) -> HubChannel {
         let times = Mutex::new(HubTimes { heartbeat: Instant::now(), unwatched_since: None });
-        HubChannel { rounds: broadcast::Sender::new(ROUNDS_BEHIND), audience: Arc::default(), fan_out, times }
+        HubChannel { rounds: Arc::default(), audience: Arc::default(), fan_out, times }
     }
 
     pub fn subscribe(&self, first: Vec<Bytes>) -> Subscribed {
-        Subscribed { first, messages: 1, rounds: self.rounds.subscribe(), audience: self.audience.clone() }
+        Subscribed { first, messages: 1, rounds: self.rounds.reader(), audience: self.audience.clone() }
     }
 
     pub fn say(&self, round: Round) {
-        let _ = self.rounds.send(round);
-        self.fan_out.call(&self.audience);
+        let turns = round.turns;
+        self.rounds.say(round);
+        self.fan_out.call(&self.audience, turns);
+    }
+
+    pub fn watchers(&self) -> usize {
+        self.rounds.readers()
     }
 
     /// Heartbeats. True: nobody has listened for a while. Called under the lock under which the hub is subscribed to.
@@ -79,7 +86,7 @@ impl HubChannel {
             times.heartbeat = now;
             self.say(Round::written(Bytes::from_static(HEARTBEAT.as_bytes()), 0, false));
         }
-        if self.rounds.receiver_count() > 0 {
+        if self.watchers() > 0 {
             times.unwatched_since = None;
             return false;
         }
@@ -95,6 +102,7 @@ impl HubChannel {
 impl Drop for HubChannel {
     /// The watchers are sent away.
     fn drop(&mut self) {
-        self.say(Round { text: Bytes::new(), chunk: Bytes::new(), messages: 0, last: true });
+        let (text, chunk) = (Bytes::new(), Bytes::new());
+        self.say(Round { text, chunk, messages: 0, whole: false, turns: 1, last: true });
     }
 }

@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 
 use salvo::hyper::body::{Buf, Bytes};
 use tokio::sync::Notify;
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::TryRecvError;
 
-use super::channel::{ROUNDS_BEHIND, Round};
+use super::round_log::{NextRound, RoundReader};
 use super::series::LiveSeries;
 use crate::connections::ClientSocket;
 
@@ -33,7 +31,7 @@ enum DirectState {
 
 struct OpenWatcher {
     client: ClientSocket,
-    rounds: broadcast::Receiver<Round>,
+    rounds: RoundReader,
     /// Framed as a chunk each.
     own: VecDeque<Bytes>,
     /// What is being written.
@@ -65,7 +63,7 @@ pub enum SocketWrite {
 }
 
 impl DirectWatcher {
-    pub fn new(client: ClientSocket, rounds: broadcast::Receiver<Round>, series: LiveSeries) -> DirectWatcher {
+    pub fn new(client: ClientSocket, rounds: RoundReader, series: LiveSeries) -> DirectWatcher {
         let open = OpenWatcher {
             client,
             rounds,
@@ -146,7 +144,12 @@ impl OpenWatcher {
         }
         loop {
             while !self.part.is_empty() {
-                match self.client.try_write(&self.part) {
+                // Whoever was blocked is written only when the runtime has heard that there is room again.
+                let written = match self.blocked_since {
+                    None => self.client.send_now(&self.part),
+                    Some(_) => self.client.try_write(&self.part),
+                };
+                match written {
                     Ok(0) => return Err(StreamEnd::Cut),
                     Ok(bytes) => {
                         self.part.advance(bytes);
@@ -164,14 +167,13 @@ impl OpenWatcher {
                 self.part = own;
                 continue;
             }
-            match self.rounds.try_recv() {
-                Ok(round) => {
+            match self.rounds.next() {
+                NextRound::Said(round) => {
                     series.messages.inc_by(round.messages as u64);
                     (self.part, self.last) = (round.chunk, round.last);
                 }
-                Err(TryRecvError::Empty) => return Ok(SocketWrite::All),
-                Err(TryRecvError::Closed) => return Err(StreamEnd::Whole),
-                Err(TryRecvError::Lagged(_)) => {
+                NextRound::None => return Ok(SocketWrite::All),
+                NextRound::Lagged => {
                     series.dropped.inc();
                     return Err(StreamEnd::Whole);
                 }
@@ -182,8 +184,8 @@ impl OpenWatcher {
     fn blocked(&mut self, series: &LiveSeries) -> Result<SocketWrite, StreamEnd> {
         let now = Instant::now();
         let since = *self.blocked_since.get_or_insert(now);
-        // It cannot catch up with what the ring has no more.
-        if now.duration_since(since) >= WRITE_STALL || self.rounds.len() > ROUNDS_BEHIND {
+        // It cannot catch up with what is no longer kept.
+        if now.duration_since(since) >= WRITE_STALL || self.rounds.has_lagged() {
             series.dropped.inc();
             return Err(self.end());
         }

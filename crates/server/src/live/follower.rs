@@ -6,15 +6,18 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use stores::limited;
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::app::App;
 
-const BEAT: Duration = Duration::from_millis(100);
+pub const BEAT: Duration = Duration::from_millis(100);
 
 /// Runs while somebody watches.
 pub async fn follow(app: Weak<App>) {
+    let mut beats = interval(BEAT);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
-        tokio::time::sleep(BEAT).await;
+        beats.tick().await;
         let Some(app) = app.upgrade() else { return };
         let Some(hubs) = app.live.hubs_or_rest() else { return };
         if app.draining() {

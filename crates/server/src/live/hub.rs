@@ -128,7 +128,7 @@ impl EventHub {
         let now = Instant::now();
         let (told, position) = {
             let mut view = self.view();
-            let told = view.round(app.ledger.now(), app.ledger.wall(), now, app.live.pause());
+            let told = view.round(app.ledger.now(), app.ledger.wall(), now, app.live.pace(self.channel.watchers()));
             // Under the lock, so that whoever subscribes gets every round once.
             if let Some(round) = &told {
                 self.channel.say(round.clone());

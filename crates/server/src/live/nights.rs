@@ -112,7 +112,7 @@ impl NightHub {
         }
         // Under the lock, so that whoever subscribes gets every round once.
         let mut view = self.view();
-        if let Some(round) = view.round(Instant::now(), app.live.pause()) {
+        if let Some(round) = view.round(Instant::now(), app.live.pace(self.channel.watchers()).pause) {
             self.channel.say(round);
         }
         Ok(())

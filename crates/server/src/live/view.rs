@@ -11,8 +11,9 @@ use rules::time::Moment;
 use salvo::hyper::body::Bytes;
 
 use super::channel::Round;
+use super::follower::BEAT;
 use super::message::{Messages, StreamPosition};
-use super::pace::MessagePace;
+use super::pace::{HubPace, MessagePace};
 use super::planted::LiveBug;
 use super::seats::{WatchedSeats, by_state};
 use crate::http::wire::live::{DELETED, LiveQueueBody, LiveRemainingBody, LiveSnapshotBody, LiveStateBody};
@@ -25,6 +26,8 @@ const ENDS_PAUSE: Duration = Duration::from_millis(200);
 
 /// So many changes in one round may be told as a snapshot.
 const SNAPSHOT_FROM: usize = 512;
+/// So many changes go on with a burst.
+const TURN_FROM: usize = 128;
 /// What an id takes in a list, about half: only a much shorter message is worth a snapshot.
 const LISTED_BYTES: usize = 3;
 /// The line is read this often.
@@ -41,6 +44,8 @@ pub struct EventView {
     line: Option<LiveQueueBody>,
     line_from: Instant,
     pace: MessagePace,
+    /// The last round was a snapshot.
+    burst: bool,
     /// Up to its time, which is written for each watcher.
     snapshot: Option<Bytes>,
     resumes: HashMap<(u64, u32), Option<Bytes>>,
@@ -61,6 +66,7 @@ impl EventView {
             line: None,
             line_from: Instant::now(),
             pace: MessagePace::default(),
+            burst: false,
             snapshot: None,
             resumes: HashMap::new(),
             ends_from: Instant::now(),
@@ -79,14 +85,19 @@ impl EventView {
     }
 
     /// The next round; none if nothing changed or it is too soon.
-    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant, pause: Duration) -> Option<Round> {
+    pub fn round(&mut self, now: Moment, wall: Moment, at: Instant, pace: HubPace) -> Option<Round> {
         self.seats.lapse(now);
         let changes = self.seats.changes();
         let counts = self.seats.counts_after(&changes);
         let state = state_of(&self.event, wall);
         let (turned, moved, queue) = (state != self.state, counts != self.counts, self.line != self.queue);
         let count: usize = [!changes.is_empty(), moved, turned, queue].map(usize::from).iter().sum();
-        if count == 0 || !self.pace.allows(count, at, pause) {
+        // A burst goes on: the next turn of watchers gets what is newest. Or it begins, and nothing had to wait for it:
+        // then nobody sees it later in turns than in the middle of one.
+        let begins = changes.len() >= SNAPSHOT_FROM && self.pace.rested(at, pace.pause + BEAT);
+        let in_turns = pace.turns > 1 && (begins || self.burst && changes.len() >= TURN_FROM);
+        let pause = if in_turns { Duration::ZERO } else { pace.pause };
+        if count == 0 || !self.pace.would_allow(count, at, pause) {
             return None;
         }
         let mut messages = Messages::default();
@@ -94,7 +105,10 @@ impl EventView {
         (self.state, self.counts, self.queue) = (state, counts, self.line);
         (self.snapshot, self.ended) = (None, self.event.deleted);
         self.resumes.clear();
-        match self.shorter_snapshot(changes.len(), wall) {
+        let least = if in_turns { TURN_FROM } else { SNAPSHOT_FROM };
+        let snapshot = if changes.len() < least { None } else { self.shorter_snapshot(changes.len(), wall) };
+        self.burst = snapshot.is_some();
+        match snapshot {
             Some(snapshot) => messages.extend(snapshot),
             None => {
                 if !changes.is_empty() {
@@ -108,16 +122,19 @@ impl EventView {
                 }
             }
         }
-        if queue {
+        // Whoever reads a snapshot does not read what was said before.
+        if queue || self.burst {
             messages.extend(self.queue_messages());
         }
-        Some(Round::of(messages, self.ended))
+        let turns = if in_turns && self.burst { pace.turns } else { 1 };
+        self.pace.sent(messages.count, turns, at);
+        Some(Round { whole: self.burst, turns, ..Round::of(messages, self.ended) })
     }
 
     /// In a burst all states may be shorter than the ids of the seats that changed, by far where they are sold in
     /// order. It is sent to thousands.
     fn shorter_snapshot(&mut self, changed: usize, wall: Moment) -> Option<Messages> {
-        if changed < SNAPSHOT_FROM || self.ended {
+        if self.ended {
             return None;
         }
         let [start, time] = self.snapshot(wall);

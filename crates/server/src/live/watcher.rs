@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::stream::{Stream, unfold};
 use salvo::hyper::body::Bytes;
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 
 use super::channel::{Round, Subscribed};
 use super::direct::{DirectWatcher, SocketWrite, StreamEnd};
 use super::fan_out::{Audience, FanOut};
+use super::follower::BEAT;
 use super::message::chunk;
+use super::round_log::{NextRound, RoundReader};
 use super::series::LiveSeries;
 use crate::connections::ClientSocket;
 
@@ -54,8 +56,8 @@ pub struct Watching {
 
 /// How a watcher is told what comes after its first words.
 enum Told {
-    /// By the connection's own task.
-    InBody { rounds: broadcast::Receiver<Round>, last_told: bool },
+    /// By the connection's own task. Where a round is told in turns, its next turn comes `from` then on.
+    InBody { rounds: RoundReader, last_told: bool, from: Instant },
     /// The socket is written directly, once hyper has written the first words.
     Directly { watcher: Direct, joined: bool },
 }
@@ -79,7 +81,7 @@ impl Watching {
     ) -> Watching {
         place.series.messages.inc_by(subscribed.messages as u64);
         let Subscribed { first, rounds, audience, .. } = subscribed;
-        let told = Told::InBody { rounds, last_told: false };
+        let told = Told::InBody { rounds, last_told: false, from: Instant::now() };
         Watching { first: first.into(), told, draining, client, own: None, place, audience, fan_out }
     }
 
@@ -133,21 +135,23 @@ impl Watching {
     }
 
     async fn next_round(&mut self) -> Option<Bytes> {
-        let Told::InBody { rounds, last_told } = &mut self.told else { return None };
+        let Told::InBody { rounds, last_told, from } = &mut self.told else { return None };
         tokio::select! {
             biased;
             _ = self.draining.wait_for(|draining| *draining) => None,
-            round = rounds.recv() => match round {
-                Ok(round) => {
+            round = said(rounds, *from) => match round {
+                Some(round) => {
                     self.place.series.messages.inc_by(round.messages as u64);
                     *last_told = round.last;
+                    if round.turns > 1 {
+                        *from = Instant::now() + BEAT * round.turns as u32;
+                    }
                     Some(round.text)
                 }
-                Err(RecvError::Lagged(_)) => {
+                None => {
                     self.place.series.dropped.inc();
                     None
                 }
-                Err(RecvError::Closed) => None,
             },
             own = own_message(self.own.as_mut()) => {
                 // None: too many of them waited, or the hub ended.
@@ -169,14 +173,25 @@ impl Watching {
                 own = own_message(self.own.as_mut()) => match own {
                     Some(text) => {
                         if watcher.say(chunk(&text)) == SocketWrite::Blocked {
-                            // It is tried again there.
-                            self.fan_out.call(&self.audience);
+                            self.fan_out.try_again(watcher.clone());
                         }
                     }
                     None => return watcher.close(),
                 },
                 () = left(self.client.as_ref()) => return watcher.close(),
             }
+        }
+    }
+}
+
+/// The next round, from this time on. None: it is no longer kept.
+async fn said(rounds: &mut RoundReader, from: Instant) -> Option<Round> {
+    sleep_until(from).await;
+    loop {
+        match rounds.next() {
+            NextRound::Said(round) => return Some(round),
+            NextRound::Lagged => return None,
+            NextRound::None => rounds.wait().await,
         }
     }
 }
@@ -223,5 +238,25 @@ mod tests {
         drop(watching);
         assert_eq!(series.watchers.get(), 0);
         assert!(WatcherPlace::take(&taken, 1, &series).is_some(), "the place is free again");
+    }
+
+    #[tokio::test]
+    async fn connection_that_writes_for_itself_waits_for_its_turn_too() {
+        let (channel, taken) = (HubChannel::new(FanOut::default()), Arc::default());
+        let place = WatcherPlace::take(&taken, 1, &LiveSeries::default()).unwrap();
+        let draining = watch::Sender::new(false);
+        let subscribed = channel.subscribe(Vec::new());
+        let mut watching = Watching::new(subscribed, draining.subscribe(), None, place, FanOut::default());
+        let round = |n: u64| {
+            let mut messages = Messages::default();
+            messages.add("snapshot", None, &n);
+            Round { whole: true, turns: 2, ..Round::of(messages, false) }
+        };
+        channel.say(round(0));
+        let began = Instant::now();
+        assert_eq!(watching.next().await.unwrap().unwrap(), round(0).text);
+        (1..=3).for_each(|n| channel.say(round(n)));
+        assert_eq!(watching.next().await.unwrap().unwrap(), round(3).text, "the newest");
+        assert!(began.elapsed() >= BEAT * 2);
     }
 }

@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::broadcast::Sender;
 
+use super::super::channel::Round;
 use super::super::message::Messages;
+use super::super::round_log::{ROUNDS_BEHIND, RoundLog};
 use super::*;
 
 /// Both ends of a connection whose buffers are small.
@@ -24,10 +25,10 @@ fn round(text: &str) -> Round {
     Round::of(messages, false)
 }
 
-async fn watcher() -> (Arc<DirectWatcher>, Sender<Round>, TcpStream) {
+async fn watcher() -> (Arc<DirectWatcher>, Arc<RoundLog>, TcpStream) {
     let (client, far) = pair().await;
-    let rounds = Sender::new(ROUNDS_BEHIND);
-    let watcher = DirectWatcher::new(client, rounds.subscribe(), LiveSeries::default());
+    let rounds = Arc::new(RoundLog::default());
+    let watcher = DirectWatcher::new(client, rounds.reader(), LiveSeries::default());
     (Arc::new(watcher), rounds, far)
 }
 
@@ -40,18 +41,19 @@ async fn read(far: &mut TcpStream, length: usize) -> String {
 #[tokio::test]
 async fn rounds_and_own_messages_are_whole_chunks_in_order() {
     let (watcher, rounds, mut far) = watcher().await;
-    rounds.send(round("a")).unwrap();
+    rounds.say(round("a"));
     assert_eq!(watcher.write(), SocketWrite::All, "hyper still writes");
     watcher.begin();
     assert_eq!(watcher.write(), SocketWrite::All);
     let chunk = |name: &str| format!("18\r\nevent: seats\ndata: \"{name}\"\n\n\r\n");
     assert_eq!(read(&mut far, chunk("a").len()).await, chunk("a"));
-    rounds.send(round("b")).unwrap();
+    rounds.say(round("b"));
     assert_eq!(watcher.say("3\r\nown\r\n".into()), SocketWrite::All);
     assert_eq!(read(&mut far, 8).await, "3\r\nown\r\n");
     assert_eq!(read(&mut far, chunk("b").len()).await, chunk("b"));
     assert_eq!(watcher.close(), StreamEnd::Whole);
-    rounds.send(round("c")).unwrap_err();
+    assert_eq!(rounds.readers(), 0);
+    rounds.say(round("c"));
     assert_eq!(watcher.write(), SocketWrite::Ended, "nothing is written after the end");
 }
 
@@ -59,7 +61,7 @@ async fn rounds_and_own_messages_are_whole_chunks_in_order() {
 async fn last_round_ends_the_stream() {
     let (watcher, rounds, _far) = watcher().await;
     watcher.begin();
-    rounds.send(Round { last: true, ..round("a") }).unwrap();
+    rounds.say(Round { last: true, ..round("a") });
     assert_eq!(watcher.write(), SocketWrite::Ended);
     assert_eq!(watcher.ended().await, StreamEnd::Whole);
 }
@@ -71,11 +73,10 @@ async fn client_that_does_not_read_is_cut_when_the_ring_has_moved_on() {
     let long = round(&"x".repeat(100_000));
     let mut ended = false;
     for _ in 0..2 * ROUNDS_BEHIND {
-        if rounds.send(long.clone()).is_err() {
-            ended = true;
-            break;
-        }
-        assert_ne!(watcher.write(), SocketWrite::All, "it does not read");
+        rounds.say(long.clone());
+        let written = watcher.write();
+        assert_ne!(written, SocketWrite::All, "it does not read");
+        ended |= written == SocketWrite::Ended;
     }
     assert!(ended, "it is still told");
     assert_eq!(watcher.ended().await, StreamEnd::Cut, "a part of a chunk was written");
@@ -92,7 +93,7 @@ async fn client_that_reads_again_gets_the_rest() {
     let (watcher, rounds, mut far) = watcher().await;
     watcher.begin();
     let long = round(&"x".repeat(100_000));
-    rounds.send(long.clone()).unwrap();
+    rounds.say(long.clone());
     assert_eq!(watcher.write(), SocketWrite::Blocked);
     let length = long.chunk.len();
     let reading = tokio::spawn(async move { read(&mut far, length).await });
@@ -100,4 +101,16 @@ async fn client_that_reads_again_gets_the_rest() {
         tokio::task::yield_now().await;
     }
     assert_eq!(reading.await.unwrap().as_bytes(), &long.chunk[..]);
+}
+
+#[tokio::test]
+async fn watcher_that_waited_for_its_turn_gets_the_newest_snapshot_and_what_follows() {
+    let (watcher, rounds, mut far) = watcher().await;
+    watcher.begin();
+    let whole = |name: &str| Round { whole: true, turns: 4, ..round(name) };
+    [round("a"), whole("b"), whole("c"), round("d"), round("e")].into_iter().for_each(|said| rounds.say(said));
+    assert_eq!(watcher.write(), SocketWrite::All);
+    let wanted: String = ["c", "d", "e"].map(|name| format!("18\r\nevent: seats\ndata: \"{name}\"\n\n\r\n")).concat();
+    assert_eq!(read(&mut far, wanted.len()).await, wanted);
+    assert_eq!(watcher.series.messages.get(), 3);
 }

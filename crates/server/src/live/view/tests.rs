@@ -48,13 +48,19 @@ fn view(seats: u32) -> EventView {
     EventView::new(event, watched, Moment(0), LiveBug::None)
 }
 
-/// The round after these seats were sold.
-fn sold(view: &mut EventView, seats: impl Iterator<Item = u32>) -> (String, usize) {
+const AT_ONCE: HubPace = HubPace { pause: Duration::ZERO, turns: 1 };
+
+fn sell(view: &mut EventView, seats: impl Iterator<Item = u32>) {
     let first = view.seats.newest().unwrap().n + 1;
     for (n, seat) in (first..).zip(seats) {
         view.seats.fold(&row(n, Happened::Reserved, seat));
     }
-    let round = view.round(Moment(0), Moment(0), Instant::now(), Duration::ZERO).unwrap();
+}
+
+/// The round after these seats were sold.
+fn sold(view: &mut EventView, seats: impl Iterator<Item = u32>) -> (String, usize) {
+    sell(view, seats);
+    let round = view.round(Moment(0), Moment(0), Instant::now(), AT_ONCE).unwrap();
     (String::from_utf8(round.text.to_vec()).unwrap(), round.messages)
 }
 
@@ -74,4 +80,31 @@ fn burst_is_told_as_a_snapshot_where_that_is_much_shorter() {
     // The next to come gets the same state.
     let [snapshot, _] = view.snapshot(Moment(0));
     assert!(String::from_utf8(snapshot.to_vec()).unwrap().contains("\"sold\":6000"));
+}
+
+#[test]
+fn burst_that_goes_on_is_told_in_turns() {
+    let (mut view, began) = (view(20_000), Instant::now());
+    view.line = Some(LiveQueueBody { serving: 1, waiting: 2, inside: 3, admitted_per_minute: 0, sold_out: false });
+    let pace = HubPace { pause: Duration::from_millis(300), turns: 4 };
+    let mut said = |ms: u64, seats: std::ops::Range<u32>| {
+        sell(&mut view, seats);
+        let round = view.round(Moment(0), Moment(0), began + Duration::from_millis(ms), pace)?;
+        assert_eq!(round.whole, round.text.starts_with(b"event: snapshot\n"));
+        let queue = String::from_utf8(round.text.to_vec()).unwrap().contains("event: queue\n");
+        Some((round.whole, round.turns, queue))
+    };
+    // A part gets the newest snapshot every 100 ms, always with the line.
+    assert_eq!(said(0, 1..1_001), Some((true, 4, true)));
+    assert_eq!(said(100, 1_001..1_201), Some((true, 4, true)));
+    assert_eq!(said(200, 1_201..1_401), Some((true, 4, true)));
+    // A few changes wait for the next round, which is for everybody.
+    assert_eq!(said(300, 1_401..1_411), None);
+    assert_eq!(said(400, 1_411..1_421), None);
+    assert_eq!(said(500, 1_421..1_431), Some((false, 1, false)));
+    assert_eq!(said(600, 1_431..1_631), None, "the burst is over");
+    // Some of these waited for the pause, so nobody waits for a turn as well.
+    assert_eq!(said(800, 1_631..2_231), Some((true, 1, true)));
+    assert_eq!(said(900, 2_231..2_431), Some((true, 4, true)));
+    assert_eq!(said(1_300, 2_431..3_031), Some((true, 4, true)));
 }

@@ -21,26 +21,28 @@ async function steady(page, where) {
   else assert.ok(sum < MOST, `${where}: ${sum.toFixed(3)} ${JSON.stringify(shifts, null, 1)}`);
 }
 
-/** Opens them side by side, waits until each shows what it is about, and a little longer. */
-async function allSteady(one, name, pages, settle = 400) {
-  const opened = await Promise.all(
-    pages.map(async ([path, shown]) => {
-      const page = await one.open(path);
-      await page.waitForSelector(shown, { timeout: 20_000 });
-      return [path, page];
-    }),
-  );
-  await new Promise((done) => setTimeout(done, settle));
-  for (const [path, page] of opened) {
-    await steady(page, `${path}, ${name}`);
-    await page.close();
-  }
-}
-
+/** Somebody whose shifts are noted. Each page has a viewer of its own: a tab behind another one is hardly drawn. */
 async function viewer(options) {
   const one = await buyer({ still: false, ...options });
   await watchShifts(one);
   return one;
+}
+
+/** Opens them side by side, waits until each shows what it is about, and a little longer. */
+async function allSteady(open, name, pages, settle = 400) {
+  const opened = await Promise.all(
+    pages.map(async ([path, shown]) => {
+      const one = await open();
+      const page = await one.open(path);
+      await page.waitForSelector(shown, { timeout: 20_000 });
+      return [path, one, page];
+    }),
+  );
+  await new Promise((done) => setTimeout(done, settle));
+  for (const [path, one, page] of opened) {
+    await steady(page, `${path}, ${name}`);
+    await one.done();
+  }
 }
 
 async function sells(event, users) {
@@ -57,9 +59,10 @@ for (const [name, options] of SIZES) {
     await sells(gone, ["gone-1", "gone-2"]);
     const line = await shop.event({ name: "Line", seats: ROOM, waitingRoom: { maxConcurrent: 1 } });
     const kind = await shop.roomType({ name: "Double", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
-    const a = await viewer({ ...options, storage: { "tickettock.room": String(kind.id) } });
-    await sells(open, [a.user]);
-    await allSteady(a, name, [
+    const user = `steady-${name}`;
+    await sells(open, [user]);
+    const somebody = () => viewer({ ...options, user, storage: { "tickettock.room": String(kind.id) } });
+    await allSteady(somebody, name, [
       ["/", "a.event"],
       [`/events/${soon.id}`, '[data-step="before"] .map-svg use'],
       [`/events/${paused.id}`, '[data-step="paused"]'],
@@ -67,14 +70,13 @@ for (const [name, options] of SIZES) {
       [`/events/${gone.id}`, '[data-step="soldOut"] .map-svg use'],
       [`/events/${open.id}`, '[data-step="yours"] .map-svg use'],
     ]);
-    await allSteady(a, name, [
+    await allSteady(somebody, name, [
       ["/rooms", ".day[aria-disabled='false']"],
       ["/me", ".stub"],
       ["/events/987654321", '[data-step="missing"]'],
       ["/no-such-page", "main h1"],
       ...(options.touch ? [] : [["/try", "body.ready .seats li"], ["/docs", ".opblock"]]),
     ]);
-    await a.done();
   });
 
   test(`a purchase does not shift: countdown, waiting room, map, hold, stub, sold out, ${name}`, async () => {
@@ -83,12 +85,12 @@ for (const [name, options] of SIZES) {
     const queue = (method, path = "") => shop.call(method, `/api/v1/events/${line.id}/queue${path}`, { user: "first", body: {} });
     await queue("POST");
     await queue("POST", "/enter");
-    const a = await viewer(options);
+    const [a, waits, watches] = [await viewer(options), await viewer(options), await viewer(options)];
     // These two turn by themselves while the purchase goes on.
     const soon = await shop.event({ name: "Soon", seats: ROOM, maxPerUser: 2, opensAt: new Date(Date.now() + 4_000).toISOString() });
-    const turning = await a.open(`/events/${soon.id}`);
+    const turning = await waits.open(`/events/${soon.id}`);
     await step(turning, "before");
-    const ends = await a.open(`/events/${last.id}`);
+    const ends = await watches.open(`/events/${last.id}`);
     await step(ends, "choose");
 
     const page = await a.open(`/events/${line.id}`);
@@ -116,7 +118,7 @@ for (const [name, options] of SIZES) {
     await step(turning, "choose");
     await turning.waitForSelector(".map-svg use");
     await steady(turning, `a countdown that ended, ${name}`);
-    await a.done();
+    for (const one of [a, waits, watches]) await one.done();
   });
 
   test(`the console does not shift, ${name}`, async () => {
@@ -126,26 +128,27 @@ for (const [name, options] of SIZES) {
     const kind = await shop.roomType({ name: "Suite", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
     const { webhook } = await shop.call("POST", "/api/v1/admin/webhooks", { body: { url: "http://127.0.0.1:9/hooks" } });
     await shop.call("POST", `/api/v1/admin/webhooks/${webhook.id}/test`);
-    const one = finished(await person(browser, server.base, { ...options }));
-    await watchShifts(one);
-    const signIn = await one.open("/admin");
-    await signIn.waitForSelector("input[name=token]");
-    await steady(signIn, `signing in, ${name}`);
-    await signIn.close();
-    // As a tab that is signed in and opened again.
-    await one.context.addInitScript((token) => sessionStorage.setItem("tickettock.operator", token), server.token);
-    const views = (...places) => allSteady(one, name, places.map((place) => [`/admin#/${place}`, ".desk h1"]), 1_000);
+    const somebody = async (token) => {
+      const one = finished(await person(browser, server.base, options));
+      await watchShifts(one);
+      // As a tab that is signed in and opened again.
+      if (token) await one.context.addInitScript((kept) => sessionStorage.setItem("tickettock.operator", kept), token);
+      return one;
+    };
+    await allSteady(somebody, name, [["/admin", "input[name=token]"]]);
+    const views = (...places) => allSteady(() => somebody(server.token), name, places.map((place) => [`/admin#/${place}`, ".desk h1"]), 1_000);
     await views("live", `event/${event.id}`, `event/${sold.id}`, "history");
     if (!options.touch) await views("new-event", `room/${kind.id}`, "webhooks", `webhook/${webhook.id}`, "audit");
     await shop.call("DELETE", `/api/v1/admin/webhooks/${webhook.id}`);
-    await one.done();
   });
 }
 
 test("the measure sees a shift: something comes late above the list of events", async () => {
   for (const [name, options] of SIZES) {
-    const a = await viewer(options);
+    // Beside another page, as above.
+    const [a, b] = [await viewer(options), await viewer(options)];
     const page = await a.open("/");
+    await b.open("/");
     await page.waitForSelector("a.event");
     const { sum: before } = await shifted(page);
     await page.evaluate(() => {
@@ -158,5 +161,6 @@ test("the measure sees a shift: something comes late above the list of events", 
     assert.ok(before < MOST && sum > MOST, `${name}: ${before} became ${sum}`);
     assert.match(JSON.stringify(shifts), /ul/, "what moved is named");
     await a.done();
+    await b.done();
   }
 });

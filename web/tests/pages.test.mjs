@@ -261,10 +261,11 @@ test("axe finds no serious problem, in both themes", async () => {
   for (const theme of ["light", "dark"]) {
     const a = await buyer({ theme });
     await shop.choose(open.id, theme === "dark" ? 3 : 4, a.user);
-    for (const path of ["/", `/events/${open.id}`, `/events/${soon.id}`, `/events/${gone.id}`, "/rooms", "/me", "/no-such-page"]) {
-      const page = await a.open(path);
+    const paths = ["/", `/events/${open.id}`, `/events/${soon.id}`, `/events/${gone.id}`, "/rooms", "/me", "/no-such-page"];
+    const pages = await Promise.all(paths.map(async (path) => [path, await a.open(path)]));
+    for (const [path, page] of pages) {
       await page.waitForSelector("main h1");
-      await page.waitForTimeout(700);
+      if (path === "/") await page.waitForTimeout(700);
       // The other theme changes colours only.
       await accessible(page, `${path} in ${theme}`, theme === "dark" ? ["color-contrast"] : undefined);
       await page.close();

@@ -49,6 +49,52 @@ async function sells(event, users) {
   for (const user of users) assert.equal((await shop.buy(event.id, user)).status, 200);
 }
 
+/** Countdown, waiting room, map, hold, stub, sold out. */
+async function purchase(name, options) {
+  const line = await shop.event({ name: "Line", seats: ROOM, maxPerUser: 2, waitingRoom: { maxConcurrent: 1 } });
+  const last = await shop.event({ name: "Last", seats: 2, maxPerUser: 2 });
+  const queue = (method, path = "") => shop.call(method, `/api/v1/events/${line.id}/queue${path}`, { user: `first-${name}`, body: {} });
+  await queue("POST");
+  await queue("POST", "/enter");
+  const [a, waits, watches] = [await viewer(options), await viewer(options), await viewer(options)];
+  // These two turn by themselves while the purchase goes on.
+  const soon = await shop.event({ name: "Soon", seats: ROOM, maxPerUser: 2, opensAt: new Date(Date.now() + 8_000).toISOString() });
+  const turning = await waits.open(`/events/${soon.id}`);
+  await step(turning, "before");
+  const ends = await watches.open(`/events/${last.id}`);
+  await step(ends, "choose");
+
+  const page = await a.open(`/events/${line.id}`);
+  await step(page, "waiting");
+  await page.getByRole("button", { name: "Join the line" }).click();
+  await page.waitForSelector('[data-status="waiting"]');
+  await sells(last, ["last-1", "last-2"].map((user) => `${user}-${name}`));
+  await queue("DELETE");
+  await step(page, "choose", 30_000);
+  await page.waitForSelector(".map-svg use");
+  await steady(page, `let in, ${name}`);
+  await page.getByRole("application").focus();
+  for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  await page.getByRole("button", { name: "Hold 1 seat" }).click();
+  await step(page, "hold");
+  await page.waitForTimeout(700);
+  await steady(page, `a hold, ${name}`);
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await step(page, "yours");
+  await page.waitForTimeout(700);
+  await steady(page, `the stub, ${name}`);
+
+  await step(ends, "soldOut");
+  await steady(ends, `sold out meanwhile, ${name}`);
+  await step(turning, "choose", 30_000);
+  await turning.waitForSelector(".map-svg use");
+  await steady(turning, `a countdown that ended, ${name}`);
+  for (const one of [a, waits, watches]) await one.done();
+}
+
+// Side by side: most of it is waiting.
+test("a purchase does not shift, from the countdown to the stub", () => Promise.all(SIZES.map((size) => purchase(...size))));
+
 for (const [name, options] of SIZES) {
   test(`pages that are opened do not shift, ${name}`, async () => {
     const open = await shop.event({ name: "Open", seats: ROOM, maxPerUser: 4 });
@@ -77,48 +123,6 @@ for (const [name, options] of SIZES) {
       ["/no-such-page", "main h1"],
       ...(options.touch ? [] : [["/try", "body.ready .seats li"], ["/docs", ".opblock"]]),
     ]);
-  });
-
-  test(`a purchase does not shift: countdown, waiting room, map, hold, stub, sold out, ${name}`, async () => {
-    const line = await shop.event({ name: "Line", seats: ROOM, maxPerUser: 2, waitingRoom: { maxConcurrent: 1 } });
-    const last = await shop.event({ name: "Last", seats: 2, maxPerUser: 2 });
-    const queue = (method, path = "") => shop.call(method, `/api/v1/events/${line.id}/queue${path}`, { user: "first", body: {} });
-    await queue("POST");
-    await queue("POST", "/enter");
-    const [a, waits, watches] = [await viewer(options), await viewer(options), await viewer(options)];
-    // These two turn by themselves while the purchase goes on.
-    const soon = await shop.event({ name: "Soon", seats: ROOM, maxPerUser: 2, opensAt: new Date(Date.now() + 4_000).toISOString() });
-    const turning = await waits.open(`/events/${soon.id}`);
-    await step(turning, "before");
-    const ends = await watches.open(`/events/${last.id}`);
-    await step(ends, "choose");
-
-    const page = await a.open(`/events/${line.id}`);
-    await step(page, "waiting");
-    await page.getByRole("button", { name: "Join the line" }).click();
-    await page.waitForSelector('[data-status="waiting"]');
-    await sells(last, ["last-1", "last-2"].map((user) => `${user}-${name}`));
-    await queue("DELETE");
-    await step(page, "choose", 30_000);
-    await page.waitForSelector(".map-svg use");
-    await steady(page, `let in, ${name}`);
-    await page.getByRole("application").focus();
-    for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
-    await page.getByRole("button", { name: "Hold 1 seat" }).click();
-    await step(page, "hold");
-    await page.waitForTimeout(700);
-    await steady(page, `a hold, ${name}`);
-    await page.getByRole("button", { name: "Confirm" }).click();
-    await step(page, "yours");
-    await page.waitForTimeout(700);
-    await steady(page, `the stub, ${name}`);
-
-    await step(ends, "soldOut");
-    await steady(ends, `sold out meanwhile, ${name}`);
-    await step(turning, "choose");
-    await turning.waitForSelector(".map-svg use");
-    await steady(turning, `a countdown that ended, ${name}`);
-    for (const one of [a, waits, watches]) await one.done();
   });
 
   test(`the console does not shift, ${name}`, async () => {

@@ -14,10 +14,8 @@ pub const ALL: u32 = 65_536;
 const LEAST: u32 = ALL / 16;
 /// Nobody is refused as long as serving the backlog takes no longer than this.
 const SHORT_WAIT: f64 = 0.2;
-/// When serving the backlog takes longer than this and still more come, fewer are let in.
+/// A backlog that takes longer than this to serve is too long.
 const MOST_WAIT: f64 = 0.4;
-/// Then what is longer than this is refused quickly: it came before the share was set, and is refused only once.
-const SIFTED_WAIT: f64 = 0.3;
 /// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
 const ALWAYS: u64 = 8;
 /// No fewer are let in as long as not more than this many times the served come: refusals shorten the backlog.
@@ -27,12 +25,10 @@ const KNOWN_AFTER: Duration = Duration::from_millis(60);
 /// And for this long before it is remembered: batches end in bursts.
 const SURE_AFTER: Duration = Duration::from_millis(250);
 /// Fewer are let in because of those who come now: a crowd that came all at once is over. How many come is measured
-/// by so many people, and for a time between these two; once a share is set, there is time to measure for the longer
-/// one, and it shrinks by no more than a quarter at once.
+/// by so many people, and for a time between these two.
 const COMING_COUNT: u64 = 1_000;
 const COMING_LEAST: Duration = Duration::from_millis(40);
 const COMING_NOW: Duration = Duration::from_millis(200);
-const FEWER_AT_ONCE: f64 = 0.75;
 /// In each of the newest beats of this time together, more must have come than can be served.
 const COMING_STILL: Duration = Duration::from_millis(30);
 /// More are let in because fewer have come for a while.
@@ -44,16 +40,14 @@ const FORGOTTEN_AFTER: f64 = 5.0;
 /// nobody waits for work. To let in too few is worse: each step back lets attempts in that were dropped before.
 const AIM: f64 = 1.1;
 /// After this long without a backlog and without a refusal, everybody is let in if what comes and what is dropped,
-/// repeated attempts included, is less than can be served; and more are if so few come that all of them could be: a
-/// person who is dropped knocks several times.
+/// repeated attempts included, is less than can be served.
 const CALM: Duration = Duration::from_millis(400);
 const FEWER: f64 = 0.9;
-/// After this long more are if much fewer come in than can be served: the more are dropped, the fewer, because the more
-/// of them would come in late.
-const LONG_CALM: Duration = Duration::from_secs(1);
+/// Or more are, if much fewer come in than can be served.
+const MUCH_FEWER: f64 = 0.7;
 const MANY_MORE: f64 = 2.0;
-/// After this long slightly more are in any case, because nobody knows what can be served while all are.
-const LONGEST_CALM: Duration = Duration::from_secs(4);
+/// After this long slightly more are let in in any case, because nobody knows what can be served while all are.
+const LONG_CALM: Duration = Duration::from_secs(1);
 const SLIGHTLY_MORE: f64 = 1.03;
 
 /// What happened at a listener since the last beat.
@@ -106,10 +100,6 @@ impl Sieve {
         self.share == ALL
     }
 
-    fn ratio(&self) -> f64 {
-        f64::from(self.share) / f64::from(ALL)
-    }
-
     /// The new share, when it changes.
     pub fn beat(&mut self, beat: ListenerBeat) -> Option<u32> {
         let BacklogLength { waiting, limit, .. } = beat.backlog;
@@ -141,7 +131,7 @@ impl Sieve {
     pub fn wait(&self, backlog: BacklogLength) -> BacklogWait {
         let Some(served) = self.can_serve else { return BacklogWait::Unknown };
         let waiting = backlog.waiting as f64;
-        if self.share < ALL && waiting > self.most(SIFTED_WAIT, backlog.limit) {
+        if self.share < ALL && waiting > self.most(backlog.limit) {
             BacklogWait::TooLong
         } else if waiting > served * SHORT_WAIT {
             BacklogWait::Long
@@ -150,10 +140,9 @@ impl Sieve {
         }
     }
 
-    /// How many may wait, if they are to be served within this time.
-    fn most(&self, seconds: f64, limit: u64) -> f64 {
+    fn most(&self, limit: u64) -> f64 {
         let served = self.can_serve.unwrap_or(f64::MAX);
-        (served * seconds).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
+        (served * MOST_WAIT).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
     }
 
     fn wanted(&self, backlog: BacklogLength) -> Option<u32> {
@@ -161,18 +150,16 @@ impl Sieve {
         let (lately, knocking) = (self.came.rate_over(CALM), self.knocked.rate_over(CALM));
         let times = if self.calm >= CALM && knocking.is_some_and(|knocking| knocking < FEWER * served) {
             f64::from(ALL)
-        } else if let Some(lately) = lately
-            && (self.calm >= CALM && lately < FEWER * served * self.ratio()
-                || self.calm >= LONG_CALM && lately < served * (1.0 + self.ratio()) / 2.0)
+        } else if self.calm >= CALM
+            && let Some(lately) = lately.filter(|lately| *lately < MUCH_FEWER * served)
         {
             (served / lately).min(MANY_MORE)
-        } else if self.calm >= LONGEST_CALM {
+        } else if self.calm >= LONG_CALM {
             SLIGHTLY_MORE
-        } else if backlog.waiting as f64 > self.most(MOST_WAIT, backlog.limit)
-            && let Some(now) = self.came.rate_now(MORE_THAN_SERVED * served, self.lets_all_in())
+        } else if backlog.waiting as f64 > self.most(backlog.limit)
+            && let Some(now) = self.came.rate_now(MORE_THAN_SERVED * served)
         {
-            let times = AIM * served / now;
-            if self.lets_all_in() { times } else { times.clamp(FEWER_AT_ONCE, 1.0) }
+            AIM * served / now
         } else {
             return None;
         };
@@ -211,11 +198,10 @@ impl Lately {
     }
 
     /// Per second, if each of the newest beats had more than `least`, and all of them together too.
-    fn rate_now(&self, least: f64, soon: bool) -> Option<f64> {
+    fn rate_now(&self, least: f64) -> Option<f64> {
         let (mut time, mut count) = (Duration::ZERO, 0);
-        let shortest = if soon { COMING_LEAST } else { COMING_NOW };
         for (one, counted) in self.beats.iter().rev() {
-            if time >= COMING_NOW || time >= shortest && count >= COMING_COUNT {
+            if time >= COMING_NOW || time >= COMING_LEAST && count >= COMING_COUNT {
                 break;
             }
             if time < COMING_STILL && (*counted as f64) < least * one.as_secs_f64() {
@@ -224,7 +210,7 @@ impl Lately {
             (time, count) = (time + *one, count + counted);
         }
         let rate = count as f64 / time.as_secs_f64();
-        (time >= shortest && rate > least).then_some(rate)
+        (time >= COMING_LEAST && rate > least).then_some(rate)
     }
 
     /// Per second, in the newest beats; none while too little is known.

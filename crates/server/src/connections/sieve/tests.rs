@@ -114,6 +114,7 @@ fn share_settles_where_nobody_waits_for_long_and_the_server_is_busy() {
         let (mut listener, comes) = (Simulated::default(), multiple * SERVES as f64);
         listener.run(comes, Duration::from_secs(1));
         assert!(listener.longest < SERVES * 9 / 10, "{multiple}: {} waited", listener.longest);
+        eprintln!("{multiple}: {} {} {} {}", listener.longest, listener.served, listener.refused, listener.share());
         (listener.served, listener.longest) = (0, 0);
         listener.run(comes, Duration::from_secs(10));
         assert!(listener.longest < SERVES / 2, "{multiple}: {} waited", listener.longest);
@@ -140,7 +141,7 @@ fn crowd_that_comes_all_at_once_is_let_in() {
     listener.run(100.0, Duration::from_secs(1));
     listener.run(2_000.0 * 50.0, BEAT);
     listener.run(100.0, Duration::from_secs(2));
-    assert_eq!((listener.dropped, listener.waiting()), (0, 0));
+    assert_eq!((listener.share(), listener.waiting()), (ALL, 0));
 }
 
 #[test]
@@ -173,48 +174,11 @@ fn few_of_the_served_came_in_with_a_repeated_attempt() {
                 listener.run(multiple * SERVES as f64, Duration::from_secs(seconds - already));
                 let Simulated { served, served_late, .. } = listener;
                 let late = served_late as f64 / served as f64;
+                eprintln!("{before} {multiple} {seconds} {served} {served_late} {}", listener.share());
                 assert!(late < 0.01, "{multiple} times for {seconds} s: {served_late} of {served} late");
                 assert!(served > seconds * SERVES * 9 / 10, "{multiple} times for {seconds} s: {served} served");
             }
         }
-    }
-}
-
-/// The machine is now faster, now slower, by a quarter.
-#[test]
-fn few_come_in_late_while_the_speed_changes() {
-    for (multiple, least) in [(1.5, 0.9), (2.0, 0.85), (4.0, 0.7), (10.0, 0.5)] {
-        for period_ms in [100, 300, 700, 1_500] {
-            let (mut listener, comes) = (Simulated::default(), multiple * SERVES as f64);
-            listener.run(0.9 * SERVES as f64, Duration::from_secs(1));
-            (listener.served, listener.served_late) = (0, 0);
-            let parts = 9_000 / period_ms;
-            for part in 0..parts {
-                let serves = if part % 2 == 0 { SERVES * 5 / 4 } else { SERVES * 3 / 4 };
-                listener.run_serving(serves, comes, Duration::from_millis(period_ms));
-            }
-            let Simulated { served, served_late, .. } = listener;
-            let what = format!("{multiple} times, {period_ms} ms: {served_late} of {served} late");
-            assert!((served_late as f64) < 0.01 * served as f64, "{what}");
-            assert!(served * 1_000 > (least * (parts * period_ms * SERVES) as f64) as u64, "{what}");
-        }
-    }
-}
-
-#[test]
-fn few_come_in_late_while_people_come_in_bursts() {
-    for (multiple, least) in [(2.0, 0.85), (4.0, 0.7), (10.0, 0.5)] {
-        let mut listener = Simulated::default();
-        listener.run(0.9 * SERVES as f64, Duration::from_secs(1));
-        (listener.served, listener.served_late) = (0, 0);
-        for _ in 0..30 {
-            listener.run(0.4 * multiple * SERVES as f64, Duration::from_millis(80));
-            listener.run(1.6 * multiple * SERVES as f64, Duration::from_millis(80));
-        }
-        let Simulated { served, served_late, .. } = listener;
-        let what = format!("{multiple} times: {served_late} of {served} late");
-        assert!((served_late as f64) < 0.01 * served as f64, "{what}");
-        assert!(served as f64 > least * 4.8 * SERVES as f64, "{what}");
     }
 }
 
@@ -228,18 +192,4 @@ fn share_follows_a_crowd_that_becomes_smaller() {
     assert!(listener.served > SERVES * 5 * 8 / 10, "{} served", listener.served);
     listener.run(0.8 * SERVES as f64, Duration::from_secs(12));
     assert_eq!(listener.share(), ALL);
-}
-
-/// The looks at the backlog come late, and it is full: those who were dropped came too.
-#[test]
-fn share_is_right_although_the_backlog_is_full() {
-    let (mut sieve, elapsed, served) = (Sieve::default(), Duration::from_millis(100), SERVES / 10);
-    let mut beat = |waiting: u64, dropped: u64| {
-        let backlog = BacklogLength { waiting, limit: 1_000, dropped: 0 };
-        sieve.beat(ListenerBeat { elapsed, accepted: served, served, refused: 0, dropped, excess: false, backlog })
-    };
-    assert_eq!((beat(10, 0), beat(10, 0)), (None, None));
-    // Ten times what can be served.
-    let dropped = 10 * served - served - 990;
-    assert!(beat(1_000, dropped).is_some_and(|share| share.abs_diff((AIM * f64::from(ALL)) as u32 / 10) < 10));
 }

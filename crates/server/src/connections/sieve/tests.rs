@@ -114,7 +114,6 @@ fn share_settles_where_nobody_waits_for_long_and_the_server_is_busy() {
         let (mut listener, comes) = (Simulated::default(), multiple * SERVES as f64);
         listener.run(comes, Duration::from_secs(1));
         assert!(listener.longest < SERVES * 9 / 10, "{multiple}: {} waited", listener.longest);
-        eprintln!("{multiple}: {} {} {} {}", listener.longest, listener.served, listener.refused, listener.share());
         (listener.served, listener.longest) = (0, 0);
         listener.run(comes, Duration::from_secs(10));
         assert!(listener.longest < SERVES / 2, "{multiple}: {} waited", listener.longest);
@@ -174,7 +173,6 @@ fn few_of_the_served_came_in_with_a_repeated_attempt() {
                 listener.run(multiple * SERVES as f64, Duration::from_secs(seconds - already));
                 let Simulated { served, served_late, .. } = listener;
                 let late = served_late as f64 / served as f64;
-                eprintln!("{before} {multiple} {seconds} {served} {served_late} {}", listener.share());
                 assert!(late < 0.01, "{multiple} times for {seconds} s: {served_late} of {served} late");
                 assert!(served > seconds * SERVES * 9 / 10, "{multiple} times for {seconds} s: {served} served");
             }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Works on a copy of the pages under target/, with the packages that their lock file names.
 #   scripts/web.sh check                               builds them and compares them with the committed ones
-#   scripts/web.sh test                                runs the browser tests; TICKETTOCK is the binary, DATA_DIR its data
+#   scripts/web.sh test <name>...                      runs these browser tests; TICKETTOCK is the binary, DATA_DIR its data
 #   scripts/web.sh screenshots <url> <token> <folder>  pictures of every page, in both sizes and both themes
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,9 @@ if ! cmp -s package-lock.json installed; then
 fi
 case "${1:-check}" in
 test)
-    exec node --test --test-concurrency=1 --test-reporter=spec tests/*.test.mjs
+    shift
+    files=("${@/#/tests/}")
+    exec node --test --test-concurrency=1 --test-reporter=spec "${files[@]/%/.test.mjs}"
     ;;
 screenshots)
     exec node tests/screenshots.mjs "$2" "$3" "$4"

@@ -173,11 +173,11 @@ async fn input_is_not_reflected_in_headers(backing: Backing) {
         "GET /api/v1/seats/99 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: a\u{1b}[31m\r\nConnection: close\r\n\r\n";
     let escape = raw_tcp::exchange(stand.address, request.as_bytes(), Duration::from_secs(5)).await;
     let (statuses, id) = (raw_tcp::statuses(&escape), raw_tcp::header(&escape, "x-request-id"));
-    if backing.is_gateway() {
-        assert!(statuses == [404] && id.is_some_and(|own| own.len() == 32), "{escape}");
-    } else {
-        assert_eq!((statuses, id), (vec![400], None), "not even a header");
-    }
+    // nginx leaves such a header out, hyper refuses the request.
+    let status = if backing.is_gateway() { 404 } else { 400 };
+    assert_eq!(statuses, [status], "{escape}");
+    assert!(id.is_some_and(|own| own.len() == 32 && own.bytes().all(|b| b.is_ascii_hexdigit())), "{escape}");
+    assert!(!escape.contains('\u{1b}'), "{escape}");
     let mut client = stand.client();
     for id in ["a b", "é", ""] {
         let answer = client.send("GET", "/api/v1/seats/99", &[("X-Request-Id", id)], "").await;

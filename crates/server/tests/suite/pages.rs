@@ -14,9 +14,9 @@ const GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
 const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
 
 /// Runs `scripts/web.sh`, which must succeed; its output.
-async fn script(task: &'static str, settings: Vec<(String, String)>) -> String {
+async fn script(task: &'static [&'static str], settings: Vec<(String, String)>) -> String {
     let mut runs = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/web.sh"));
-    runs.arg(task).envs(settings);
+    runs.args(task).envs(settings);
     let output = tokio::task::spawn_blocking(move || runs.output().unwrap()).await.unwrap();
     let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{complained}");
@@ -26,29 +26,52 @@ async fn script(task: &'static str, settings: Vec<(String, String)>) -> String {
 /// Alone, as the tests below: they share the copy under `target/`.
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_built_pages_are_what_the_sources_make() {
-    script("check", Vec::new()).await;
+    script(&["check"], Vec::new()).await;
 }
 
-/// `web/tests` in Chromium, over a server process that they stop and start.
-async fn browser_tests_pass(backing: Backing) {
+/// Files of `web/tests`. Together they would take longer than a test may.
+const OF_BUYERS: &[&str] = &["test", "layout", "pages", "touch"];
+const OF_OPERATORS: &[&str] = &["test", "console", "jwt", "report", "select"];
+
+#[test]
+fn every_browser_test_is_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/tests");
+    let names = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let found: BTreeSet<String> = names.filter_map(|name| name.strip_suffix(".test.mjs").map(str::to_owned)).collect();
+    let run = OF_BUYERS[1..].iter().chain(&OF_OPERATORS[1..]).map(|name| (*name).to_owned());
+    assert_eq!(found, run.collect());
+}
+
+/// In Chromium, over a server process that they stop and start.
+async fn browser_tests_pass(backing: Backing, tests: &'static [&'static str]) {
     let stores = TestStores::new(backing).await;
     let mut settings: Vec<(String, String)> =
         stores.settings().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let path = |text: &Path| text.to_str().expect("a path in UTF-8").to_owned();
     settings.push(("TICKETTOCK".into(), path(Path::new(binary().get_program()))));
     settings.push(("DATA_DIR".into(), path(stores.folder())));
-    let said = script("test", settings).await;
+    let said = script(tests, settings).await;
     assert!(said.contains("fail 0") && said.contains("skipped 0") && !said.contains("tests 0"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_browser_tests_pass_embedded() {
-    browser_tests_pass(Backing::Embedded).await;
+async fn heavy_browser_tests_of_buyers_pass_embedded() {
+    browser_tests_pass(Backing::Embedded, OF_BUYERS).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_browser_tests_pass_scaled() {
-    browser_tests_pass(Backing::Redis).await;
+async fn heavy_browser_tests_of_operators_pass_embedded() {
+    browser_tests_pass(Backing::Embedded, OF_OPERATORS).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_browser_tests_of_buyers_pass_scaled() {
+    browser_tests_pass(Backing::Redis, OF_BUYERS).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_browser_tests_of_operators_pass_scaled() {
+    browser_tests_pass(Backing::Redis, OF_OPERATORS).await;
 }
 
 /// A viewer loads one language, and the canvas for stadiums only.

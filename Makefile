@@ -37,8 +37,10 @@ dist: ## build the binary, tar.gz, Debian package, bill of materials and checksu
 distcheck: ## install what `make dist` made into a fresh Debian, run the image and the services of compose; needs root
 	@scripts/archive-test.sh
 	@scripts/package-test.sh
+	@scripts/gateway-unit-test.sh
 	@scripts/image-test.sh
 	@scripts/compose-test.sh
+	@scripts/install-test.sh
 
 book: ## build the manual from docs/ into target/book; installs mdBook if it is missing
 	@scripts/book.sh

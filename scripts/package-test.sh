@@ -15,48 +15,10 @@ fail() {
 package=${1:-$(ls target/dist/*.deb 2>/dev/null || true)}
 [ -f "$package" ] || fail "there is no package; make dist builds one"
 [ "$(id -u)" = 0 ] || fail "root is needed, for a machine of its own"
-for tool in debootstrap:debootstrap systemd-nspawn:systemd-container nsenter:util-linux; do
-    command -v "${tool%%:*}" >/dev/null || fail "${tool%%:*} is not there: apt-get install ${tool##*:}"
-done
-
-# The first part of every run; kept, because it only has packages of Debian.
-base=${ROOT:-$PWD/target/package-test/bookworm}
-if [ ! -e "$base/etc/debian_version" ]; then
-    mkdir -p "$(dirname "$base")"
-    rm -rf "$base.part"
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates,curl,procps bookworm "$base.part" \
-        >"$base.log" 2>&1 || fail "debootstrap failed: $base.log"
-    mv "$base.part" "$base"
-fi
-
+. scripts/machine.sh
 work=$(mktemp -d "${TMPDIR:-/tmp}/tickettock-package.XXXXXX")
-root=$work/root
-nspawn=""
-machine_off() {
-    [ -z "$nspawn" ] || { kill "$nspawn" 2>/dev/null || true; wait "$nspawn" 2>/dev/null || true; }
-    nspawn=""
-}
 trap 'machine_off; rm -rf "$work"' EXIT
-cp -a "$base" "$root"
-
-# Runs a command on the machine.
-on() {
-    nsenter --target "$leader" --mount --uts --ipc --net --pid --cgroup --root --wd -- "$@"
-}
-
-machine_on() {
-    systemd-nspawn --quiet --register=no --keep-unit --private-network --directory="$root" --boot \
-        </dev/null >>"$work/console" 2>&1 &
-    nspawn=$!
-    for _ in $(seq 300); do
-        leader=$(pgrep -P "$nspawn" || true)
-        if [ -n "$leader" ] && [ "$(on systemctl is-system-running 2>/dev/null)" = running ]; then return; fi
-        kill -0 "$nspawn" 2>/dev/null || break
-        sleep 0.2
-    done
-    tail -20 "$work/console" >&2
-    fail "the machine did not start"
-}
+fresh_debian bookworm
 
 said=""
 ask() {
@@ -93,6 +55,7 @@ cp "$package" "$root/srv/tickettock.deb"
 echo "installed:"
 on apt-get -y install /srv/tickettock.deb >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "it does not install"; }
 on systemctl is-enabled --quiet tickettock || fail "it does not start with the machine"
+if on systemctl is-enabled --quiet tickettock-gateway; then fail "the gateway starts where nobody asked for it"; fi
 ask /api/v1/seats/reservation/fcfs -d '{"userName":"Alice","phone":"010-1234-5678"}'
 reservation=$(sed -n 's/.*"reservationId":"\([^"]*\)".*/\1/p' <<<"$said")
 [ -n "$reservation" ] || fail "no seat: $said"

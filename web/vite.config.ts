@@ -61,10 +61,10 @@ export default defineConfig(({ mode }) => ({
     rolldownOptions: mode === "report" ? REPORT : {
       input: Object.fromEntries((mode === "console" ? CONSOLE : PAGES).map((page) => [page, here(`./${page}.html`)])),
       // One chunk of what all pages share: it is cached once, and compresses better than many small ones. A month is
-      // on one of the buyer's pages only.
+      // on one of the buyer's pages only, and its dates and words with it.
       output: {
         codeSplitting: {
-          groups: [{ name: "kit", test: /node_modules\/(svelte|openapi-fetch|clsx|esm-env)\/|sdk\/typescript\/src\/|src\/(kit(?!\/Month\.)|api|i18n)\/|outcomes\/tell|event\/purchase/ }],
+          groups: [{ name: "kit", test: /node_modules\/(svelte|openapi-fetch|clsx|esm-env)\/|sdk\/typescript\/src\/(?!draw\.)|src\/(kit(?!\/(Month|MonthGrid|dates)\.)|api|i18n(?!\/month\.))\/|outcomes\/tell|event\/purchase/ }],
         },
       },
     },

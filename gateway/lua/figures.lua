@@ -147,12 +147,13 @@ local function gauge(lines, name, meaning, values)
     lines[#lines + 1] = format("# HELP %s%s %s.", PREFIX, name, meaning)
     lines[#lines + 1] = format("# TYPE %s%s gauge", PREFIX, name)
     for _, one in ipairs(values) do
-        lines[#lines + 1] = format("%s%s{%s} %s", PREFIX, name, one[1], number(one[2]))
+        local labels = one[1] == "" and "" or "{" .. one[1] .. "}"
+        lines[#lines + 1] = format("%s%s%s %s", PREFIX, name, labels, number(one[2]))
     end
 end
 
 -- What a scrape gets. Other workers' counts of the last second may be missing.
-function M.show(up)
+function M.show(up, let_in)
     add()
     local counters, histograms = {}, {}
     for _, key in ipairs(dictionary:get_keys(0)) do
@@ -184,6 +185,7 @@ function M.show(up)
             histogram(name, histograms[name] or {}, lines)
         end
     end
+    gauge(lines, "let_in_ratio", "Share of new connections that are let in", { { "", let_in } })
     local servers, free, open = {}, {}, {}
     for i, server in ipairs(settings.servers) do servers[i] = { known[server.name], up(server.name) and 1 or 0 } end
     gauge(lines, "server_up", "Whether a server could be reached when it was tried last", servers)

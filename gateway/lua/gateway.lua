@@ -15,6 +15,7 @@ local paths = require "paths"
 local remembered = require "remembered"
 local servers = require "servers"
 local settings = require "settings"
+local sifting = require "sifting"
 local slots = require "slots"
 local text = require "text"
 local wrap = require "wrap"
@@ -37,7 +38,13 @@ local function all_headers()
     return setmetatable(headers, nil), truncated
 end
 
-local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body, begin = figures.begin }
+local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
+
+-- Starts the clockworks of a worker.
+function M.begin()
+    figures.begin()
+    sifting.begin()
+end
 
 -- Headers that only a gateway or a proxy may set.
 local function is_spoofed(name)
@@ -134,12 +141,18 @@ local function overloaded(path)
     return full or slots.retry()
 end
 
+-- Refuses a request because the servers are full.
+local function refuse_full(dialect, trace, wait)
+    ngx.ctx.full = true
+    return answer.send("overloaded", dialect, trace, { retry = wait })
+end
+
 -- A reservation request.
 local function ask(path, dialect, headers, trace)
     local send = answer.send
     -- Before its body is read and looked at, which costs more than this answer.
     local wait = overloaded(path)
-    if wait then return send("overloaded", dialect, trace, { retry = wait }) end
+    if wait then return refuse_full(dialect, trace, wait) end
     local json = form.says_json(headers["content-type"])
     if not json and dialect ~= "2025-08-17" then return send("not_json_type", dialect, trace) end
     local body = whole_body()
@@ -170,8 +183,8 @@ local function ask(path, dialect, headers, trace)
     if not servers.usable() then return send("auth_modes_differ", dialect, trace) end
     -- Before the door: a request that no server will take needs no number.
     local full = servers.full()
-    if full then return send("overloaded", dialect, trace, { retry = full }) end
-    if not slots.take() then return send("overloaded", dialect, trace, { retry = slots.retry() }) end
+    if full then return refuse_full(dialect, trace, full) end
+    if not slots.take() then return refuse_full(dialect, trace, slots.retry()) end
     var.gw_slot = "1"
 
     if user and key_sure and form.complete(body, sent, dialect) then
@@ -192,6 +205,7 @@ local function ask(path, dialect, headers, trace)
 end
 
 function M.handle()
+    sifting.began()
     local headers, truncated = all_headers()
     local trace = ids.trace(headers["x-request-id"], headers["traceparent"])
     local path = paths.at(ngx.var.request_uri)
@@ -227,12 +241,13 @@ end
 
 -- For Prometheus.
 function M.show_figures()
-    figures.show(servers.reachable)
+    figures.show(servers.reachable, sifting.share())
 end
 
 -- The request has ended, however it did.
 function M.ended()
     figures.ended()
+    sifting.ended(ngx.ctx.full)
     if ngx.var.gw_slot == "1" then
         servers.ended()
         slots.give()
@@ -249,7 +264,9 @@ end
 function M.heard()
     local var = ngx.var
     servers.heard(var.upstream_http_x_fcfs_auth, var.upstream_http_x_fcfs_stops)
-    servers.heard_full(var.upstream_http_x_fcfs_full)
+    local full = var.upstream_http_x_fcfs_full
+    servers.heard_full(full)
+    if full then ngx.ctx.full = true end
     local outcome = var.upstream_http_x_fcfs_outcome
     local event = var.gw_event
     if outcome then
@@ -311,7 +328,7 @@ function M.refuse()
     ngx.log(ngx.ERR, "the refusal could not be sent: ", why)
     ngx.status = 500
     ngx.print('{"success":false,"reason":"internal_error","message":"Something broke on our side.","traceId":"',
-        ngx.var.request_id, '"}')
+        ngx.var.request_id, '"}\n')
 end
 
 return M

@@ -10,6 +10,8 @@ const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/goog
 
 export const DESKTOP = { width: 1280, height: 860 };
 export const PHONE = { width: 390, height: 844 };
+/** A name of this machine that no browser takes for a secure one. */
+export const ELSEWHERE = "shop.test";
 
 export async function launch() {
   const executablePath = process.env.CHROMIUM ?? PLACES.find((place) => existsSync(place));
@@ -27,6 +29,7 @@ export async function launch() {
       "--disable-component-update",
       "--disable-sync",
       "--no-first-run",
+      `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`,
       `--crash-dumps-dir=${profile}`,
     ],
   });

@@ -15,6 +15,25 @@ import { accessible, browser, finished, fits, operator as signedIn, server, shop
 stand({ WEBHOOK_PRIVATE: "1" });
 
 const button = (page, name) => page.getByRole("button", { name, exact: true });
+const card = (page, name) => page.getByRole("region", { name, exact: true });
+
+/** By the keys alone: half past seven in the evening, so many days from today. */
+async function pick(page, label, days) {
+  await page.getByRole("button", { name: label }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-date"));
+  for (let i = 0; i < days; i += 1) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Time", { exact: true }).fill("1930");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+/** As the browser reads it. */
+const evening = (page, days) =>
+  page.evaluate((more) => {
+    const now = new Date();
+    return new Date(now.getFullYear(), now.getMonth(), now.getDate() + more, 19, 30).toISOString();
+  }, days);
 const soldSeats = (page, count, timeout = 10_000) =>
   page.waitForFunction((wanted) => document.querySelectorAll('.map-svg use[href="#seat-sold"]').length === wanted, count, { timeout });
 
@@ -51,28 +70,28 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   assert.equal(await page.locator(".map-svg use").count(), 30, "the preview has every seat");
   await page.getByLabel("Seats 3").fill("none");
   await page.getByText("Seats must be a number").waitFor();
+  await button(page, "Create the event").click();
+  const cell = page.getByLabel("Seats 3");
+  assert.deepEqual(await cell.evaluate((input) => [document.activeElement === input, input.ariaInvalid]), [true, "true"]);
   await page.getByLabel("Seats 3").fill("9");
   // By the keys alone: the day after tomorrow at half past seven in the evening, here.
   await page.getByRole("button", { name: /^Opens at/ }).focus();
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.activeElement?.hasAttribute("data-date"));
   for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
-  await page.getByLabel("Time").fill("25:00");
+  await page.getByLabel("Time", { exact: true }).fill("25:00");
   await page.keyboard.press("Enter");
   await page.locator(".panel .error").waitFor();
-  await page.getByLabel("Time").fill("1930");
+  await page.getByLabel("Time", { exact: true }).fill("1930");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.getByText("Your time: Asia/Seoul, GMT+9").waitFor();
-  const wanted = await page.evaluate(() => {
-    const now = new Date();
-    return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 2, 19, 30).toISOString();
-  });
+  await page.getByText("Your time: Asia/Seoul, GMT+9").first().waitFor();
   const [made] = await Promise.all([
     page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/admin/events")),
     button(page, "Create the event").click(),
   ]);
-  assert.equal(made.postDataJSON().opensAt, wanted);
+  const { opensAt, startsAt, timeZone, place } = made.postDataJSON();
+  assert.deepEqual([opensAt, startsAt, timeZone, place], [await evening(page, 2), null, null, null]);
   await page.getByRole("heading", { name: "봄 · Spring", level: 1 }).waitFor();
   await button(page, "Open").first().click();
   await button(page, "Pause").first().waitFor();
@@ -99,6 +118,74 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   await operator.done();
 });
 
+test("when and where an event takes place is said by the operator, and changed", async () => {
+  const { operator, page } = await signedIn({}, "new-event");
+  await page.getByLabel("Name").fill("Evening");
+  const zone = page.getByLabel("Time zone");
+  assert.equal(await zone.inputValue(), "Asia/Seoul", "the operator's own");
+  await pick(page, /^Starts at/, 3);
+  await zone.fill("Europe/Nowhere");
+  await page.getByLabel("Place").fill("  Gasteig, München ");
+  await button(page, "Create the event").click();
+  await page.locator(".field", { has: zone }).locator(".error").waitFor();
+  assert.equal(await zone.evaluate((input) => document.activeElement === input), true);
+  await zone.fill("UTC");
+  await page.getByText(/^The clocks there: .*10:30 Coordinated Universal Time$/).waitFor();
+  await button(page, "Create the event").click();
+  await page.getByRole("heading", { name: "Evening", level: 1 }).waitFor();
+  const id = Number(/event\/(\d+)/.exec(page.url())[1]);
+  const told = async () => {
+    const { event } = await shop.call("GET", `/api/v1/events/${id}`);
+    return [event.startsAt && new Date(event.startsAt).toISOString(), event.timeZone, event.place];
+  };
+  assert.deepEqual(await told(), [await evening(page, 3), "UTC", "Gasteig, München"]);
+  await page.locator("header .where", { hasText: /19:30 \(.* 10:30 .*\).*Gasteig, München$/ }).waitFor();
+  const occasion = card(page, "When and where");
+  await occasion.getByLabel("Place").fill("Seoul");
+  await button(occasion, "Save").click();
+  await page.locator("header .where", { hasText: /Seoul$/ }).waitFor();
+  assert.deepEqual(await told(), [await evening(page, 3), "UTC", "Seoul"]);
+  await occasion.getByRole("button", { name: /^Starts at/ }).click();
+  await button(page, "Clear").click();
+  await occasion.getByLabel("Place").fill("");
+  await button(occasion, "Save").click();
+  await page.locator("header .where").waitFor({ state: "detached" });
+  assert.deepEqual(await told(), [null, null, null]);
+  await operator.done();
+});
+
+test("the waiting room of an event is paced and gathers from when the operator says", async () => {
+  const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString();
+  const event = await shop.event({ name: "Gathers", seats: 20, opensAt: day(5), waitingRoom: { maxConcurrent: 7 } });
+  const { operator, page } = await signedIn({}, `event/${event.id}`);
+  const gathers = page.getByRole("button", { name: /^Gather from/ });
+  const pace = page.getByLabel("Admit per minute");
+  assert.match(await gathers.innerText(), /^No draw/);
+  assert.equal(await pace.inputValue(), "");
+  /** Half past seven in the evening, so many days from today; what the server answers. */
+  const saved = async (days) => {
+    await pick(page, /^Gather from/, days);
+    const [answer] = await Promise.all([page.waitForResponse((one) => one.request().method() === "PATCH"), button(card(page, "Waiting room"), "Save").click()]);
+    return { status: answer.status(), ...(await answer.json()) };
+  };
+  await pace.fill("600");
+  const late = await saved(6);
+  assert.deepEqual([late.status, late.field], [400, "waitingRoom.gatherFrom"], "behind the opening");
+  await page.locator(".field", { has: gathers }).locator(".error").waitFor();
+  await gathers.click();
+  await button(page, "Clear").click();
+  const { status, event: after } = await saved(1);
+  assert.deepEqual([status, after.waitingRoom.admitPerMinute, after.waitingRoom.gatherFrom], [200, 600, await evening(page, 1)]);
+  await page.getByText("Saved.").waitFor();
+  await page.getByText(/^People gather from .*19:30; the order is drawn at the opening$/).waitFor();
+  await page.reload();
+  await page.waitForSelector(".desk");
+  await pace.waitFor();
+  assert.equal(await pace.inputValue(), "600");
+  assert.match(await gathers.innerText(), /19:30/);
+  await operator.done();
+});
+
 test("reservations are searched, exported and cancelled; the history and the audit show them", async () => {
   const event = await shop.event({ name: "Records", seats: 20 });
   for (const user of ["rec-1", "rec-2", "rec-3"]) await shop.buy(event.id, user);
@@ -114,6 +201,15 @@ test("reservations are searched, exported and cancelled; the history and the aud
   await page.getByText("becomes free at once").waitFor();
   await page.locator("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByText("Nothing here yet.").waitFor();
+  // A stay is not called a seat, and is searched by what it has.
+  const kind = await shop.roomType({ name: "Records", totalQuantity: 2, timeZone: "UTC" });
+  const { hold } = await shop.hold({ roomTypeId: kind.id, checkIn: "2027-05-01", checkOut: "2027-05-03" }, "rec-4");
+  await shop.call("POST", `/api/v1/holds/${hold.holdId}/confirm`, { user: "rec-4" });
+  await page.goto(`${server.base}/admin#/room/${kind.id}`);
+  await page.getByLabel("User", { exact: true }).waitFor();
+  await page.locator("tbody").getByRole("button", { name: "Cancel" }).click();
+  await page.getByText(/^The room of .*1 May.* – .*3 May.* becomes free at once/).waitFor();
+  await button(page, "Leave it").click();
   await page.goto(`${server.base}/admin#/history`);
   await choose(page, "Events", "Records");
   await page.getByRole("cell", { name: "cancelled", exact: true }).waitFor();
@@ -202,6 +298,31 @@ test("the live charts follow what is sold, by outcome", async () => {
     await page.waitForTimeout(200);
     for (const label of Object.keys(seen)) seen[label] = Math.max(seen[label], await figure(label));
   }
+  // One crosshair over all charts, with its moment and the values there, for as long as it points: new values come
+  // every second.
+  const plot = page.locator(".plot .u-over").first();
+  const { width, height } = await plot.boundingBox();
+  await plot.hover({ position: { x: width - 3, y: height / 2 } });
+  const moments = page.locator(".plot .at");
+  for (let i = 0; i < 4; i += 1) {
+    await page.waitForTimeout(600);
+    assert.match((await moments.allInnerTexts()).join(" "), /^\d\d:\d\d:\d\d( \d\d:\d\d:\d\d){4}$/);
+  }
+  // Where there is nothing, nothing is shown.
+  await plot.hover({ position: { x: 3, y: height / 2 } });
+  await moments.first().waitFor({ state: "detached" });
+  await page.mouse.move(0, 0);
+  await moments.first().waitFor({ state: "detached" });
+  const figures = () => page.locator("figure .line b").allInnerTexts();
+  await button(page, "Pause").click();
+  const paused = await figures();
+  for (let i = 0; i < 8; i += 1) {
+    await shop.buy(event.id, `paused-${i}`);
+    await page.waitForTimeout(300);
+  }
+  assert.deepEqual(await figures(), paused, "nothing moves while it is paused");
+  await button(page, "Continue").click();
+  await page.waitForFunction((before) => JSON.stringify([...document.querySelectorAll("figure .line b")].map((one) => one.innerText)) !== before, JSON.stringify(paused));
   const trails = page.getByRole("img", { name: "Seats taken in the last minutes" });
   assert.ok((await trails.count()) > 0, "a sparkline for each event");
   await operator.done();
@@ -235,6 +356,31 @@ test("no serious problem for a screen reader, on a phone and in Korean; nothing 
   await operator.done();
 });
 
+test("a field says beside it what is wrong, in the language of the page", async () => {
+  const { operator, page } = await signedIn({ language: "ko" }, "webhooks");
+  const address = page.getByLabel("주소");
+  await address.fill("no address");
+  await button(page, "웹훅 만들기").click();
+  await page.getByText("전체 주소를 입력해 주세요.").waitFor();
+  assert.equal(await address.evaluate((input) => document.activeElement === input), true);
+  await address.fill("");
+  await button(page, "웹훅 만들기").click();
+  await page.getByText("입력해 주세요.", { exact: true }).waitFor();
+  await operator.done();
+});
+
+test("the list says which events are sold out; on hold is not sold", async () => {
+  const [gone, held] = [await shop.event({ name: "Gone", seats: 1 }), await shop.event({ name: "Held", seats: 1 })];
+  assert.equal((await shop.buy(gone.id, "the-only-one")).status, 200);
+  assert.equal((await shop.hold({ eventId: held.id, seatIds: [1] }, "who-decides")).status, 201);
+  for (const [language, sold, left] of [["en", "sold out", "open · 0 left"], ["ko", "매진", "판매 중 · 0석 남음"]]) {
+    const { operator, page } = await signedIn({ language });
+    const state = (event) => page.locator(`a[href="#/event/${event.id}"] .state`).innerText();
+    assert.deepEqual([await state(gone), await state(held)], [sold, left]);
+    await operator.done();
+  }
+});
+
 test("the demo: a rush ends in 0 sold twice, and so does one whose server is killed", async () => {
   const data = mkdtempSync(join(tmpdir(), "tickettock-demo-"));
   const demo = spawn(process.env.TICKETTOCK, ["demo", "--port", "0", "--data-dir", join(data, "data")], { stdio: ["ignore", "pipe", "inherit"] });
@@ -251,7 +397,11 @@ test("the demo: a rush ends in 0 sold twice, and so does one whose server is kil
     const verdict = async () => (await page.locator("section dl").last().innerText()).replaceAll(/\s+/g, " ");
     assert.match(await verdict(), /^sold 200 .*\bsold twice 0 .*\blost 0 .*\btold sold out [\d,]+/);
     await soldSeats(page, 200);
+    // The form's crowd comes, and the question says so.
+    await page.getByLabel("Buyers").fill("20000");
+    await page.getByLabel("Seats", { exact: true }).fill("1000");
     await button(page, "Pull the plug").click();
+    await page.getByText(/^A rush begins, of 20,000 buyers for 1,000 seats\./).waitFor();
     await page.locator("dialog").getByRole("button", { name: "Pull the plug", exact: true }).click();
     await page.getByText(/^Killed after [\d,]+ receipts; back after [\d,]+ ms$/).waitFor({ timeout: 60_000 });
     await page.getByText("Counted.").waitFor({ timeout: 120_000 });

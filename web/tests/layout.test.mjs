@@ -7,12 +7,13 @@ import { test } from "node:test";
 import { DESKTOP, person, PHONE } from "./browser.mjs";
 import { shifted, watchShifts } from "./shifts.mjs";
 import { ROOM } from "./shop.mjs";
-import { browser, buyer, finished, server, shop, stand, step } from "./stand.mjs";
+import { browser, buyer, fillTicket, finished, server, shop, stand, step } from "./stand.mjs";
 
 stand({ WEBHOOK_PRIVATE: "1" });
 
 /** 0.1 is called good; a line of text that appears above a page's middle is 0.03. */
 const MOST = 0.02;
+const OCCASION = { startsAt: "2027-04-18T10:00:00Z", timeZone: "Europe/Berlin", place: "Olympic Hall, Seoul" };
 const SIZES = [["desktop", { size: DESKTOP }], ["phone", { size: PHONE, touch: true }]];
 
 async function steady(page, where) {
@@ -51,7 +52,7 @@ async function sells(event, users) {
 
 /** Countdown, waiting room, map, hold, stub, sold out. */
 async function purchase(name, options) {
-  const line = await shop.event({ name: "Line", seats: ROOM, maxPerUser: 2, waitingRoom: { maxConcurrent: 1 } });
+  const line = await shop.event({ name: "Line", seats: ROOM, maxPerUser: 2, ...OCCASION, waitingRoom: { maxConcurrent: 1 } });
   const last = await shop.event({ name: "Last", seats: 2, maxPerUser: 2 });
   const queue = (method, path = "") => shop.call(method, `/api/v1/events/${line.id}/queue${path}`, { user: `first-${name}`, body: {} });
   await queue("POST");
@@ -79,6 +80,7 @@ async function purchase(name, options) {
   await step(page, "hold");
   await page.waitForTimeout(700);
   await steady(page, `a hold, ${name}`);
+  await fillTicket(page);
   await page.getByRole("button", { name: "Confirm" }).click();
   await step(page, "yours");
   await page.waitForTimeout(700);
@@ -97,20 +99,23 @@ test("a purchase does not shift, from the countdown to the stub", () => Promise.
 
 for (const [name, options] of SIZES) {
   test(`pages that are opened do not shift, ${name}`, async () => {
-    const open = await shop.event({ name: "Open", seats: ROOM, maxPerUser: 4 });
-    const soon = await shop.event({ name: "Soon", seats: ROOM, opensAt: new Date(Date.now() + 900_000).toISOString() });
+    const open = await shop.event({ name: "Open", seats: ROOM, maxPerUser: 4, ...OCCASION });
+    const soon = await shop.event({ name: "Soon", seats: ROOM, ...OCCASION, opensAt: new Date(Date.now() + 900_000).toISOString() });
     const paused = await shop.event({ name: "Paused", seats: 20 });
     await shop.call("POST", `/api/v1/admin/events/${paused.id}/pause`);
     const gone = await shop.event({ name: "Gone", seats: 2 });
     await sells(gone, ["gone-1", "gone-2"]);
     const line = await shop.event({ name: "Line", seats: ROOM, waitingRoom: { maxConcurrent: 1 } });
+    const drawn = await shop.event({ name: "Drawn", seats: ROOM, opensAt: soon.opensAt, waitingRoom: { maxConcurrent: 1, gatherFrom: new Date(Date.now() - 60_000).toISOString() } });
     const kind = await shop.roomType({ name: "Double", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
     const user = `steady-${name}`;
     await sells(open, [user]);
+    await shop.call("POST", `/api/v1/events/${drawn.id}/queue`, { user, body: {} });
     const somebody = () => viewer({ ...options, user, storage: { "tickettock.room": String(kind.id) } });
     await allSteady(somebody, name, [
       ["/", "a.event"],
       [`/events/${soon.id}`, '[data-step="before"] .map-svg use'],
+      [`/events/${drawn.id}`, '[data-step="before"] [data-status="gathering"] ~ details'],
       [`/events/${paused.id}`, '[data-step="paused"]'],
       [`/events/${line.id}`, '[data-step="waiting"] .map-svg use'],
       [`/events/${gone.id}`, '[data-step="soldOut"] .map-svg use'],
@@ -126,7 +131,7 @@ for (const [name, options] of SIZES) {
   });
 
   test(`the console does not shift, ${name}`, async () => {
-    const event = await shop.event({ name: "Watched", seats: ROOM, waitingRoom: { maxConcurrent: 5 } });
+    const event = await shop.event({ name: "Watched", seats: ROOM, ...OCCASION, waitingRoom: { maxConcurrent: 5 } });
     const sold = await shop.event({ name: "Sold", seats: 30 });
     await sells(sold, ["one", "two", "three"].map((user) => `${user}-${name}`));
     const kind = await shop.roomType({ name: "Suite", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });

@@ -2,9 +2,10 @@
 // (the binary), DATA_DIR and where the stores are.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { PHONE } from "./browser.mjs";
+import { DESKTOP, PHONE } from "./browser.mjs";
 import { HALL, ROOM } from "./shop.mjs";
 import { accessible, buyer, fillTicket, fits, server, shop, slowCanvas, stand, step, STUTTER_MS } from "./stand.mjs";
 
@@ -33,6 +34,7 @@ test("two tabs see each other's seat within a second", async () => {
   const began = Date.now();
   await seatLook(pageB, 7, "held", 1_000);
   assert.ok(Date.now() - began < 1_000);
+  await fillTicket(pageA);
   await button(pageA, "Confirm").click();
   await step(pageA, "yours");
   await seatLook(pageB, 7, "sold", 1_500);
@@ -98,6 +100,7 @@ test("a hold counts down, survives a reload and a second tab, and is confirmed",
   await own.getByText(/^Seat .*[A-Z].*\d, .*[A-Z].*\d$/).waitFor();
   const second = await a.open(`/events/${event.id}`);
   await step(second, "hold");
+  await fillTicket(second);
   await button(second, "Confirm 2 seats").click();
   await step(second, "yours");
   await step(page, "yours");
@@ -128,6 +131,81 @@ test("buyers are asked for what the event wants; price and answer are shown as t
   await a.done();
 });
 
+test("when and where it takes place is said on every page, and an entry for the calendar is made", async () => {
+  const name = "봄밤 콘서트 · Spring Night, with everybody who was there before; and some more";
+  const wanted = { startsAt: "2027-04-18T10:00:00Z", timeZone: "America/New_York", place: "Olympic Hall; gate 2, Seoul" };
+  const event = await shop.event({ name, seats: 5, maxPerUser: 2, ...wanted });
+  const plain = await shop.event({ name: "Some day", seats: 5 });
+  const a = await buyer();
+  const page = await a.open("/");
+  const said = "Sun, 18 Apr 2027, 19:00 (Sun, 06:00 Eastern Daylight Time)\u00a0· Olympic Hall; gate 2, Seoul";
+  const where = (within) => page.locator(within).locator(".where");
+  assert.equal(await where(`a[href="/events/${event.id}"]`).innerText(), said);
+  assert.equal(await where(`a[href="/events/${plain.id}"]`).count(), 0);
+  await page.goto(`/events/${plain.id}`);
+  await step(page, "choose");
+  assert.equal(await page.locator(".where").count(), 0);
+  await page.goto(`/events/${event.id}`);
+  await step(page, "choose");
+  assert.equal(await where("header").innerText(), said);
+  const bought = [await shop.choose(event.id, 2, a.user), await shop.choose(event.id, 4, a.user)];
+  await step(page, "yours");
+  await page.locator(".stub").nth(1).waitFor();
+  assert.deepEqual(await where(".stub").allInnerTexts(), [said, said]);
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Add to calendar").click()]);
+  assert.equal(download.suggestedFilename(), `event-${event.id}.ics`);
+  const file = readFileSync(await download.path(), "utf8");
+  assert.ok(file.endsWith("\r\n") && !/[^\r]\n/.test(file), "lines end as they should");
+  for (const line of file.split("\r\n")) assert.ok(Buffer.byteLength(line) <= 75, line);
+  const lines = file.replaceAll("\r\n ", "").split("\r\n");
+  const [first, second] = bought.map(({ reservationId }) => reservationId);
+  for (const line of [
+    "BEGIN:VEVENT",
+    `UID:${first}@tickettock`,
+    "DTSTART:20270418T100000Z",
+    "DTEND:20270418T120000Z",
+    "SUMMARY:봄밤 콘서트 · Spring Night\\, with everybody who was there before\\; and some more: A2\\, A4",
+    "LOCATION:Olympic Hall\\; gate 2\\, Seoul",
+    `DESCRIPTION:Seat A2: ${first}\\nSeat A4: ${second}\\n${server.base}/events/${event.id}`,
+  ]) assert.ok(lines.includes(line), `${line} is not in\n${file}`);
+  assert.match(file, /\r\nDTSTAMP:\d{8}T\d{6}Z\r\n/);
+  await page.goto("/me");
+  await page.waitForSelector(".stub");
+  assert.deepEqual(await where(".stub").allInnerTexts(), [said, said]);
+  // The clocks there show what the viewer's does.
+  await shop.call("PATCH", `/api/v1/admin/events/${event.id}`, { body: { timeZone: "Asia/Tokyo", place: null } });
+  await page.goto(`/events/${event.id}`);
+  await step(page, "yours");
+  assert.equal(await where("header").innerText(), "Sun, 18 Apr 2027, 19:00");
+  await a.done();
+});
+
+test("a hold is confirmed for whom the event asks; what is missing is said beside its field", async () => {
+  const buyerFields = { userName: "required", phone: "absent", email: "required" };
+  const event = await shop.event({ name: "Held by name", seats: 5, buyerFields });
+  const a = await buyer();
+  const { hold } = await shop.hold({ eventId: event.id, seatIds: [2] }, a.user);
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "hold");
+  assert.equal(await page.getByLabel("Phone").count(), 0);
+  await button(page, "Confirm the seat").click();
+  await page.getByText("Enter the name for the ticket.").waitFor();
+  assert.equal(await page.getByLabel("Name").evaluate((input) => document.activeElement === input), true);
+  await page.getByLabel("Name").fill("Kim Minji");
+  // It looks like an address, and the server knows better.
+  await page.getByLabel("Email").fill("minji@exam ple");
+  await page.getByLabel("Email").press("Enter");
+  await page.getByText("Enter an email address").waitFor();
+  assert.equal(await page.locator('[role="alert"]').count(), 0, "said once");
+  await step(page, "hold");
+  await page.getByLabel("Email").fill("minji@example.com");
+  await page.getByLabel("Email").press("Enter");
+  await step(page, "yours");
+  const { reservations } = await shop.call("GET", `/api/v1/admin/events/${event.id}/reservations`);
+  assert.deepEqual(reservations.map(({ seat, userName, email }) => [seat.id, userName, email]), [[hold.seatIds[0], "Kim Minji", "minji@example.com"]]);
+  await a.done();
+});
+
 test("an expired hold gives the seat back in the other tab", async () => {
   const event = await shop.event({ name: "Lapses", seats: 20, maxPerUser: 2, holdTtl: 3 });
   const [a, b] = [await buyer(), await buyer()];
@@ -152,7 +230,17 @@ test("the waiting room, from joining to buying, over a reload and a restart of t
   await step(page, "waiting");
   await button(page, "Join the line").click();
   await page.waitForSelector('[data-status="waiting"]');
+  // One was let in a moment ago, and must go: a minute, at that rate.
+  await page.getByText("Estimated wait: about 1 min").waitFor();
+  await page.getByText("1 let in per minute").waitFor();
   const number = await page.getByText(/Your number/).innerText();
+  await page.reload();
+  await page.waitForSelector('[data-status="waiting"]');
+  assert.equal(await page.getByText(/Your number/).innerText(), number);
+  // A place is not lost by one click.
+  await button(page, "Leave the line").click();
+  await page.getByText("you stand at the end").waitFor();
+  await button(page, "Keep my place").click();
   await page.reload();
   await page.waitForSelector('[data-status="waiting"]');
   assert.equal(await page.getByText(/Your number/).innerText(), number);
@@ -167,6 +255,33 @@ test("the waiting room, from joining to buying, over a reload and a restart of t
   await button(page, "Any seat, now").click();
   await step(page, "yours");
   await a.done();
+});
+
+test("a waiting room that comes or goes in the middle of the sale is followed without a reload", async () => {
+  const event = await shop.event({ name: "Room", seats: 10, waitingRoom: { maxConcurrent: 1 } });
+  const path = `/api/v1/admin/events/${event.id}`;
+  const first = async () => {
+    for (const what of ["", "/enter"]) await shop.call("POST", `/api/v1/events/${event.id}/queue${what}`, { user: "first", body: {} });
+  };
+  await first();
+  const [a, b] = [await buyer(), await buyer()];
+  const [waits, looks] = [await a.open(`/events/${event.id}`), await b.open(`/events/${event.id}`)];
+  await step(waits, "waiting");
+  await button(waits, "Join the line").click();
+  await waits.waitForSelector('[data-status="waiting"]');
+  await shop.call("PATCH", path, { body: { waitingRoom: null } });
+  await step(waits, "choose", 30_000);
+  // Who had not joined yet learns it there.
+  await button(looks, "Join the line").click();
+  await step(looks, "choose");
+  await shop.call("PATCH", path, { body: { waitingRoom: { maxConcurrent: 1 } } });
+  await first();
+  await fillTicket(looks);
+  await button(looks, "Any seat, now").click();
+  await step(looks, "waiting");
+  await button(looks, "Join the line").click();
+  await looks.waitForSelector('[data-status="waiting"]');
+  await Promise.all([a.done(), b.done()]);
 });
 
 test("the countdown turns at the opening without a reload", async () => {
@@ -253,21 +368,68 @@ test("Korean, dark, on a phone: the one button is in reach and nothing is too wi
   await a.done();
 });
 
-test("axe finds no serious problem, in both themes", async () => {
+test("a seat that was chosen and is taken is named, and the next step begins at its top", async () => {
+  const event = await shop.event({ name: "Faster", seats: HALL, maxPerUser: 2 });
+  const a = await buyer({ size: PHONE, touch: true });
+  const page = await a.open(`/events/${event.id}`);
+  await step(page, "choose");
+  await page.waitForSelector(".map-svg use");
+  await page.getByRole("application").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await button(page, "Hold 1 seat").waitFor();
+  const seat = await page.evaluate(() => [...document.querySelectorAll(".map-svg use")].findIndex((one) => one.getAttribute("href") === "#seat-chosen") + 1);
+  assert.equal((await shop.choose(event.id, seat, "who-is-faster")).status, 200);
+  await page.getByText(`Somebody was a moment faster: 1층 · Stalls A${seat}.`).waitFor();
+  await fillTicket(page);
+  assert.ok((await page.evaluate(() => scrollY)) > 100, "the form is below the map");
+  await button(page, "Any seat, now").tap();
+  await step(page, "yours");
+  await page.waitForFunction(() => scrollY === 0);
+  await a.done();
+});
+
+test("on a narrow phone the name and the tools share a line, and no day is too narrow for its words", async () => {
+  const kind = await shop.roomType({ name: "Narrow", totalQuantity: 12, timeZone: "Asia/Seoul" });
+  for (const language of ["en", "ko"]) {
+    const a = await buyer({ language, size: { ...PHONE, width: 360 }, touch: true, storage: { "tickettock.room": String(kind.id) } });
+    const page = await a.open("/rooms");
+    await page.waitForSelector(".day[aria-disabled='false']");
+    await fits(page, language);
+    const [name, tools] = [await page.locator(".brand").boundingBox(), await page.locator(".tools").boundingBox()];
+    assert.ok(tools.y < name.y + name.height && tools.x > name.x + name.width, JSON.stringify({ language, name, tools }));
+    const words = page.locator(".day > span:last-child");
+    const cut = () => words.evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().width > one.parentElement.clientWidth).length);
+    assert.equal(await cut(), 0, language);
+    await words.last().evaluate((one) => (one.textContent = "12 rooms left"));
+    assert.ok((await cut()) > 0, "the measure sees words that are too wide");
+    await a.done();
+  }
+});
+
+test("axe finds no serious problem, in both themes and sizes, at every step", async () => {
   const open = await shop.event({ name: "Open", seats: ROOM, maxPerUser: 4 });
   const soon = await shop.event({ name: "Soon", seats: 9, opensAt: new Date(Date.now() + 900_000).toISOString() });
   const gone = await shop.event({ name: "Gone", seats: 1 });
   await shop.buy(gone.id, "axe-1");
-  for (const theme of ["light", "dark"]) {
-    const a = await buyer({ theme });
+  const held = await shop.event({ name: "Held", seats: 9, maxPerUser: 2 });
+  const paused = await shop.event({ name: "Paused", seats: 9 });
+  await shop.call("POST", `/api/v1/admin/events/${paused.id}/pause`, { body: {} });
+  const line = await shop.event({ name: "Line", seats: 9, waitingRoom: { maxConcurrent: 1 } });
+  await shop.call("POST", `/api/v1/events/${line.id}/queue`, { user: "axe-2", body: {} });
+  await shop.call("POST", `/api/v1/events/${line.id}/queue/enter`, { user: "axe-2", body: {} });
+  const events = [open, soon, gone, held, paused, line].map(({ id }) => `/events/${id}`);
+  for (const [theme, size] of [["light", DESKTOP], ["dark", PHONE]]) {
+    const a = await buyer({ theme, size, touch: size === PHONE });
     await shop.choose(open.id, theme === "dark" ? 3 : 4, a.user);
-    const paths = ["/", `/events/${open.id}`, `/events/${soon.id}`, `/events/${gone.id}`, "/rooms", "/me", "/no-such-page"];
+    await shop.hold({ eventId: held.id, seatIds: [theme === "dark" ? 3 : 4] }, a.user);
+    await shop.call("POST", `/api/v1/events/${line.id}/queue`, { user: a.user, body: {} });
+    const paths = ["/", ...events, "/rooms", "/me", "/no-such-page", "/try"];
     const pages = await Promise.all(paths.map(async (path) => [path, await a.open(path)]));
     for (const [path, page] of pages) {
-      await page.waitForSelector("main h1");
+      await page.waitForSelector(path === "/try" ? "h1" : "main h1");
       if (path === "/") await page.waitForTimeout(700);
-      // The other theme changes colours only.
-      await accessible(page, `${path} in ${theme}`, theme === "dark" ? ["color-contrast"] : undefined);
+      await accessible(page, `${path} in ${theme}`);
       await page.close();
     }
     await a.done();
@@ -299,6 +461,31 @@ const frames = (page, most) =>
     pointer("pointerup", 0);
     return { still, moving: Math.max(zoomed, panned) };
   }, most);
+
+test("a seat that turns in a stadium pulses, but not for who wants no motion", async () => {
+  const event = await shop.event({ name: "Pulses", seats: 8_000, maxPerUser: 4 });
+  for (const still of [false, true]) {
+    const a = await buyer({ still });
+    const page = await a.open(`/events/${event.id}`);
+    await step(page, "choose", 30_000);
+    await page.waitForSelector(".map-canvas");
+    await page.waitForTimeout(500);
+    await page.evaluate(() => {
+      window.drawn = 0;
+      const clear = CanvasRenderingContext2D.prototype.clearRect;
+      CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+        window.drawn += 1;
+        return clear.apply(this, box);
+      };
+    });
+    assert.equal((await shop.choose(event.id, still ? 2 : 1, `turns-${still}`)).status, 200);
+    await page.waitForFunction(() => window.drawn > 0);
+    await page.waitForTimeout(800);
+    const drawn = await page.evaluate(() => window.drawn);
+    assert.ok(still ? drawn <= 2 : drawn >= 4, `drawn ${drawn} times, ${still ? "without" : "with"} motion`);
+    await a.done();
+  }
+});
 
 test("a stadium of 100,000 seats is drawn, zoomed and panned without a stutter", async () => {
   const event = await shop.event({ name: "Stadium", seats: 100_000, maxPerUser: 4 });

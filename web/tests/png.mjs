@@ -41,18 +41,25 @@ function nearest(left, up, corner) {
   return a <= b && a <= c ? left : b <= c ? up : corner;
 }
 
-/** The most frequent colours; every other one becomes the nearest of them. */
+/** Colours that differ by less look the same: a palette without them has room for rare ones, such as a single word's. */
+const NEAR = 150;
+
+const difference = (one, other) => [16, 8, 0].reduce((sum, shift) => sum + (((one >> shift) & 255) - ((other >> shift) & 255)) ** 2, 0);
+
+/** The most frequent colours that differ; every other one becomes the nearest of them. */
 function palette(pictures) {
   const counts = new Map();
   for (const { pixels } of pictures) for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
-  const colours = [...counts].sort((a, b) => b[1] - a[1]).slice(0, COLOURS).map(([colour]) => colour);
+  const colours = [];
+  for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
+    if (colours.length < COLOURS && colours.every((other) => difference(colour, other) > NEAR)) colours.push(colour);
+  }
   const index = new Map(colours.map((colour, i) => [colour, i]));
   for (const colour of counts.keys()) {
     if (index.has(colour)) continue;
-    const off = (other) => [16, 8, 0].reduce((sum, shift) => sum + (((colour >> shift) & 255) - ((other >> shift) & 255)) ** 2, 0);
     let [best, least] = [0, Infinity];
     for (let i = 0; i < colours.length; i += 1) {
-      const distance = off(colours[i]);
+      const distance = difference(colour, colours[i]);
       if (distance < least) [best, least] = [i, distance];
     }
     index.set(colour, best);

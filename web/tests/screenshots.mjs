@@ -11,7 +11,7 @@ import { choose, DESKTOP, launch, person, PHONE } from "./browser.mjs";
 import { readmePictures } from "./readme.mjs";
 import { Receiver } from "./receiver.mjs";
 import { Shop } from "./shop.mjs";
-import { stage } from "./stage.mjs";
+import { gathering, stage } from "./stage.mjs";
 
 const [base, token, folder = "screenshots"] = process.argv.slice(2);
 const only = process.env.ONLY?.split(",");
@@ -31,6 +31,13 @@ const desk = (there) => async (page) => {
 /** Long enough for a few points of the charts. */
 const charts = (page) => page.waitForTimeout(4_000);
 const settle = (page, step) => page.waitForSelector(step ? `[data-step="${step}"]` : "main h1", { timeout: 15_000 });
+
+/** The address of an event that people gather for: each opens once. */
+const gathers = async () => `/events/${(await gathering(shop)).id}`;
+const joined = async (page) => {
+  await page.getByRole("button", { name: /Join the line|대기열에 들어가기/ }).click();
+  await page.getByText(/^(42 people are in|지금까지 42명)/).waitFor();
+};
 
 /** Name, address, what to do there. */
 const PAGES = [
@@ -107,12 +114,31 @@ const PAGES = [
   })],
   ["console-audit", "/admin#/audit", desk(async (page) => page.waitForSelector("li .sign"))],
   ["console-rush", "/admin#/rush", desk(async (page) => {
-    await page.locator("form button[type=submit]").click();
-    await page.waitForSelector("section dd.how", { timeout: 120_000 });
-    await page.evaluate(() => document.activeElement.blur());
+    const start = page.locator("form button[type=submit]");
+    await start.click();
+    // Not the verdict of the rush before it: this one begins, then it ends.
+    await page.waitForSelector(".phase.rushing, .phase.counting", { timeout: 20_000 });
+    await page.waitForSelector(".phase.done", { timeout: 120_000 });
+    await page.waitForSelector("section dd.how");
+    await page.waitForFunction((button) => button.ariaBusy !== "true", await start.elementHandle());
+    await page.evaluate(() => {
+      document.activeElement.blur();
+      scrollTo(0, 0);
+    });
   })],
   ["missing", "/no-such-page", async (page) => settle(page)],
   ["try", "/try", async (page) => page.waitForTimeout(300)],
+  // Last: nobody sees their events in a list.
+  ["gathering", gathers, joined],
+  ["draw", gathers, async (page) => {
+    await joined(page);
+    await shop.call("POST", `/api/v1/admin${new URL(page.url()).pathname}/open`, { body: {} });
+    await page.waitForSelector('[data-status="waiting"]');
+    await page.locator("summary").click();
+    await page.getByRole("button", { name: /Check the draw|추첨 확인하기/ }).click();
+    await page.getByTestId("findings").locator("p").last().waitFor();
+    await page.locator("details").evaluate((all) => all.scrollIntoView({ block: "end" }));
+  }],
 ];
 
 mkdirSync(folder, { recursive: true });
@@ -131,9 +157,11 @@ for (const [name, path, prepare] of PAGES) {
       const language = theme === "dark" ? "ko" : "en";
       const user = `${USER}-${(visit += 1)}`;
       const who = await person(browser, base, { user, theme, language, size, touch, still: true });
-      const page = await who.open(path);
+      const page = await who.open(typeof path === "string" ? path : await path());
       try {
         await prepare(page, user);
+        // Nothing is hovered.
+        if (!touch) await page.mouse.move(0, 0);
         await page.waitForTimeout(500);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         if (wide > 0) console.error(`${name} ${sizeName}: ${wide} px too wide`);

@@ -11,10 +11,16 @@ export async function watchShifts({ context }) {
       return element?.tagName ? `${element.tagName.toLowerCase()}.${[...element.classList].join(".")}` : "gone";
     };
     const box = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
+    // The browser's `hadRecentInput` is also true for half a second after a phone's viewport got its size, which is
+    // when its page loads. So input is noted here.
+    let input = -Infinity;
+    for (const kind of ["pointerdown", "pointerup", "keydown"]) {
+      addEventListener(kind, ({ timeStamp }) => (input = timeStamp), { capture: true, passive: true });
+    }
     window.shifts = [];
     new PerformanceObserver((list) => {
-      for (const { value, hadRecentInput, sources } of list.getEntries()) {
-        if (hadRecentInput) continue;
+      for (const { value, startTime, hadRecentInput, sources } of list.getEntries()) {
+        if (hadRecentInput && startTime - input < 500) continue;
         window.shifts.push({ value, moved: sources.map(({ node, previousRect, currentRect }) => `${name(node)} ${box(previousRect)} -> ${box(currentRect)}`) });
       }
     }).observe({ type: "layout-shift", buffered: true });

@@ -5,12 +5,14 @@ import { HALL } from "./shop.mjs";
 
 export async function stage(shop) {
   const now = Date.now();
-  const sale = await shop.event({ name: "봄밤 콘서트 · Spring Night", seats: HALL, maxPerUser: 4 });
+  /** An evening in Seoul, so many days from now. */
+  const evening = (days) => ({ startsAt: `${new Date(now + days * 86_400_000).toISOString().slice(0, 10)}T10:30:00Z`, timeZone: "Asia/Seoul" });
+  const sale = await shop.event({ name: "봄밤 콘서트 · Spring Night", seats: HALL, maxPerUser: 4, ...evening(40), place: "올림픽홀, 서울 · Olympic Hall, Seoul" });
   for (let i = 0; i < 150; i += 1) await shop.buy(sale.id, `crowd-${i}`);
   for (const seat of [160, 161, 190, 214, 240, 241, 300, 301, 330, 352, 400, 401, 402, 470]) await shop.choose(sale.id, seat, `chooser-${seat}`);
   await shop.hold({ eventId: sale.id, seatIds: [200, 201, 202] }, "holder-1");
   await shop.hold({ eventId: sale.id, seatIds: [260, 261] }, "holder-2");
-  const soon = await shop.event({ name: "여름 페스티벌 · Summer Festival", seats: HALL, maxPerUser: 2, opensAt: new Date(now + 8_024_000).toISOString() });
+  const soon = await shop.event({ name: "여름 페스티벌 · Summer Festival", seats: HALL, maxPerUser: 2, ...evening(90), place: "한강공원, 서울 · Hangang Park, Seoul", opensAt: new Date(now + 8_024_000).toISOString() });
   const room = await shop.event({ name: "겨울 오페라 · Winter Opera", seats: HALL, maxPerUser: 2, waitingRoom: { maxConcurrent: 1 } });
   await shop.call("POST", `/api/v1/events/${room.id}/queue`, { user: "first", body: {} });
   await shop.call("POST", `/api/v1/events/${room.id}/queue/enter`, { user: "first", body: {} });
@@ -28,4 +30,16 @@ export async function stage(shop) {
     if (hold && i % 4) await shop.call("POST", `/api/v1/holds/${hold.holdId}/confirm`, { user: `lodger-${i}` });
   }
   return { sale, soon, room, small, stadium, double, day };
+}
+
+/** An event that people gather for. One joined before the draw was announced, and comes before everybody else. */
+export async function gathering(shop) {
+  const opensAt = new Date(Date.now() + 8_024_000).toISOString();
+  const event = await shop.event({ name: "가을 뮤지컬 · Autumn Musical", seats: HALL, maxPerUser: 2, opensAt, waitingRoom: { maxConcurrent: 1, idleTimeout: 600 } });
+  const join = (user) => shop.call("POST", `/api/v1/events/${event.id}/queue`, { user, body: {} });
+  await join("first");
+  const gatherFrom = new Date(Date.now() - 60_000).toISOString();
+  await shop.call("PATCH", `/api/v1/admin/events/${event.id}`, { body: { waitingRoom: { gatherFrom } } });
+  for (let i = 0; i < 40; i += 1) await join(`gathers-${i}`);
+  return event;
 }

@@ -31,7 +31,7 @@ let count = 0;
 /** Somebody who buys; `done` closes their browser and fails if a page complained or asked somebody else. */
 export async function buyer(options = {}) {
   const user = options.user ?? `buyer-${(count += 1)}-${crypto.randomUUID().slice(0, 8)}`;
-  return { user, ...finished(await person(browser, server.base, { user, still: true, ...options })) };
+  return { user, ...finished(await person(browser, options.base ?? server.base, { user, still: true, ...options })) };
 }
 
 /** Somebody who may see the console, signed in and at `place`. */

@@ -13,13 +13,19 @@ stand();
 /** Somebody with a phone. */
 const phone = (options) => buyer({ size: PHONE, touch: true, ...options });
 
-/** Moves fingers from their first places to their last, in steps. */
-async function fingers(page, from, to, steps = 12) {
+/** Moves fingers from their first places to their last, in steps. They wait until `ready` before, and until `done` after
+    it; one may go `on` to other places. */
+async function fingers(page, from, to, { steps = 12, ready, on = [], done } = {}) {
   const cdp = await page.context().newCDPSession(page);
   const touch = (type, touchPoints) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints });
-  const at = (part) => from.map((point, id) => ({ id, x: point.x + (to[id].x - point.x) * part, y: point.y + (to[id].y - point.y) * part }));
-  await touch("touchStart", at(0));
-  for (let i = 1; i <= steps; i += 1) await touch("touchMove", at(i / steps));
+  const between = (begin, end, part) => begin.map((point, id) => ({ id, x: point.x + (end[id].x - point.x) * part, y: point.y + (end[id].y - point.y) * part }));
+  await touch("touchStart", between(from, to, 0));
+  await ready?.();
+  for (const next of [to, ...on.map((point) => [point])]) {
+    for (let i = 1; i <= steps; i += 1) await touch("touchMove", between(from, next, i / steps));
+    from = next;
+  }
+  await done?.();
   await touch("touchEnd", []);
   await cdp.detach();
 }
@@ -120,10 +126,10 @@ test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is 
   };
   const still = await late(() => page.waitForTimeout(600));
   const { x, y } = await middle(page);
-  const panned = await late(() => fingers(page, [{ x: x + 100, y }], [{ x: x - 100, y: y - 60 }], 40));
+  const panned = await late(() => fingers(page, [{ x: x + 100, y }], [{ x: x - 100, y: y - 60 }], { steps: 40 }));
   assert.ok(panned < still + STUTTER_MS, `95% of the frames within ${panned} ms, and ${still} ms while nothing moves`);
   await slowCanvas(page);
-  const slow = await late(() => fingers(page, [{ x, y }], [{ x: x - 60, y: y - 60 }], 6));
+  const slow = await late(() => fingers(page, [{ x, y }], [{ x: x - 60, y: y - 60 }], { steps: 6 }));
   assert.ok(slow > still + STUTTER_MS, `a slow map looked smooth: ${slow} ms`);
   await deaf(page);
   const before = await looks();
@@ -132,27 +138,88 @@ test("two fingers zoom a canvas of 100,000 seats, one drags it, and no frame is 
   await a.done();
 });
 
-test("a finger drags a stay over the nights", async () => {
-  const kind = await shop.roomType({ name: "Finger", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
+/** The month after this one, of a room type whose nights are all free, and the middle of a day of it: week, weekday. */
+async function calendar(name) {
+  const kind = await shop.roomType({ name, totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
   const a = await phone({ storage: { "tickettock.room": String(kind.id) } });
   const page = await a.open("/rooms");
-  await page.getByRole("radio", { name: "Finger" }).first().waitFor();
+  await page.getByRole("radio", { name }).first().waitFor();
   await page.getByRole("button", { name: "Month after" }).tap();
   await page.waitForFunction(() => document.querySelectorAll(".day[aria-disabled='false']").length > 27);
-  // Three nights of one week.
-  const week = page.locator("tbody tr").nth(2).locator(".day");
-  await week.first().scrollIntoViewIfNeeded();
-  const at = async (n) => {
-    const { x, y, width, height } = await week.nth(n).boundingBox();
+  await page.locator("tbody").scrollIntoViewIfNeeded();
+  const at = async (week, day) => {
+    const { x, y, width, height } = await page.locator("tbody tr").nth(week).locator("td").nth(day).boundingBox();
     return { x: x + width / 2, y: y + height / 2 };
   };
-  await fingers(page, [await at(1)], [await at(3)]);
-  await page.getByRole("heading", { name: "3 nights" }).waitFor();
-  assert.equal(await page.locator(".day.chosen").count(), 3);
+  const nights = async (count, why) => {
+    await page.getByRole("heading", { name: count === 1 ? "1 night" : `${count} nights`, exact: true }).waitFor();
+    assert.equal(await page.locator(".day.chosen").count(), count, why);
+  };
+  return { a, page, at, nights };
+}
+
+test("a finger drags a stay over the nights", async () => {
+  const { a, page, at, nights } = await calendar("Finger");
+  await fingers(page, [await at(2, 1)], [await at(2, 3)]);
+  await nights(3);
   await deaf(page);
-  await fingers(page, [await at(4)], [await at(6)]);
-  await page.getByRole("heading", { name: "1 night" }).waitFor();
-  assert.equal(await page.locator(".day.chosen").count(), 1, "a calendar that does not hear takes a drag for a tap");
+  await fingers(page, [await at(2, 4)], [await at(2, 6)]);
+  await nights(1, "a calendar that does not hear takes a drag for a tap");
+  await a.done();
+});
+
+test("a finger drags a stay over several weeks; a swipe up scrolls the page", async () => {
+  const { a, page, at, nights } = await calendar("Weeks");
+  /** Where the page is once a swipe has ended. */
+  const scrolled = () =>
+    page.evaluate(async () => {
+      for (let [was, frames] = [scrollY, 0]; frames < 10; frames = was === scrollY ? frames + 1 : 0) {
+        was = scrollY;
+        await new Promise(requestAnimationFrame);
+      }
+      return scrollY;
+    });
+  const before = await scrolled();
+  const room = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight - scrollY);
+  assert.ok(room > 60, `the page can scroll on by ${room} px`);
+  const held = { ready: () => page.waitForSelector(".day.grabbed") };
+
+  // Straight down, after it rested on a night.
+  await fingers(page, [await at(1, 3)], [await at(3, 3)], held);
+  await nights(15);
+  // Up, and over the beginning of a week.
+  await fingers(page, [await at(3, 1)], [await at(2, 5)], held);
+  await nights(4);
+  // Begun along the week, it goes on into the next one.
+  await fingers(page, [await at(1, 2)], [await at(1, 4)], { on: [await at(2, 4)] });
+  await nights(10);
+  // A long press is a tap.
+  await fingers(page, [await at(1, 3)], [await at(1, 3)], held);
+  await nights(1);
+  assert.equal(await scrolled(), before, "the page stayed where it was");
+
+  // Up at once: the page scrolls, and the stay is as it was.
+  const [from, to] = [await at(3, 3), await at(2, 3)];
+  await fingers(page, [from], [to]);
+  assert.ok((await scrolled()) > before + 20, "the page scrolls");
+  await nights(1);
+
+  // On a small screen the lower edge brings the weeks that it hides.
+  const { height } = page.viewportSize();
+  await page.setViewportSize({ width: PHONE.width, height: 280 });
+  await page.locator("thead").evaluate((head) => scrollTo(0, head.getBoundingClientRect().top + scrollY));
+  const [{ y: dock }, first] = [await page.locator(".dock").boundingBox(), await at(1, 3)];
+  assert.ok((await at(3, 3)).y > dock + 20, "the fourth week is hidden");
+  const reached = () => page.waitForFunction(() => document.querySelectorAll("tbody tr:nth-child(4) .chosen").length >= 4);
+  await fingers(page, [first], [{ x: first.x, y: dock - 8 }], { ...held, done: reached });
+  await page.setViewportSize({ width: PHONE.width, height });
+
+  // A calendar that lets the page scroll while a finger selects.
+  await page.evaluate((y) => scrollTo(0, y), before);
+  await page.evaluate(() => window.addEventListener("touchmove", (event) => event.stopImmediatePropagation(), true));
+  await fingers(page, [await at(3, 3)], [await at(1, 3)], held);
+  assert.ok((await scrolled()) > before + 20, "a page that scrolls under the finger");
+  assert.notEqual(await page.locator(".day.chosen").count(), 15);
   await a.done();
 });
 

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use server::settings::Values;
 use server::settings::gateway::GatewaySettings;
 
 use crate::processor;
-use crate::services::free_port;
+use crate::services::{free_port, is_root};
 
 pub const KEY: &str = "only-for-this-bench-0123456789abcdef";
 
@@ -21,6 +22,8 @@ const CONSTANT: &str = r#"content_by_lua_block {
                 ngx.status = 409
                 ngx.print('{"success":false,"reason":"sold_out","message":"No seat is left.","traceId":"00000000000000000000000000000000","remainingSeats":0}')
             }"#;
+
+const NOBODY: u32 = 65_534;
 
 pub struct Gateway {
     child: Child,
@@ -67,6 +70,12 @@ impl Gateway {
         fs::write(&conf, text).expect("nginx.conf");
         let log = fs::File::create(folder.join("nginx.log")).expect("a log");
         let mut command = Command::new("nginx");
+        if is_root() {
+            // As in the images. Started as root it could not drop new connections.
+            let owned = Command::new("chown").arg("-R").arg(NOBODY.to_string()).arg(folder).status();
+            assert!(owned.is_ok_and(|status| status.success()), "chown");
+            command.uid(NOBODY).gid(NOBODY);
+        }
         command.arg("-c").arg(&conf).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let child = command.spawn().unwrap_or_else(|e| panic!("nginx: {e}; scripts/install-services.sh installs it"));
         let address = ([127, 0, 0, 1], port).into();
@@ -81,6 +90,10 @@ impl Gateway {
 }
 
 impl Gateway {
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The master and its workers run on this core from now on.
     pub fn pin(&self, core: usize) {
         processor::pin(self.child.id(), core);

@@ -35,6 +35,7 @@ async fn hall(ledger: &dyn Ledger, seats: u32) -> EventId {
         hall: Hall::Count(seats),
         max_per_user: 1,
         opens_at: None,
+        occasion: Default::default(),
         hold_ttl_ms: None,
         buyer_fields: Default::default(),
         price: None,

@@ -38,7 +38,8 @@ fn runtime() -> tokio::runtime::Runtime {
 
 /// An event whose idle timeout is longer than a run.
 fn make_room(server: &Running) -> u64 {
-    let body = r#"{"name":"Bench","seats":9,"waitingRoom":{"maxConcurrent":800,"idleTimeout":3600}}"#;
+    let body =
+        r#"{"name":"Bench","seats":9,"waitingRoom":{"maxConcurrent":800,"idleTimeout":3600,"queueMost":10000000}}"#;
     create(server, "events", body)["event"]["id"].as_u64().expect("an id")
 }
 
@@ -174,7 +175,7 @@ pub fn bytes() -> f64 {
                 let left = Remaining { n: 1, free: 9, held: 0, first_end: None, state: State::Open };
                 door.settle(EVENT, Some(left), Vec::new()).await.expect("a door");
             }
-            let asking = Asking { user: User::stored(&user(i)), what: What::Join, proven: None };
+            let asking = Asking { user: User::stored(&user(i)), what: What::Join, claim: None };
             door.ask(EVENT, room, asking).await.expect("a door");
         }
     });

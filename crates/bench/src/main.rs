@@ -40,8 +40,9 @@ bench contender ceiling | append FOLDER | seed POSTGRES REDIS | skip-locked POST
 bench holds FOLDER                       holds beside a transaction per hold, alone
 bench refusals FOLDER                    sold-out refusals at the gateway beside a constant, alone
 bench gateway FOLDER                     two servers with the gateway and without, alone
-bench overload quick|full FOLDER embedded|quarter|scaled|gateway|connections|all [MULTIPLE]...
-                                         more people than can be served, alone; or these multiples of the peak only
+bench overload quick|full FOLDER embedded|part|scaled|gateway|connections|all [MULTIPLE|recovery]...
+                                         more people than can be served, alone; or these multiples of the peak only,
+                                         or `recovery`
 bench metrics FOLDER                     sales with metrics and without, alone
 bench load ADDRESS [CONNECTIONS] [PATH]  three seconds of load
 bench ledger [SALES]                     the embedded ledger alone

@@ -243,6 +243,11 @@ impl Bench {
         self.services.pin(core);
     }
 
+    /// The processes of PostgreSQL and Redis.
+    pub fn service_ids(&self) -> [u32; 2] {
+        self.services.ids()
+    }
+
     pub fn redis_url(&self) -> String {
         self.services.redis_url()
     }

@@ -53,7 +53,7 @@ pub struct Overload {
 /// All of it, on every kind of deployment.
 pub fn run(bench: &Bench, pace: &OverloadPace) -> Overload {
     let mut all = Overload { rows: Vec::new(), goals: Vec::new() };
-    for place in [OverloadPlace::Embedded, OverloadPlace::Quarter, OverloadPlace::Scaled, OverloadPlace::Gateway] {
+    for place in [OverloadPlace::Embedded, OverloadPlace::Part, OverloadPlace::Scaled, OverloadPlace::Gateway] {
         let Overload { rows, goals } = one_place(bench, pace, place);
         all.rows.extend(rows);
         all.goals.extend(goals);
@@ -62,17 +62,20 @@ pub fn run(bench: &Bench, pace: &OverloadPace) -> Overload {
     all
 }
 
-/// By hand, while working on it. `multiples`: these rows alone, in this order, and no recovery.
+/// By hand, while working on it. `multiples`: these rows alone, in this order, and no recovery; or `recovery` alone.
 pub fn alone(under: &Path, pace: &Pace, place: &str, multiples: &[&str]) {
     let bench = Bench::new(under, pace.time);
+    let recovers = multiples == ["recovery"];
+    let multiples = if recovers { &[] } else { multiples };
     let multiples: Vec<f64> = multiples.iter().map(|multiple| multiple.parse().expect("a multiple")).collect();
     let one = |place| match &multiples[..] {
+        [] if recovers => Overload { rows: Vec::new(), goals: recovery(&bench, &OverloadPace::of(pace), place) },
         [] => one_place(&bench, &OverloadPace::of(pace), place),
         these => rows(&bench, &OverloadPace::of(pace), place, these),
     };
     let all = match place {
         "embedded" => one(OverloadPlace::Embedded),
-        "quarter" => one(OverloadPlace::Quarter),
+        "part" => one(OverloadPlace::Part),
         "scaled" => one(OverloadPlace::Scaled),
         "gateway" => one(OverloadPlace::Gateway),
         "connections" => Overload { rows: Vec::new(), goals: vec![connections(&bench)] },
@@ -137,7 +140,8 @@ fn peak(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> (usize, f64
 fn peak_of(bench: &Bench, pace: &OverloadPace, place: OverloadPlace, people: usize) -> f64 {
     let stand = OverloadStand::start(bench, place);
     stand.crowd(Coming::InTurn(people), Duration::from_secs(1), Manners::AsTold);
-    let figures = stand.crowd(Coming::InTurn(people), pace.time / 2, Manners::AsTold);
+    // For as long as a row.
+    let figures = stand.crowd(Coming::InTurn(people), pace.time, Manners::AsTold);
     eprintln!("{:<12}{people:>5} at a time: {}", place.name(), said(&figures));
     stand.end();
     figures.goodput()
@@ -175,19 +179,21 @@ fn at(bench: &Bench, pace: &OverloadPace, place: OverloadPlace, peak: f64, multi
 /// A burst of people who ask again at once, and how long it takes until the server is at its peak again.
 fn recovery(bench: &Bench, pace: &OverloadPace, place: OverloadPlace) -> Vec<Goal> {
     let stand = OverloadStand::start(bench, place);
-    let people = AT_A_TIME[0];
-    stand.crowd(Coming::InTurn(people), Duration::from_secs(1), Manners::AsTold);
-    let peak = stand.crowd(Coming::InTurn(people), pace.time, Manners::AsTold).goodput();
+    // Seconds are compared with seconds: each begins with everybody's first request.
+    let second = || stand.crowd(Coming::InTurn(AT_A_TIME[0]), Duration::from_secs(1), Manners::AsTold).goodput();
+    second();
+    let peak = Spread::of(&(0..pace.time.as_secs().max(4)).map(|_| second()).collect::<Vec<_>>()).median;
     let before_mib = stand.memory_mib().0;
     let burst = stand.crowd(Coming::InTurn(IMPATIENT), pace.burst, Manners::AtOnce);
-    let (ended, mut best) = (Instant::now(), 0f64);
+    let (ended, mut best, mut seconds) = (Instant::now(), 0f64, Vec::new());
     while best < 0.95 * peak && ended.elapsed() < 2 * RECOVERED_WITHIN {
-        best = best.max(stand.crowd(Coming::InTurn(people), Duration::from_secs(1), Manners::AsTold).goodput());
+        seconds.push(second().round());
+        best = best.max(seconds.last().copied().unwrap_or(0.0));
     }
     let took = ended.elapsed();
     std::thread::sleep(RECOVERED_WITHIN.saturating_sub(took));
     let (now_mib, most_mib) = stand.memory_mib();
-    eprintln!("{:<12}recovery: burst {}; {best:.0}/s of {peak:.0}/s after {took:?}", place.name(), said(&burst));
+    eprintln!("{:<12}recovery: burst {}; {seconds:?} of {peak:.0}/s, {took:?}", place.name(), said(&burst));
     stand.end();
     let what = format!(
         "95% of the peak again after {:.0} s of {IMPATIENT} people who ask again at once, {:.1} times the peak: {}",

@@ -26,8 +26,7 @@ pub fn pinned(core: usize, program: &Command) -> Command {
 /// Moves a running process and its children, and whatever they start from now on.
 pub fn pin(process: u32, core: usize) {
     assert!(moved(process, core), "taskset moves {process}");
-    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-    for child in children.split_whitespace().filter_map(|id| id.parse().ok()) {
+    for child in descendants(process) {
         // It may have ended meanwhile.
         moved(child, core);
     }
@@ -39,38 +38,58 @@ fn moved(process: u32, core: usize) -> bool {
     taskset.output().is_ok_and(|output| output.status.success())
 }
 
-/// A quarter of a core for a process, by a control group of its own, until it is dropped. Busy neighbours would
-/// leave a process with more runnable threads a larger share, which an overload has.
-pub struct QuarterCore(PathBuf);
+/// All that a process has started, and what those have.
+fn descendants(process: u32) -> Vec<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    let ids = children.split_whitespace().filter_map(|id| id.parse().ok());
+    ids.flat_map(|child| [vec![child], descendants(child)].concat()).collect()
+}
 
-impl QuarterCore {
-    /// The kernel hands out the time in short periods, so that nobody waits long for the next.
+/// A part of a core for some processes together and whatever they start, by a control group of its own, until it
+/// is dropped. Busy neighbours would leave a process with more runnable threads a larger share, which an overload
+/// has.
+pub struct PartCore(PathBuf);
+
+impl PartCore {
+    /// The kernel hands out the time in short periods, so that nobody waits long for the next. It takes no quota below
+    /// a millisecond.
     const QUOTA_US: u32 = 1_250;
-    const PERIOD_US: u32 = 5_000;
 
-    pub fn new(process: u32) -> std::io::Result<QuarterCore> {
+    /// One of so many equal parts.
+    pub fn new(parts: u32, processes: &[u32]) -> std::io::Result<PartCore> {
+        let (quota_us, period_us) = (Self::QUOTA_US, Self::QUOTA_US * parts);
         let name = format!("tickettock-bench-{}", std::process::id());
         let (old, new) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
         let (group, settings) = if old.join("cpu.cfs_quota_us").exists() {
-            let quota = ("cpu.cfs_quota_us", Self::QUOTA_US.to_string());
-            (old.join(name), vec![("cpu.cfs_period_us", Self::PERIOD_US.to_string()), quota])
+            let quota = ("cpu.cfs_quota_us", quota_us.to_string());
+            (old.join(name), vec![("cpu.cfs_period_us", period_us.to_string()), quota])
         } else {
             std::fs::write(new.join("cgroup.subtree_control"), "+cpu")?;
-            (new.join(name), vec![("cpu.max", format!("{} {}", Self::QUOTA_US, Self::PERIOD_US))])
+            (new.join(name), vec![("cpu.max", format!("{quota_us} {period_us}"))])
         };
         std::fs::create_dir_all(&group)?;
-        let quarter = QuarterCore(group);
+        let part = PartCore(group);
         for (file, value) in settings {
-            std::fs::write(quarter.0.join(file), value)?;
+            std::fs::write(part.0.join(file), value)?;
         }
-        std::fs::write(quarter.0.join("cgroup.procs"), process.to_string())?;
-        Ok(quarter)
+        for process in processes {
+            std::fs::write(part.0.join("cgroup.procs"), process.to_string())?;
+            for child in descendants(*process) {
+                // It may have ended meanwhile.
+                let _ = std::fs::write(part.0.join("cgroup.procs"), child.to_string());
+            }
+        }
+        Ok(part)
     }
 }
 
-impl Drop for QuarterCore {
-    /// After its process has ended.
+impl Drop for PartCore {
+    /// What still runs goes back to where it came from.
     fn drop(&mut self) {
+        let (procs, parent) = (self.0.join("cgroup.procs"), self.0.with_file_name("cgroup.procs"));
+        for process in std::fs::read_to_string(procs).unwrap_or_default().lines() {
+            let _ = std::fs::write(&parent, process);
+        }
         let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -66,7 +66,7 @@ impl ServerData {
     pub fn serve_with(&self, flags: &[&str], core: Option<usize>, seats: u32) -> (Running, Duration) {
         let mut command = self.on(binary());
         command.arg("serve").args(flags).env("APP_PORT", "0").env("FCFS_SEATS", seats.to_string());
-        command.env("RUST_LOG", "warn");
+        command.env("RUST_LOG", std::env::var("BENCH_LOG").as_deref().unwrap_or("warn"));
         if let Some(core) = core {
             command = pinned(core, &command);
         }

@@ -73,9 +73,11 @@ impl BenchServices {
     }
 
     pub fn pin(&self, core: usize) {
-        for child in [&self.postgres, &self.redis] {
-            processor::pin(child.id(), core);
-        }
+        self.ids().into_iter().for_each(|process| processor::pin(process, core));
+    }
+
+    pub fn ids(&self) -> [u32; 2] {
+        [&self.postgres, &self.redis].map(Child::id)
     }
 
     pub fn redis_url(&self) -> String {
@@ -129,7 +131,7 @@ fn programs() -> PathBuf {
     versions.max().map_or_else(PathBuf::new, |version| format!("/usr/lib/postgresql/{version}/bin").into())
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use subtle::ConstantTimeEq;
 
-use crate::ids::{Number, User};
+use crate::ids::{BEHIND_THE_DRAWN, Number, User};
 use crate::outcome::{Expected, FieldError, Problem, Refusal};
 use crate::time::Moment;
 
@@ -17,6 +17,8 @@ pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
 /// The longest line that can be asked for, and the one that nobody asked for.
 pub const QUEUE_MOST: u32 = 10_000_000;
 pub const QUEUE_MOST_DEFAULT: u32 = 1_000_000;
+pub const ADMIT_PER_MINUTE_MOST: u32 = 1_000_000;
+const PACED_TURN_MS: i64 = 15_000;
 
 /// The settings of a waiting room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,13 @@ pub struct WaitingRoom {
     pub idle_ms: i64,
     /// At most this many users have a place in the line, silent ones included.
     pub queue_most: u32,
+    /// From then on users may join; the order of those who did so before the opening is drawn at the opening. By the
+    /// wall clock. None: no draw, and users may join at any time.
+    pub gather_from: Option<Moment>,
+    /// About as many users are let in per minute at most. None: as many as there are places.
+    pub admit_per_minute: Option<u32>,
+    /// People stand in its line whose places were drawn for a room that was taken away since.
+    pub gathered: bool,
 }
 
 impl Default for WaitingRoom {
@@ -40,6 +49,9 @@ impl Default for WaitingRoom {
             token_max_age_ms: 1_800_000,
             idle_ms: 60_000,
             queue_most: QUEUE_MOST_DEFAULT,
+            gather_from: None,
+            admit_per_minute: None,
+            gathered: false,
         }
     }
 }
@@ -52,6 +64,9 @@ pub struct WaitingRoomAmendment {
     pub token_max_age_ms: Option<i64>,
     pub idle_ms: Option<i64>,
     pub queue_most: Option<u32>,
+    /// `Some(None)` takes it away, as does that of `admit_per_minute`.
+    pub gather_from: Option<Option<Moment>>,
+    pub admit_per_minute: Option<Option<u32>>,
 }
 
 impl WaitingRoomAmendment {
@@ -67,6 +82,9 @@ impl WaitingRoomAmendment {
             token_max_age_ms: self.token_max_age_ms.unwrap_or(before.token_max_age_ms.max(least_age_ms)),
             idle_ms: self.idle_ms.unwrap_or(before.idle_ms),
             queue_most: self.queue_most.unwrap_or(before.queue_most),
+            gather_from: self.gather_from.unwrap_or(before.gather_from),
+            admit_per_minute: self.admit_per_minute.unwrap_or(before.admit_per_minute),
+            gathered: before.gathered,
         };
         if after.token_max_age_ms < after.token_ttl_ms {
             let problem = Problem::Expected(Expected::AtLeastTokenTtl);
@@ -77,6 +95,16 @@ impl WaitingRoomAmendment {
 }
 
 impl WaitingRoom {
+    /// What is added to the arrival numbers of its line.
+    pub fn arrivals_from(&self) -> u64 {
+        if self.gather_from.is_some() || self.gathered { BEHIND_THE_DRAWN } else { 0 }
+    }
+
+    /// How long a turn lasts for a user who does not enter. Where few are let in, nobody may hold one up for long.
+    pub fn turn_ms(&self) -> i64 {
+        if self.admit_per_minute.is_some() { self.idle_ms.min(PACED_TURN_MS) } else { self.idle_ms }
+    }
+
     /// How long nobody new is admitted after the door lost its state, so that everybody can show their
     /// ticket first.
     pub fn pause_ms(&self) -> i64 {

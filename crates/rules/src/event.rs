@@ -2,16 +2,20 @@
 
 pub mod action;
 mod decide;
+mod gathering;
 mod holds;
 mod inside;
 mod needs;
+mod occasion;
 mod operate;
 pub mod stock;
 mod writes;
 
 pub use self::action::EventAction;
 pub use self::decide::EventDraft;
+pub use self::gathering::check_gathering;
 pub use self::needs::{EventNeeds, needs};
+pub use self::occasion::{Occasion, OccasionAmendment, PLACE_CHARS};
 pub use self::writes::{
     ConfirmedSeat, EndedEntry, EventEffects, EventKnown, EventWrites, FreedSeat, HeldSeat, Holding, NewEntry,
     RenewedEntry,
@@ -72,6 +76,7 @@ pub struct NewEvent {
     pub hall: Hall,
     pub max_per_user: u32,
     pub opens_at: Option<Moment>,
+    pub occasion: Occasion,
     pub waiting_room: Option<WaitingRoom>,
     /// How long its holds last; none: as everywhere.
     pub hold_ttl_ms: Option<i64>,
@@ -108,8 +113,11 @@ pub struct Event {
     pub max_per_user: u32,
     /// By the wall clock.
     pub opens_at: Option<Moment>,
+    pub occasion: Occasion,
     /// Its waiting room, if it has one.
     pub waiting_room: Option<WaitingRoom>,
+    /// People have gathered in front of it, and the room was taken away since.
+    pub gathered: bool,
     /// Tickets of older keys do not count here.
     pub oldest_key: u32,
     pub hold_ttl_ms: Option<i64>,
@@ -270,6 +278,7 @@ pub struct EventAmendment {
     pub max_per_user: Option<u32>,
     /// `Some(None)` takes the opening time away.
     pub opens_at: Option<Option<Moment>>,
+    pub occasion: OccasionAmendment,
     /// `Some(None)` takes the waiting room away.
     pub waiting_room: Option<Option<WaitingRoomAmendment>>,
     /// `Some(None)`: as everywhere.

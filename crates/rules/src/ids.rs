@@ -70,6 +70,29 @@ pub struct Number(pub u64);
 
 pub const NUMBERS_PER_GENERATION: u64 = 1_000_000_000;
 
+/// Places that are drawn have numbers from here on: below these are arrival numbers, also of those who stood in line
+/// before a draw was announced.
+pub const DRAWN_FROM: u64 = 1_000_000_000_000_000;
+
+/// Whoever joins an event with a draw without having been drawn stands behind: their arrival number, and this. All
+/// numbers stay below 2^53, so that a sorted set in Redis and JavaScript hold them exactly.
+pub const BEHIND_THE_DRAWN: u64 = 6_000_000_000_000_000;
+
+/// A drawn place is one of 2^52.
+pub const DRAW_BITS: u32 = 52;
+const _: () = assert!(DRAWN_FROM + (1 << DRAW_BITS) <= BEHIND_THE_DRAWN);
+
+impl Number {
+    pub fn is_drawn(self) -> bool {
+        (DRAWN_FROM..BEHIND_THE_DRAWN).contains(&self.0)
+    }
+
+    /// The place of somebody whose draw was this.
+    pub fn drawn(draw: u64) -> Number {
+        Number(DRAWN_FROM + (draw & ((1 << DRAW_BITS) - 1)))
+    }
+}
+
 /// Names one running request, so that only it can take its own mark away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestName(pub u128);

@@ -332,6 +332,12 @@ pub enum Expected {
     TimeZone,
     /// Not below `tokenTtl`.
     AtLeastTokenTtl,
+    /// Before `opensAt`, which must be given.
+    BeforeOpening,
+    /// An event whose gathering has not begun.
+    BeforeGathering,
+    /// An event with a draw that has not opened yet.
+    NotDrawnYet,
     /// Seats are fixed when an event is made.
     NoSeats,
     OpenEvent,
@@ -367,7 +373,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    pub const ALL: [Expected; 32] = [
+    pub const ALL: [Expected; 35] = [
         Expected::JsonObject,
         Expected::List,
         Expected::Text,
@@ -381,6 +387,9 @@ impl Expected {
         Expected::GzipOrPages,
         Expected::TimeZone,
         Expected::AtLeastTokenTtl,
+        Expected::BeforeOpening,
+        Expected::BeforeGathering,
+        Expected::NotDrawnYet,
         Expected::NoSeats,
         Expected::OpenEvent,
         Expected::PausedEvent,

@@ -2,16 +2,18 @@
 //! `queue_*.lua` say the same in Lua.
 //!
 //! A place is a number, and numbers are never given twice. A user who is silent for `idleTimeout` is passed
-//! over, and gets the place back on return. A user who got `ready` and does not enter within `idleTimeout`
-//! is passed over until they ask to enter. The ledger decides who is inside; the line gets these entries
+//! over, and gets the place back on return. A user who got `ready` and does not enter within `idleTimeout`,
+//! or a quarter of a minute where few are let in, is passed over until they ask to enter. The ledger decides who is inside; the line gets these entries
 //! and counts each until its end. Each call passes over at most a thousand. Who has long been silent is forgotten
-//! in the background; a ticket still proves their place. The line has an end, `queueMost`. A ticket finds its
-//! place again up to twice that, so that invented users cannot lock out those who were there.
+//! in the background; a ticket still proves their place. The line has an end, `queueMost`.
+//!
+//! Where the order is drawn ([`crate::event`]), the server draws the place of each user who gathers, and the line takes
+//! it as it takes the place of a ticket.
 
 mod ranks;
 mod replies;
 
-pub use self::replies::{Asking, Forgotten, Place, QueueReply, Serving, Status, Supply, What};
+pub use self::replies::{Asking, Forgotten, Place, PlaceClaim, QueueReply, Serving, Status, Supply, What};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -206,24 +208,21 @@ impl Line {
             self.forget(&asking.user);
             return QueueReply::Gone;
         }
-        let (known, most) = (self.people.contains_key(&asking.user), u64::from(room.queue_most));
-        if let Some(proven) = asking.proven {
-            if !known && self.people.len() as u64 >= 2 * most {
-                return QueueReply::Full;
-            }
-            self.prove(&asking.user, proven, now);
+        let known = self.people.contains_key(&asking.user);
+        if !known && asking.claim.is_none() && asking.what != What::Join {
+            return QueueReply::NotQueued;
+        }
+        if !known && self.people.len() as u64 >= asking.most(room) {
+            return QueueReply::Full;
+        }
+        if let Some(claim) = asking.claim {
+            self.prove(&asking.user, claim.number, now);
         } else if !known {
-            if asking.what != What::Join {
-                return QueueReply::NotQueued;
-            }
-            if self.people.len() as u64 >= most {
-                return QueueReply::Full;
-            }
             if self.counter + 1 >= NUMBERS_PER_GENERATION {
                 return QueueReply::NoNumber;
             }
             self.counter += 1;
-            self.stand(&asking.user, Number(self.generation * NUMBERS_PER_GENERATION + self.counter), now);
+            self.stand(&asking.user, Number(self.given(room)), now);
         }
         self.take_back(&asking.user, asking.what == What::Enter, now);
         self.answer(room, supply, asking, now)
@@ -232,7 +231,7 @@ impl Line {
     fn answer(&mut self, room: &WaitingRoom, supply: Supply, asking: &Asking, now: Moment) -> QueueReply {
         let Some(person) = self.people.get(&asking.user).copied() else { return QueueReply::NotQueued };
         let rank = self.present.below(person.number);
-        let places = self.places(room);
+        let places = self.places(room, now);
         let turn = self.admits(supply, now) && rank < places;
         // How many must go before it is this user's turn.
         let ahead = if turn { 0 } else { (rank + 1).saturating_sub(places) };
@@ -244,7 +243,7 @@ impl Line {
             let retry_after = if self.from > now { now.seconds_until(self.from).max(1) } else { poll_after };
             return QueueReply::NotReady { retry_after };
         }
-        self.set_ready(&asking.user, person, turn, now.plus_ms(room.idle_ms));
+        self.set_ready(&asking.user, person, turn, now.plus_ms(room.turn_ms()));
         let status = match (supply.sold_out(), turn) {
             (true, _) => Status::SoldOut,
             (false, true) => Status::Ready,
@@ -255,8 +254,8 @@ impl Line {
 
     pub fn serving(&mut self, room: &WaitingRoom, supply: Supply, now: Moment) -> Serving {
         self.pass_over(room, now);
-        let (waiting, places) = (self.present.count(), self.places(room));
-        let given = self.generation * NUMBERS_PER_GENERATION + self.counter;
+        let (waiting, places) = (self.present.count(), self.places(room, now));
+        let given = self.given(room);
         let serving = if !self.admits(supply, now) || places == 0 {
             self.present.nth(0).map_or(given, |first| first.0 - 1)
         } else if waiting <= places {
@@ -264,8 +263,7 @@ impl Line {
         } else {
             self.present.nth(places - 1).map_or(given, |last| last.0)
         };
-        let since = now.0.div_euclid(RATE_BUCKET_MS) - RATE_BUCKETS as i64;
-        let admitted_per_minute = self.admitted.iter().filter(|(at, _)| *at > since).map(|(_, count)| count).sum();
+        let admitted_per_minute = self.admitted_lately(now);
         let inside = self.ends.len() as u64;
         Serving { serving, waiting, admitted_per_minute, sold_out: supply.sold_out(), inside }
     }
@@ -274,9 +272,32 @@ impl Line {
         supply.state == State::Open && supply.free > 0 && now >= self.from
     }
 
-    /// Free places inside. Those whose end has passed were put out before.
-    fn places(&self, room: &WaitingRoom) -> u64 {
-        u64::from(room.max_concurrent).saturating_sub(self.ends.len() as u64)
+    /// The highest number that was given by arrival.
+    fn given(&self, room: &WaitingRoom) -> u64 {
+        room.arrivals_from() + self.generation * NUMBERS_PER_GENERATION + self.counter
+    }
+
+    /// How many may enter now: free places inside, and as many as `admitPerMinute` leaves. Those whose end has passed
+    /// were put out before.
+    fn places(&self, room: &WaitingRoom, now: Moment) -> u64 {
+        let free = u64::from(room.max_concurrent).saturating_sub(self.ends.len() as u64);
+        let Some(most) = room.admit_per_minute.map(u64::from) else { return free };
+        // Spread over the minute: each bucket has its part.
+        let part = most.div_ceil(RATE_BUCKETS as u64);
+        let left = most.saturating_sub(self.admitted_lately(now));
+        free.min(left).min(part.saturating_sub(self.admitted_now(now)))
+    }
+
+    /// In the last minute.
+    fn admitted_lately(&self, now: Moment) -> u64 {
+        let since = now.0.div_euclid(RATE_BUCKET_MS) - RATE_BUCKETS as i64;
+        self.admitted.iter().filter(|(at, _)| *at > since).map(|(_, count)| count).sum()
+    }
+
+    /// In the running bucket.
+    fn admitted_now(&self, now: Moment) -> u64 {
+        let bucket = now.0.div_euclid(RATE_BUCKET_MS);
+        self.admitted.iter().filter(|(at, _)| *at == bucket).map(|(_, count)| count).sum()
     }
 
     fn count_admission(&mut self, now: Moment) {

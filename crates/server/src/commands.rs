@@ -27,7 +27,7 @@ use crate::terminal::complain;
 pub fn run() -> ExitCode {
     let matches = line::command().get_matches();
     let result = match matches.subcommand() {
-        Some(("serve", given)) => serve::run(given),
+        Some(("serve", given)) => return end(serve::run(given)),
         Some(("config", given)) => config::run(given),
         Some(("demo", given)) => demo::run(given),
         Some(("event", given)) => event::run(given),
@@ -57,6 +57,8 @@ enum Broken {
     Command(String),
     /// The command ran, and what it should prove does not hold.
     Proof(String),
+    /// The command failed, and its log says why.
+    Logged,
 }
 
 impl<T: Into<String>> From<T> for Broken {
@@ -70,6 +72,7 @@ fn end(ended: Ended) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Broken::Command(why)) => (why, 2),
         Err(Broken::Proof(why)) => (why, 3),
+        Err(Broken::Logged) => return ExitCode::from(2),
     };
     complain!("tickettock: {why}");
     ExitCode::from(code)

@@ -38,9 +38,12 @@ const LUA: &[(&str, &str)] = lua!(
     "ids.lua",
     "lane.lua",
     "language.lua",
+    "listener.lua",
     "paths.lua",
     "remembered.lua",
     "servers.lua",
+    "sieve.lua",
+    "sifting.lua",
     "slots.lua",
     "text.lua",
     "wire.lua",
@@ -126,11 +129,18 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
     if let Some(name) = &settings.servers_tls {
         let _ = writeln!(tls, "    proxy_ssl_verify on;\n    proxy_ssl_server_name on;\n    proxy_ssl_name {name};");
     }
+    let scheme = if settings.servers_tls.is_some() { "https" } else { "http" };
     let figures = match settings.metrics_listen {
         None => String::new(),
+        // No attempt to connect is dropped here, so probes get through in an overload.
         Some(address) => format!(
             "server {{\n        listen {address};\n        location / {{ return 404; }}\n        \
-             location = /metrics {{ content_by_lua_block {{ gateway.show_figures() }} }}\n    }}"
+             location = /metrics {{ content_by_lua_block {{ gateway.show_figures() }} }}\n        \
+             location = /livez {{ return 200 '{{\"status\":\"alive\"}}'; }}\n        \
+             location = /readyz {{\n            proxy_pass {scheme}://servers;\n            \
+             proxy_http_version 1.1;\n            proxy_set_header Host $http_host;\n            \
+             proxy_set_header Connection \"\";\n            proxy_connect_timeout 1s;\n            \
+             proxy_read_timeout 4s;\n            proxy_next_upstream error timeout;\n        }}\n    }}"
         ),
     };
     let mut text = NGINX.to_owned();
@@ -143,7 +153,7 @@ fn nginx(settings: &GatewaySettings, folder: &str, nameservers: &[String]) -> St
         ("@keepalive@", &(connections / 16).to_string()),
         ("@address_connections@", &address_connections),
         ("@tls@", tls.trim_end()),
-        ("@scheme@", if settings.servers_tls.is_some() { "https" } else { "http" }),
+        ("@scheme@", scheme),
         ("@listen@", &settings.listen.to_string()),
         ("@resolver@", &resolver),
         ("@trusted_geo@", &geo.join("\n        ")),
@@ -178,6 +188,12 @@ fn lua_settings(settings: &GatewaySettings, folder: &str) -> String {
         set("origins", format!("{{ {} }}", origins.join(", ")));
         set("exposed", quoted(EXPOSED));
     }
+    let octets: Vec<u8> = match settings.listen.ip() {
+        IpAddr::V4(ip) => ip.octets().into(),
+        IpAddr::V6(ip) => ip.octets().into(),
+    };
+    let octets: String = octets.iter().map(|octet| format!("\\{octet:03}")).collect();
+    set("listen", format!("{{ port = {}, address = \"{octets}\" }}", settings.listen.port()));
     set("wrap", settings.wrap.to_string());
     set("region", quoted(&settings.region));
     set("user_rate", settings.user_rate.to_string());
@@ -219,7 +235,7 @@ mod tests {
     use crate::settings::Values;
 
     fn settings(pairs: &[(&str, &str)]) -> GatewaySettings {
-        let key = "k".repeat(32);
+        let key = "a-key-of-a-gateway-in-the-tests.".to_owned();
         let environment = |name: &str| match name {
             "GATEWAY_KEY" => Some(key.clone()),
             "GATEWAY_UPSTREAMS" => Some("127.0.0.1:5800,[::1]:5801".into()),

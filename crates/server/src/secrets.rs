@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
+use rules::event::Event;
 use rules::ids::User;
 use sha2::Sha256;
 use stores::ledger::{Ledger, LedgerFault};
 use tokio::sync::OnceCell;
 
+use crate::line::Draw;
 use crate::live::stream_tickets::StreamTickets;
 use crate::public_ids::PublicIds;
 use crate::refusals::Failure;
@@ -25,6 +27,7 @@ pub struct LedgerSecret {
     pub streams: StreamTickets,
     phones: Hmac<Sha256>,
     messages: Hmac<Sha256>,
+    draws: Hmac<Sha256>,
 }
 
 impl Secrets {
@@ -54,12 +57,22 @@ impl LedgerSecret {
             streams: StreamTickets::new(keyed(secret, b"tickettock stream tickets\0")),
             phones: keyed(secret, b"tickettock phones\0"),
             messages: keyed(secret, b"tickettock webhook messages\0"),
+            draws: keyed(secret, b"tickettock draws\0"),
         }
     }
 
     /// Makes the ids of webhook messages.
     pub fn messages(&self) -> Hmac<Sha256> {
         self.messages.clone()
+    }
+
+    /// How the order of those who gather in front of an event is drawn.
+    /// When it was made is part of it, because ids come again after an older backup was restored.
+    pub fn draw(&self, event: &Event) -> Draw {
+        let mut mac = self.draws.clone();
+        mac.update(&event.id.0.to_be_bytes());
+        mac.update(&event.created_at.0.to_be_bytes());
+        Draw::new(event.id, mac.finalize().into_bytes().into())
     }
 
     /// Who a telephone number is, where nothing else says who asks. The number itself stands in the seat's
@@ -73,15 +86,16 @@ impl LedgerSecret {
 
 /// A key for one purpose, ready to be used.
 fn keyed(secret: &[u8; 32], purpose: &[u8]) -> Hmac<Sha256> {
-    let with = |key: &[u8]| {
-        // Padded with zeros to a block, as HMAC does with a shorter key.
-        let mut block = [0; 64];
-        block[..32].copy_from_slice(key);
-        Hmac::<Sha256>::new(&block.into())
-    };
-    let mut derive = with(secret);
+    let mut derive = hmac_with(secret);
     derive.update(purpose);
-    with(&derive.finalize().into_bytes())
+    hmac_with(&derive.finalize().into_bytes().into())
+}
+
+/// The key is padded with zeros to a block, as HMAC does with a shorter one.
+pub fn hmac_with(key: &[u8; 32]) -> Hmac<Sha256> {
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(key);
+    Hmac::<Sha256>::new(&block.into())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod copies;
 pub mod gateway;
 pub mod identity;
 mod stores;
+pub mod strength;
 mod table;
 mod typed;
 mod watching;

@@ -33,6 +33,7 @@ use self::audits::AuditFigures;
 use self::backups::BackupFigures;
 use self::durations::RequestTimes;
 use self::log_lines::LogLineWriter;
+pub use self::log_lines::as_event;
 use self::series::EventSeries;
 use self::shards::ShardedCounter;
 use self::steps::StepTimes;

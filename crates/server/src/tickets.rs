@@ -7,7 +7,7 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use rules::entries::lower_hex;
 use rules::event::Event;
 use rules::ids::{EventId, Number, USER_CHARS, User, whole};
@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 use crate::refusals::Failure;
+use crate::secrets::hmac_with;
 
 /// Longer than any ticket that we issue: a user's name may take four bytes per character.
 pub const TICKET_CHARS: usize = 2 * 4 * USER_CHARS + 128;
@@ -145,10 +146,7 @@ fn secret() -> Result<[u8; 32], Refusal> {
 }
 
 fn digest(key: &TicketKey, event: EventId, user: &User, number: Number) -> Hmac<Sha256> {
-    // Padded with zeros to a block, as HMAC does with a shorter key.
-    let mut block = [0; 64];
-    block[..32].copy_from_slice(&key.secret);
-    let mut mac = Hmac::<Sha256>::new(&block.into());
+    let mut mac = hmac_with(&key.secret);
     mac.update(b"tickettock ticket\0");
     mac.update(&event.0.to_be_bytes());
     mac.update(&key.id.to_be_bytes());

@@ -26,6 +26,7 @@ use crate::connections::{HttpListener, ListenerKind, OpenConnections, bind};
 use crate::gate::Gate;
 use crate::http::routes::routes;
 use crate::readiness::Readiness;
+use crate::settings::strength::guessable_token;
 use crate::settings::{Settings, Stores};
 use crate::telemetry::watch::watch_lines;
 use crate::turner;
@@ -101,6 +102,7 @@ pub async fn first_event(app: &App) -> Result<(), LedgerFault> {
         hall,
         max_per_user: 1,
         opens_at: None,
+        occasion: Default::default(),
         hold_ttl_ms: None,
         buyer_fields: Default::default(),
         price: None,
@@ -133,8 +135,12 @@ fn admin_token(settings: &Settings) -> io::Result<String> {
     }
     let file = admin_token_file(&settings.data_dir);
     match fs::read_to_string(&file) {
-        Ok(token) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
-        Ok(_) => Err(io::Error::other(format!("{} is empty", file.display()))),
+        Ok(token) if token.trim().is_empty() => Err(io::Error::other(format!("{} is empty", file.display()))),
+        Ok(token) if settings.exposed() && guessable_token(token.trim()) => Err(io::Error::other(format!(
+            "that in {} can be guessed, and others than this machine can reach the server: remove the file, and another is made",
+            file.display()
+        ))),
+        Ok(token) => Ok(token.trim().to_owned()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let token = uuid::Uuid::new_v4().simple().to_string() + &uuid::Uuid::new_v4().simple().to_string();
             write_private(&file, &token)?;

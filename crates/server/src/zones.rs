@@ -6,7 +6,10 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use rules::nights::Night;
+use rules::outcome::{Expected, Problem, Refusal};
 use rules::time::Moment;
+
+use crate::http::plumbing::json::Node;
 
 fn zones() -> &'static TimeZoneDatabase {
     static ZONES: OnceLock<TimeZoneDatabase> = OnceLock::new();
@@ -16,6 +19,13 @@ fn zones() -> &'static TimeZoneDatabase {
 /// The zone with exactly this name, if it exists.
 pub fn named(name: &str) -> Option<TimeZone> {
     zones().get(name).ok().filter(|zone| zone.iana_name() == Some(name))
+}
+
+/// A name that was sent.
+pub fn name_sent(node: &Node<'_>) -> Result<Box<str>, Refusal> {
+    let name = node.text()?;
+    named(&name).ok_or_else(|| node.fault(Problem::Expected(Expected::TimeZone)))?;
+    Ok(name.into())
 }
 
 /// The date at that moment in that zone.

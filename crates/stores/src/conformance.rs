@@ -20,6 +20,7 @@ pub mod decide;
 pub mod ends;
 pub mod erasure;
 pub mod expiry;
+mod gathering;
 pub mod hotel;
 mod inside;
 mod line_end;
@@ -113,6 +114,7 @@ impl Stand {
             hall: Hall::Count(seats),
             max_per_user,
             opens_at: None,
+            occasion: Default::default(),
             hold_ttl_ms: None,
             buyer_fields: Default::default(),
             price: None,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rules::time::Moment;
 use stores::ledger::postgres::{PlantedBug, PostgresConfig, PostgresLedger};
@@ -12,6 +13,9 @@ use url::Url;
 use crate::assert_loopback;
 use crate::clock::FixtureClock;
 use crate::services::services;
+
+/// Of everybody in a database.
+const END_CONNECTIONS: &str = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1";
 
 /// Named after its tables: a changed migration gets another template.
 fn template() -> String {
@@ -73,13 +77,24 @@ impl Database {
         self.alone(&[drop, format!("ALTER DATABASE {copy} RENAME TO {}", self.name)]).await;
     }
 
+    /// For so long there is no database of this name, as while a copy is put in its place.
+    pub async fn away(&self, time: Duration) {
+        let client = connect(&server_url().await).await;
+        let (here, away) = (&self.name, format!("{}_away", self.name));
+        // It is refused while somebody is connected, and they connect again at once.
+        while client.batch_execute(&format!("ALTER DATABASE {here} RENAME TO {away}")).await.is_err() {
+            client.execute(END_CONNECTIONS, &[here]).await.expect("nobody is left");
+        }
+        tokio::time::sleep(time).await;
+        client.batch_execute(&format!("ALTER DATABASE {away} RENAME TO {here}")).await.expect("back again");
+    }
+
     /// Nobody is connected meanwhile.
     async fn alone(&self, statements: &[String]) {
         let client = connect(&server_url().await).await;
         let allow = |yes| format!("ALTER DATABASE {} ALLOW_CONNECTIONS {yes}", self.name);
         client.batch_execute(&allow(false)).await.expect("nobody new");
-        let end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1";
-        client.execute(end, &[&self.name]).await.expect("nobody is left");
+        client.execute(END_CONNECTIONS, &[&self.name]).await.expect("nobody is left");
         for statement in statements {
             client.batch_execute(statement).await.unwrap_or_else(|e| panic!("{statement}: {e:?}"));
         }

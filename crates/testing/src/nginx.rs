@@ -7,6 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::folder::TestFolder;
+use crate::is_root;
+
+/// An ordinary user, as in the images: started as root, nginx could not drop new connections.
+const NOBODY: &str = "65534";
 
 pub struct OwnNginx {
     pub address: SocketAddr,
@@ -23,7 +27,12 @@ impl OwnNginx {
         // Ends with the test's process, however that ends, and its workers with it. It starts with as many files as a
         // system gives by default: what the gateway needs it asks for itself.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "TERM", "--", "prlimit", "--nofile=1024:", "nginx", "-c"]);
+        command.args(["--pdeathsig", "TERM"]);
+        if is_root() {
+            command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+        }
+        command.args(["--", "prlimit", "--nofile=1024:", "nginx", "-c"]);
+        give_away(folder.path());
         command.arg(folder.path().join("nginx.conf"));
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("the log")).stderr(log);
         let child = command.spawn().expect("setpriv, of util-linux");
@@ -53,6 +62,7 @@ impl OwnNginx {
     /// nobody new comes to an old one any more.
     pub fn reload(&self) {
         let old = self.workers();
+        give_away(self.path());
         self.signal(self.child.id(), "HUP");
         let takes_no_more = |worker: &u32| {
             let line = std::fs::read(format!("/proc/{worker}/cmdline")).unwrap_or_default();
@@ -86,6 +96,14 @@ impl OwnNginx {
     fn signal(&self, process: u32, name: &str) {
         let status = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
         assert!(status.is_ok_and(|status| status.success()), "{name} to {process}");
+    }
+}
+
+/// The files are nginx's.
+fn give_away(folder: &Path) {
+    if is_root() {
+        let owned = Command::new("chown").args(["-R", NOBODY]).arg(folder).status();
+        assert!(owned.is_ok_and(|status| status.success()), "chown");
     }
 }
 

@@ -70,7 +70,8 @@ impl ServerProcess {
             child.wait().unwrap();
             return None;
         };
-        let address = first.rsplit("http://").next().unwrap().trim().parse().expect(&first);
+        // In JSON more follows behind the address.
+        let address = first.rsplit("http://").next().unwrap().split('"').next().unwrap().trim().parse().expect(&first);
         // Read on, so that the pipe never fills.
         std::thread::spawn(move || lines.for_each(drop));
         Some(ServerProcess { child, address, ready_after: Duration::ZERO, data: data.to_owned() })

@@ -1,5 +1,6 @@
 import createClient, { type Client } from "openapi-fetch";
 
+import { newKey } from "./key.js";
 import { type Body, type Reason, type Refusal, type Result } from "./result.js";
 import { DEFAULTS, persistent, rest, type RetrySettings } from "./retry.js";
 import type { components, operations, paths } from "./schema.js";
@@ -93,7 +94,7 @@ export class Tickettock {
 
   /** Holds nights or seats. The same `key` again is the same hold. */
   hold(wanted: HoldRequest, more: { entry?: string; key?: string } = {}) {
-    const key = more.key ?? crypto.randomUUID();
+    const key = more.key ?? newKey();
     const header = { ...keyed(key), ...(more.entry ? { "X-Entry-Token": more.entry } : {}) };
     const body = { ...wanted, clientHoldKey: key };
     return told<"createHold">(this.api.POST("/api/v1/holds", { params: { header }, body }));
@@ -118,7 +119,10 @@ export class Tickettock {
     return told<"cancelHold">(this.api.DELETE("/api/v1/holds/{holdId}", { params, ...because(reason) }));
   }
 
-  /** Joins the line of an event and waits for its turn. Polls as often as the server asks for. */
+  /**
+   * Joins the line of an event and waits for its turn. Polls as often as the server asks for. Where the order is drawn
+   * at the opening, `status` is `gathering` until then, and there is no place yet.
+   */
   async waitInLine(eventId: number, options: WaitOptions = {}): Promise<Result<"enter"> | Result<"joinQueue">> {
     const { signal } = options;
     const path = { eventId };
@@ -253,7 +257,7 @@ function* byState(seats: components["schemas"]["LiveSeats"]): Generator<[number,
 }
 
 function keyed(key: string | undefined): { "Idempotency-Key": string } {
-  return { "Idempotency-Key": key ?? crypto.randomUUID() };
+  return { "Idempotency-Key": key ?? newKey() };
 }
 
 function because(reason: string | undefined): { body?: { reason: string } } {

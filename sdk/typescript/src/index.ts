@@ -2,6 +2,7 @@
 
 export { Tickettock } from "./client.js";
 export type { Changed, HoldRequest, Settings, Stand, StreamOptions, WaitOptions, WatchOptions } from "./client.js";
+export { commitmentOf, drawnNumber, DRAWN_FROM } from "./draw.js";
 export { NoStream, seatStates } from "./stream.js";
 export type { StreamMessage } from "./stream.js";
 export { Unreachable } from "./retry.js";

@@ -1372,6 +1372,14 @@ export interface components {
             /** @enum {string} */
             state: "scheduled" | "open" | "paused" | "closed";
             opensAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it takes place.
+             */
+            startsAt: string | null;
+            /** @description The zone of the place, such as `Asia/Seoul`. */
+            timeZone: string | null;
+            place: string | null;
             seatCount: number;
             remainingSeats: number;
             /** @description As it was sent, with the defaults; null: none. */
@@ -1496,8 +1504,8 @@ export interface components {
             next: string | null;
         };
         /**
-         * @description What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl`,
-         *     a waiting room or a price away, and buyer fields back to name and phone.
+         * @description What is absent stays as it is, also in a waiting room. Null takes an opening time, when and where it takes place, a
+         *     `holdTtl`, a waiting room or a price away, and buyer fields back to name and phone.
          */
         Amendment: {
             /** @description Printable characters of any script; no control characters. */
@@ -1510,6 +1518,15 @@ export interface components {
              * @description An RFC 3339 time in UTC.
              */
             opensAt?: string | null;
+            /**
+             * Format: date-time
+             * @description When it takes place, for its buyers to read: an RFC 3339 time.
+             */
+            startsAt?: string | null;
+            /** @description The zone of the place, such as `Asia/Seoul`. */
+            timeZone?: string | null;
+            /** @description Printable characters of any script; no control characters. */
+            place?: string | null;
             /** @description Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL. */
             holdTtl?: number | null;
             waitingRoom?: components["schemas"]["WaitingRoom"] | null;
@@ -1645,6 +1662,14 @@ export interface components {
             /** @enum {string} */
             state: "scheduled" | "open" | "paused" | "closed";
             opensAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it takes place.
+             */
+            startsAt: string | null;
+            /** @description The zone of the place, such as `Asia/Seoul`. */
+            timeZone: string | null;
+            place: string | null;
             seatCount: number;
             remainingSeats: number;
             waitingRoom: boolean;
@@ -1656,6 +1681,14 @@ export interface components {
             price: components["schemas"]["Price"] | null;
             /** @description Only where every seat is sold. */
             soldOut?: components["schemas"]["SoldOut"];
+            /** @description Only where the order is drawn at the opening: SHA-256 of the seed, in hexadecimal digits. */
+            drawCommitment?: string;
+            /**
+             * @description The seed of that draw, from five seconds after the opening on. The number of a user who gathered is
+             *     1,000,000,000,000,000 and the first 13 hexadecimal digits of HMAC-SHA256(seed, `<eventId>:<user>`); the lowest
+             *     number comes first.
+             */
+            drawSeed?: string;
         };
         EventAnswer: {
             /** @constant */
@@ -1881,7 +1914,8 @@ export interface components {
              * @enum {string}
              */
             status: "waiting" | "inside";
-            number: number;
+            /** @description Null while people gather, before the order is drawn. */
+            number: number | null;
             /** @description When the entry ends; null: not inside. */
             expiresAt: string | null;
         };
@@ -1981,6 +2015,15 @@ export interface components {
              * @description An RFC 3339 time in UTC.
              */
             opensAt?: string | null;
+            /**
+             * Format: date-time
+             * @description When it takes place, for its buyers to read: an RFC 3339 time.
+             */
+            startsAt?: string | null;
+            /** @description The zone of the place, such as `Asia/Seoul`. */
+            timeZone?: string | null;
+            /** @description Printable characters of any script; no control characters. */
+            place?: string | null;
             /** @description Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL. */
             holdTtl?: number | null;
             waitingRoom?: components["schemas"]["WaitingRoom"] | null;
@@ -2078,12 +2121,23 @@ export interface components {
             /** @constant */
             success: true;
             /** @enum {string} */
-            status: "waiting" | "ready" | "entered" | "sold_out";
+            status: "waiting" | "ready" | "entered" | "sold_out" | "gathering";
+            /** @description Null while `gathering`, before the order is drawn, and inside. */
             number: number | null;
-            /** @description The 0-based place among those seen lately; null inside. */
+            /** @description The 0-based place among those seen lately; null where `number` is. */
             rank: number | null;
-            /** @description How many must go before it is one's turn; null inside. */
+            /** @description How many must go before it is one's turn; null where `number` is. */
             aheadCount: number | null;
+            /**
+             * @description Seconds until it is one's turn, as people were let in during the last minute; null when that is not known, and
+             *     inside.
+             */
+            estimatedWait: number | null;
+            /**
+             * Format: date-time
+             * @description When the event opens, if it opens later: nobody is let in before.
+             */
+            opensAt?: string;
             ticket?: string;
             /** @description Seconds until the entry ends, if there is one. */
             expiresIn?: number;
@@ -2314,6 +2368,14 @@ export interface components {
             idleTimeout?: number | null;
             /** @description Users with a place in the line at most; beyond it `queue_full`. */
             queueMost?: number | null;
+            /**
+             * Format: date-time
+             * @description From when on users gather; the order of those who did is drawn at the opening. Before `opensAt`, and fixed once
+             *     the gathering has begun; null: no draw.
+             */
+            gatherFrom?: string | null;
+            /** @description Users let in per minute at most; null: no limit. */
+            admitPerMinute?: number | null;
         };
         /** @description The settings of a waiting room, in seconds. */
         WaitingRoomSettings: {
@@ -2323,6 +2385,13 @@ export interface components {
             idleTimeout: number;
             /** @description Users with a place in the line at most. */
             queueMost: number;
+            /**
+             * Format: date-time
+             * @description From when on users gather, to be drawn at the opening; null: no draw.
+             */
+            gatherFrom: string | null;
+            /** @description Users let in per minute at most; null: no limit. */
+            admitPerMinute: number | null;
         };
         /** @description An endpoint, without its secret. */
         Webhook: {
@@ -7399,6 +7468,8 @@ export interface operations {
                 name?: string;
                 /** @description Whose telephone number ends so; at least four digits. */
                 phone?: string;
+                /** @description Whose email address has this part. */
+                email?: string;
                 /** @description Of this seat. */
                 seat?: number;
                 /** @description The reservation with this id, as the buyer or the admin knows it. */
@@ -8594,6 +8665,10 @@ export interface operations {
                 hold?: string;
                 /** @description Of this kind, such as `reserved`. */
                 what?: string;
+                /** @description By the operator whose token has this name. */
+                byName?: string;
+                /** @description By the request with this `X-Request-Id`. */
+                traceId?: string;
                 /** @description Not before this time. */
                 from?: string;
                 /** @description Before this time. */

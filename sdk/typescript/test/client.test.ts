@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Tickettock, Unreachable, type Settings, type Stand } from "../src/index.js";
+import { commitmentOf, drawnNumber, DRAWN_FROM, Tickettock, Unreachable, type Settings, type Stand } from "../src/index.js";
 
 const url = process.env.SHOP_URL ?? "";
 const admin = new Tickettock({ url, token: process.env.ADMIN_TOKEN ?? "" });
@@ -135,6 +135,34 @@ test("waits in line, enters and reserves with the entry", async () => {
   assert.ok(stands.length > 0 && stands.every((stand) => stand.success));
   const none = await shop("c").waitInLine(await event({ seats: 1 }));
   assert.ok(!none.ok && none.reason === "no_waiting_room");
+});
+
+test("keeps waiting while people gather, and tells so", async () => {
+  const place = { success: true, number: null, rank: null, aheadCount: null, estimatedWait: null, pollAfter: 0.01 };
+  const answers = [
+    { ...place, status: "gathering", opensAt: "2027-04-18T10:00:00Z", ticket: "mine" },
+    { ...place, status: "gathering", opensAt: "2027-04-18T10:00:00Z" },
+    { ...place, status: "waiting", number: DRAWN_FROM, rank: 1, aheadCount: 1 },
+    { ...place, status: "ready", number: DRAWN_FROM, rank: 0, aheadCount: 0 },
+    { success: true, status: "entered", token: "entry", expiresIn: 60 },
+  ];
+  const tickets: (string | null)[] = [];
+  const door: typeof fetch = async (input, init) => {
+    tickets.push(new Request(input, init).headers.get("X-Queue-Ticket"));
+    return Response.json(answers[tickets.length - 1]);
+  };
+  const seen: string[] = [];
+  const entered = await shop("a", { fetch: door }).waitInLine(1, { onStand: ({ status, aheadCount }) => seen.push(`${status} ${aheadCount}`) });
+  assert.ok(entered.ok && "token" in entered.data && entered.data.token === "entry");
+  assert.deepEqual(seen, ["gathering null", "gathering null", "waiting 1", "ready 0"]);
+  assert.deepEqual(tickets, [null, "mine", "mine", "mine", "mine"]);
+});
+
+test("calculates a draw as the server does", async () => {
+  const seed = "07".repeat(32);
+  assert.equal(await commitmentOf(seed), "4bb06f8e4e3a7715d201d573d0aa423762e55dabd61a2c02278fa56cc6d294e0");
+  assert.equal(await drawnNumber(seed, 2, "alice"), DRAWN_FROM + 0x525cbf37ab8f9);
+  assert.equal(await drawnNumber(seed, 2, "김철수"), DRAWN_FROM + 0x7a152d0b2082e);
 });
 
 test("watches seats until it is told to stop", async () => {

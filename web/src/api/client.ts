@@ -44,6 +44,7 @@ async function asViewer(request: Request): Promise<Response> {
 
 interface Asked {
   params?: { path?: Record<string, string | number>; query?: Record<string, string | number>; header?: Record<string, string> };
+  headers?: Record<string, string>;
   body?: unknown;
   signal?: AbortSignal;
 }
@@ -53,10 +54,10 @@ interface Asked {
  * for options that nobody here uses.
  */
 function asking(method: string, fetch: (request: Request) => Promise<Response>) {
-  return async (path: string, { params = {}, body, signal }: Asked = {}) => {
+  return async (path: string, { params = {}, headers: more = {}, body, signal }: Asked = {}) => {
     const url = new URL(path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params.path?.[name]))), location.origin);
     for (const [name, value] of Object.entries(params.query ?? {})) url.searchParams.set(name, String(value));
-    const headers = new Headers(params.header);
+    const headers = new Headers({ ...params.header, ...more });
     if (body !== undefined) headers.set("Content-Type", "application/json");
     const response = await fetch(new Request(url, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null }));
     const told: unknown = await response.json().catch(() => undefined);

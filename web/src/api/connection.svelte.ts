@@ -2,13 +2,17 @@
 
 class Connection {
   away = $state(false);
-  /** Counts how often the server came back; what was missed meanwhile is read anew. */
-  returns = $state(0);
+  #listeners: (() => void)[] = [];
+
+  /** Calls back when the server is back: what was missed meanwhile is read anew. */
+  onReturn(back: () => void): void {
+    this.#listeners.push(back);
+  }
 
   answered(): void {
     if (!this.away) return;
     this.away = false;
-    this.returns += 1;
+    for (const back of this.#listeners) back();
   }
 
   failed(): void {

@@ -24,6 +24,8 @@ export interface ChartForm {
   stepped: boolean;
   /** Times are seconds since a start, not moments; this names them. */
   since: string | undefined;
+  /** Called with the place of the crosshair among the times; null: it is nowhere. */
+  point: (index: number | null) => void;
 }
 
 export const HEIGHT = 220;
@@ -34,6 +36,17 @@ const clock = (seconds: number) => {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 };
 
+/** A time of the chart, as a reader writes it. */
+export const placed = (at: number, since: string | undefined): string => (since ? `${number(Math.round(at * 10) / 10)} s` : clock(at));
+
+/** How far the crosshair may be from the time that it shows: beside all values it shows none. */
+const NEAR_PX = 16;
+
+function near({ cursor, data, valToPos }: uPlot): number | null {
+  const at = cursor.idx == null ? undefined : data[0][cursor.idx];
+  return at !== undefined && Math.abs(valToPos(at, "x") - (cursor.left ?? 0)) <= NEAR_PX ? (cursor.idx ?? null) : null;
+}
+
 /** The values as they are drawn: in a stack, each is added to the sum of those below it. */
 export function drawn(lines: readonly Line[], stacked: boolean): (number | null)[][] {
   if (!stacked) return lines.map((line) => [...line.values]);
@@ -41,7 +54,7 @@ export function drawn(lines: readonly Line[], stacked: boolean): (number | null)
   return lines.map((line) => line.values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))));
 }
 
-export function options(width: number, { unit, lines, stacked, stepped, since }: ChartForm): uPlot.Options {
+export function options(width: number, { unit, lines, stacked, stepped, since, point }: ChartForm): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string) => style.getPropertyValue(`--${name}`).trim();
   const font = "12px system-ui";
@@ -52,6 +65,7 @@ export function options(width: number, { unit, lines, stacked, stepped, since }:
     height: HEIGHT,
     cursor: { sync: { key: "charts" }, y: false, drag: { x: false, y: false } },
     legend: { show: false },
+    hooks: { setCursor: [(plot) => point(near(plot))] },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.08)] } },
     axes: [
       { ...axis, space: since ? 60 : 90, size: 30, ...(since ? { label: since } : {}), values: (_, splits) => splits.map(since ? number : clock) },

@@ -48,4 +48,7 @@ class Catalog {
   }
 }
 
+/** Sold out is an open event whose every seat is sold; while some are on hold, they may come back. */
+export const saleState = ({ state, soldOut }: Schema["AdminEvent"]): string => (state === "open" && soldOut ? "soldOut" : state);
+
 export const catalog = new Catalog();

@@ -1,6 +1,6 @@
 /** The crowd of a demo, and its plug. The serving process may be dark meanwhile: what it said last stays. */
 
-import { operator } from "./session.svelte";
+import { isAway, operator } from "./session.svelte";
 
 export interface Verdict {
   soldByLedger: number;
@@ -38,14 +38,14 @@ class Demo {
   running = $derived(this.asked || BUSY.has(this.state?.phase ?? "idle"));
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Whether this server is one of a demo. */
-  async find(): Promise<boolean> {
+  /** Whether this server is one of a demo; null: it does not answer. */
+  async find(): Promise<boolean | null> {
     try {
       const { demo } = await operator.get<{ demo: DemoState | null }>("/api/v1/admin/demo");
       this.state = demo;
       return demo !== null;
-    } catch {
-      return false;
+    } catch (error) {
+      return isAway(error) ? null : false;
     }
   }
 
@@ -69,10 +69,10 @@ class Demo {
     this.#soon();
   }
 
-  async pullThePlug(): Promise<void> {
-    await operator.ask("POST", "/api/v1/admin/demo/plug");
-    this.asked = this.state === null || !BUSY.has(this.state.phase);
-    this.#soon();
+  /** Of the rush that runs, or of a new one with this crowd. */
+  async pullThePlug(crowd: Record<string, number | boolean>): Promise<void> {
+    if (this.running) await operator.ask("POST", "/api/v1/admin/demo/plug");
+    else await this.rush({ ...crowd, pullThePlug: true });
   }
 
   #soon(): void {

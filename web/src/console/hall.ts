@@ -32,16 +32,24 @@ function filled(lines: readonly HallLine[], unnamed: string): HallLine[] {
   return lines.map((line) => ({ ...line, section: (section = line.section.trim() || section) }));
 }
 
-/** What is wrong with the table: null, `bad`, or the name that is there twice. */
-export function problem(lines: readonly HallLine[], unnamed: string): { kind: "bad" } | { kind: "twice"; name: string } | null {
+/** What is wrong with the table, and in which cell first. `twice` has the name that is there twice. */
+export interface HallProblem {
+  kind: "bad" | "twice";
+  name: string;
+  line: number;
+  cell: "row" | "seats";
+}
+
+export function problem(lines: readonly HallLine[], unnamed: string): HallProblem | null {
   const seen = new Set<string>();
-  for (const line of filled(lines, unnamed)) {
-    if (whole(line.seats) === null || !line.row.trim()) return { kind: "bad" };
+  for (const [at, line] of filled(lines, unnamed).entries()) {
     const name = `${line.section} ${line.row.trim()}`;
-    if (seen.has(name)) return { kind: "twice", name };
+    if (!line.row.trim()) return { kind: "bad", name, line: at, cell: "row" };
+    if (whole(line.seats) === null) return { kind: "bad", name, line: at, cell: "seats" };
+    if (seen.has(name)) return { kind: "twice", name, line: at, cell: "row" };
     seen.add(name);
   }
-  return lines.length === 0 ? { kind: "bad" } : null;
+  return lines.length === 0 ? { kind: "bad", name: unnamed, line: 0, cell: "row" } : null;
 }
 
 export function hallOf(lines: readonly HallLine[], unnamed: string): Schema["Hall"] {

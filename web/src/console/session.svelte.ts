@@ -21,6 +21,8 @@ export class Refused extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** What is wrong, by its path in the request. */
+    readonly field: string | null = null,
   ) {
     super(message);
   }
@@ -53,8 +55,8 @@ class Operator {
     }
     if (answer.ok) return answer;
     if (answer.status === 401 && token === this.token) this.use(null);
-    const refusal = (await answer.json().catch(() => null)) as { message?: string } | null;
-    throw new Refused(answer.status, refusal?.message ?? consoleWords[language.now].away);
+    const refusal = (await answer.json().catch(() => null)) as { message?: string; field?: string } | null;
+    throw new Refused(answer.status, refusal?.message ?? consoleWords[language.now].away, refusal?.field);
   }
 
   async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -78,4 +80,6 @@ class Operator {
 }
 
 export const operator = new Operator();
+/** Nobody answered, or nobody had the time: asking again may help. */
+export const isAway = (error: unknown): boolean => error instanceof Refused && (error.status === 0 || error.status === 429 || error.status >= 500);
 export const why = (error: unknown): string => (error instanceof Error ? error.message : String(error));

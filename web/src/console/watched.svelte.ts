@@ -5,7 +5,7 @@ import type { LiveStream } from "../api/stream";
 import { SeatBoard } from "../map/board.svelte";
 import type { Layout } from "../map/geometry";
 import { metrics } from "./metrics.svelte";
-import { operator, type Schema } from "./session.svelte";
+import { isAway, operator, type Schema } from "./session.svelte";
 
 export interface TracePoint {
   at: number;
@@ -16,6 +16,7 @@ export interface TracePoint {
 }
 
 const KEEP = 3_600;
+const AGAIN_MS = 1_000;
 
 export class WatchedEvent {
   layout = $state.raw<Layout | null>(null);
@@ -41,8 +42,8 @@ export class WatchedEvent {
   }
 
   async #begin(changed: () => void): Promise<void> {
-    const { layout } = await operator.get<Schema["LayoutAnswer"]>(`/api/v1/events/${this.id}/layout`);
-    if (this.#stopped) return;
+    const layout = await this.#read();
+    if (!layout || this.#stopped) return;
     const board = new SeatBoard(layout.seatCount);
     this.layout = layout;
     this.board = board;
@@ -52,6 +53,19 @@ export class WatchedEvent {
       const point = { at: Date.now() / 1_000, sold: board.sold, held: board.held, waiting: this.waiting, inside: this.inside };
       this.trace = [...this.trace.slice(-(KEEP - 1)), point];
     }, 1_000);
+  }
+
+  /** A server in the middle of a rush may be too busy for it, or dark. */
+  async #read(): Promise<Layout | null> {
+    while (!this.#stopped) {
+      try {
+        return (await operator.get<Schema["LayoutAnswer"]>(`/api/v1/events/${this.id}/layout`)).layout;
+      } catch (error) {
+        if (!isAway(error)) return null;
+        await new Promise((done) => setTimeout(done, AGAIN_MS));
+      }
+    }
+    return null;
   }
 
   stop(): void {

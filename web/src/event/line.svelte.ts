@@ -29,12 +29,21 @@ export class Line {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
 
-  constructor(readonly eventId: number) {}
+  /** `gone`: the event has no waiting room any more. */
+  constructor(
+    readonly eventId: number,
+    readonly gone: () => void,
+  ) {}
 
   /** From 0 at joining to 1 at the door. */
   get progress(): number {
     const ahead = this.standing?.aheadCount ?? 0;
     return this.#most > 0 ? 1 - ahead / this.#most : 0;
+  }
+
+  /** Seconds until one's turn; 0: not known. */
+  get wait(): number {
+    return this.standing?.estimatedWait ?? 0;
   }
 
   get inside(): boolean {
@@ -61,7 +70,7 @@ export class Line {
     try {
       const told = await shop.api.POST("/api/v1/events/{eventId}/queue", { params: { path: this.#path, ...this.#shown() } });
       if (told.data) this.heard(told.data as QueueStanding);
-      else this.refusal = told.error as Refusal;
+      else this.#refuse(told.error as Refusal);
     } catch {
       this.refusal = { reason: "unreachable" };
     } finally {
@@ -72,6 +81,7 @@ export class Line {
   async leave(): Promise<void> {
     clearTimeout(this.#timer);
     remember(this.#name("ticket"), null);
+    remember(this.#name("most"), null);
     this.standing = null;
     this.entry = null;
     this.#most = 0;
@@ -133,12 +143,18 @@ export class Line {
       else {
         this.standing = null;
         remember(this.#name("most"), null);
+        if (reason === "no_waiting_room") this.gone();
         if (reason === "forbidden") remember(this.#name("ticket"), null);
       }
       this.known = true;
     } catch {
       this.#later(2_000);
     }
+  }
+
+  #refuse(refusal: Refusal): void {
+    if (refusal.reason === "no_waiting_room") this.gone();
+    else this.refusal = refusal;
   }
 
   async #enter(): Promise<void> {
@@ -149,7 +165,7 @@ export class Line {
         if (this.standing) this.standing.status = "entered";
         remember(this.#name("most"), null);
         this.#later(Math.min(20, told.data.expiresIn / 3) * 1_000);
-      } else if ((told.error as Refusal).reason !== "not_ready") this.refusal = told.error as Refusal;
+      } else if ((told.error as Refusal).reason !== "not_ready") this.#refuse(told.error as Refusal);
     } catch {
       this.#later(2_000);
     }

@@ -3,6 +3,8 @@
  * answered is sent again as the same one, and answered once.
  */
 
+import { newKey } from "@sdk/key";
+
 import { shop, Unreachable, type components } from "../api/client";
 import { recall, remember } from "../kit/remembered";
 import type { Refusal } from "../outcomes/facts";
@@ -33,6 +35,8 @@ export async function ended<T>(telling: Promise<Told>): Promise<Ended<T>> {
   }
 }
 
+/** With other content it is another request, with a key of its own. */
+const FIELDS = ["userName", "phone", "email"] as const;
 /** Resent after a reload only while somebody may still be waiting for it. */
 const RESENT_MS = 120_000;
 
@@ -60,8 +64,8 @@ export class AnySeat {
 
   async take(buyer: Buyer, entry: string | undefined): Promise<Ended<components["schemas"]["Reserved"]>> {
     const before = this.pending;
-    const same = before && before.buyer.phone === buyer.phone && before.buyer.userName === buyer.userName;
-    const pending: Pending = same ? before : { key: crypto.randomUUID(), at: Date.now(), buyer };
+    const same = before && FIELDS.every((field) => before.buyer[field] === buyer[field]);
+    const pending: Pending = same ? before : { key: newKey(), at: Date.now(), buyer };
     remember(this.#name, JSON.stringify(pending));
     const params = { path: { eventId: this.eventId }, header: keyed(pending.key, entry) };
     const told = await ended<components["schemas"]["Reserved"]>(
@@ -86,8 +90,8 @@ export function createHold<H>(wanted: HoldRequest, key: string, entry?: string):
 
 const HOLD = (holdId: string, what: string) => ({ params: { path: { holdId }, header: keyed(`${what}-${holdId}`) } });
 
-export const confirmHold = (holdId: string): Promise<Ended<components["schemas"]["ConfirmedAnswer"]>> =>
-  ended(shop.api.POST("/api/v1/holds/{holdId}/confirm", HOLD(holdId, "confirm")));
+export const confirmHold = (holdId: string, buyer?: Buyer): Promise<Ended<components["schemas"]["ConfirmedAnswer"]>> =>
+  ended(shop.api.POST("/api/v1/holds/{holdId}/confirm", { ...HOLD(holdId, "confirm"), ...(buyer ? { body: buyer } : {}) }));
 export const releaseHold = (holdId: string): Promise<Ended<unknown>> =>
   ended(shop.api.DELETE("/api/v1/holds/{holdId}", HOLD(holdId, "release")));
 export const extendHold = (holdId: string): Promise<Ended<{ hold: SeatHold }>> =>

@@ -1,5 +1,7 @@
 /** One event, as one viewer sees it: the only state of the page. It follows the server; the step follows from it. */
 
+import { newKey } from "@sdk/key";
+
 import { open, type components } from "../api/client";
 import { serverClock } from "../api/clock.svelte";
 import { connection } from "../api/connection.svelte";
@@ -8,7 +10,9 @@ import { watchEvent } from "../api/live";
 import type { LiveStream } from "../api/stream";
 import { SeatBoard, FREE } from "../map/board.svelte";
 import { plan, type Layout, type Plan } from "../map/geometry";
+import { toasts } from "../kit/toasts.svelte";
 import type { Refusal } from "../outcomes/facts";
+import { tell } from "../outcomes/tell";
 import { Line } from "./line.svelte";
 import { AnySeat, confirmHold, createHold, extendHold, ownHolds, ownReservations, releaseHold } from "./purchase";
 import type { Buyer, Ended, SeatHold, SeatReservation } from "./purchase";
@@ -22,6 +26,8 @@ export class Sale {
   layout = $state<Layout | null>(null);
   board = $state<SeatBoard | null>(null);
   missing = $state(false);
+  /** What an event that draws the order of its waiting room has beside the others. */
+  draw = $state.raw<typeof import("./draw") | null>(null);
   hold = $state<SeatHold | null>(null);
   bought = $state<SeatReservation[]>([]);
   /** Holds and reservations were read. */
@@ -38,6 +44,10 @@ export class Sale {
   #asks: ReturnType<typeof setTimeout> | undefined;
   #holdKey: { seats: string; key: string } | null = null;
   #timer: ReturnType<typeof setInterval>;
+  /** Between two looks at an event that is not open yet. Not every page looks in the same moment. */
+  readonly #pause = 20_000 + Math.random() * 10_000;
+  #looked = performance.now();
+  #looking = false;
 
   readonly plan: Plan | null = $derived(this.layout ? plan(this.layout) : null);
   readonly mine: ReadonlySet<number> = $derived(
@@ -48,7 +58,7 @@ export class Sale {
   readonly step: Step = $derived.by(() => this.#step());
 
   constructor(readonly id: number) {
-    this.line = new Line(id);
+    this.line = new Line(id, () => this.#room(false));
     void this.#begin();
     this.#timer = setInterval(() => this.#tick(), 250);
   }
@@ -69,7 +79,7 @@ export class Sale {
     if (event.state === "closed") return "closed";
     if (event.state === "paused") return "paused";
     const inLine = event.waitingRoom && this.line.standing !== null;
-    if (event.state === "scheduled") return inLine ? "waiting" : "before";
+    if (event.state === "scheduled") return inLine && this.line.standing?.status !== "gathering" ? "waiting" : "before";
     if (event.waitingRoom && !this.line.known) return "loading";
     if (this.soldOut && !inLine) return "soldOut";
     return event.waitingRoom && !this.line.inside ? "waiting" : "choose";
@@ -87,7 +97,7 @@ export class Sale {
           this.missing = true;
           return;
         }
-        this.event = event.data.event;
+        await this.#show(event.data.event);
         this.layout = layout.data.layout;
         break;
       } catch {
@@ -98,7 +108,6 @@ export class Sale {
     board.listen((seats) => this.#turned(seats));
     this.board = board;
     this.#stream = watchEvent(this.id, board, this.#listeners(), true);
-    if (this.event.waitingRoom) void this.line.begin();
     await this.refreshOwn();
     await this.#resume();
   }
@@ -116,6 +125,12 @@ export class Sale {
       place: (place: Parameters<Line["heard"]>[0]) => this.line.heard(place),
       mine: () => void this.refreshOwn(),
     };
+  }
+
+  /** The viewer is back, from another tab or a pocket. */
+  seen(): void {
+    if (this.event?.state === "scheduled") void this.look();
+    void this.refreshOwn();
   }
 
   /** Holds and reservations of the viewer here. */
@@ -173,7 +188,7 @@ export class Sale {
 
   async holdChosen(): Promise<void> {
     const seats = [...this.chosen].sort((a, b) => a - b);
-    if (this.#holdKey?.seats !== seats.join()) this.#holdKey = { seats: seats.join(), key: crypto.randomUUID() };
+    if (this.#holdKey?.seats !== seats.join()) this.#holdKey = { seats: seats.join(), key: newKey() };
     const { key } = this.#holdKey;
     const done = await this.#during("hold", () => createHold<SeatHold>({ eventId: this.id, seatIds: seats }, key, this.line.entry?.token));
     if (!done) return;
@@ -182,16 +197,15 @@ export class Sale {
     this.hold = done.hold;
   }
 
-  async confirm(): Promise<void> {
+  async confirm(buyer: Buyer): Promise<void> {
     const { hold } = this;
     if (!hold) return;
-    const done = await this.#during("confirm", () => confirmHold(hold.holdId));
-    if (done) {
-      this.wantsMore = false;
-      const made = (done.reservations ?? [done.reservation]) as SeatReservation[];
-      this.bought = [...this.bought, ...made];
-      this.hold = null;
-    }
+    const done = await this.#during("confirm", () => confirmHold(hold.holdId, buyer));
+    if (!done) return;
+    this.wantsMore = false;
+    const made = (done.reservations ?? [done.reservation]) as SeatReservation[];
+    this.bought = [...this.bought, ...made];
+    this.hold = null;
     await this.refreshOwn();
   }
 
@@ -232,19 +246,27 @@ export class Sale {
     this.raw = told.raw;
     if (told.ok) return told.data;
     this.refusal = told.refusal;
-    if (told.refusal.reason === "entry_required") void this.line.lost();
-    if (what !== "confirm" && what !== "release") void this.refreshOwn();
+    // There may be a waiting room since the page was opened.
+    if (told.refusal.reason === "entry_required") {
+      this.#room(true);
+      void this.line.lost();
+    }
+    if (what !== "release") void this.refreshOwn();
     return null;
   }
 
-  /** Seats changed: chosen ones that somebody else took are not chosen any more. */
+  /** Seats changed: chosen ones that somebody else took are not chosen any more, and the viewer is told which. */
   #turned(seats: readonly number[] | null): void {
     const { board } = this;
     if (!board) return;
     // One's own seat turned: in another tab, or by the shop.
     if (this.busy === null && seats?.some((seat) => this.mine.has(seat))) void this.refreshOwn();
     const kept = [...this.chosen].filter((seat) => board.at(seat) === FREE);
-    if (kept.length < this.chosen.size && this.busy !== "hold") this.chosen = new Set(kept);
+    if (kept.length < this.chosen.size && this.busy !== "hold") {
+      const seatIds = [...this.chosen].filter((seat) => !kept.includes(seat) && !this.mine.has(seat));
+      if (seatIds.length > 0) toasts.say(tell({ reason: "not_available", seatIds }, (seat) => this.plan?.name(seat) ?? String(seat)).what);
+      this.chosen = new Set(kept);
+    }
     if (this.event && !this.soldOut) delete this.event.soldOut;
     else if (this.event && !this.event.soldOut) this.#askHowLong();
   }
@@ -253,9 +275,8 @@ export class Sale {
   #askHowLong(): void {
     clearTimeout(this.#asks);
     this.#asks = setTimeout(async () => {
-      const params = { path: { eventId: this.id } };
-      const { data } = await open.api.GET("/api/v1/events/{eventId}", { params }).catch(() => ({ data: undefined }));
-      if (this.event && data?.event.soldOut) this.event.soldOut = data.event.soldOut;
+      const event = await this.read();
+      if (this.event && event?.soldOut) this.event.soldOut = event.soldOut;
     }, 1_100 + Math.random() * 1_500);
   }
 
@@ -269,22 +290,45 @@ export class Sale {
     }
     const { entry } = this.line;
     if (entry && entry.until < now) void this.line.lost();
-    const { event } = this;
-    if (event?.state === "scheduled" && event.opensAt && Date.parse(event.opensAt) <= now) void this.#look();
+    const waits = this.event?.state === "scheduled";
+    const opens = waits && this.event?.opensAt && Date.parse(this.event.opensAt) <= now;
+    const announced = !this.draw && this.line.standing?.status === "gathering";
+    // Of what the operator changes before the opening, the stream tells only when that is.
+    const pause = opens ? 0 : announced ? 2_000 : waits && !document.hidden ? this.#pause : Infinity;
+    if (performance.now() - this.#looked >= pause) void this.look();
   }
 
-  #looking = false;
-  /** It should be open by now. */
-  async #look(): Promise<void> {
+  /** As the server has it now; none: it did not answer. */
+  async read(): Promise<Event | undefined> {
+    const params = { path: { eventId: this.id } };
+    const told = await open.api.GET("/api/v1/events/{eventId}", { params }).catch(() => null);
+    return told?.data?.event;
+  }
+
+  /** `before`: its state when it was asked for. What the stream told since then is newer. */
+  async #show(event: Event, before = this.event?.state): Promise<void> {
+    const draw = event.waitingRoom && event.drawCommitment ? await import("./draw") : null;
+    if (this.event?.state !== before) return;
+    const begins = event.waitingRoom && !this.event?.waitingRoom;
+    this.draw = draw;
+    this.event = event;
+    if (begins) void this.line.begin();
+  }
+
+  /** The waiting room came or went: an answer of the server said so. */
+  #room(there: boolean): void {
+    if (this.event) this.event.waitingRoom = there;
+    if (!there) this.draw = null;
+  }
+
+  /** Whatever changed since it was last read: it is open by now, has a draw, or shows its seed. */
+  async look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
-    const { data } = await open.api
-      .GET("/api/v1/events/{eventId}", { params: { path: { eventId: this.id } } })
-      .catch(() => ({ data: undefined }));
-    if (data && this.event) {
-      this.event.state = data.event.state;
-      this.event.opensAt = data.event.opensAt;
-    }
+    this.#looked = performance.now();
+    const state = this.event?.state;
+    const event = await this.read();
+    if (event) await this.#show(event, state).catch(() => undefined);
     setTimeout(() => (this.#looking = false), 250);
   }
 }

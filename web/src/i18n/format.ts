@@ -5,7 +5,8 @@ import { language } from "./language.svelte";
 const LOCALE = { en: "en-GB", ko: "ko-KR" } as const;
 const made = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 
-function once<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: string, make: (locale: string) => T): T {
+/** One formatter per language, made when it is needed. */
+export function once<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: string, make: (locale: string) => T): T {
   const key = `${language.now} ${name}`;
   let format = made.get(key) as T | undefined;
   if (!format) made.set(key, (format = make(LOCALE[language.now])));
@@ -46,6 +47,10 @@ export const moment = (at: Date): string =>
 export const brief = (at: Date): string =>
   once("brief", (l) => new Intl.DateTimeFormat(l, { dateStyle: "short", timeStyle: "short", hourCycle: "h23" })).format(at);
 
+/** 18/04/2027, 19:00:12: in tables where seconds matter. */
+export const stamp = (at: Date): string =>
+  once("stamp", (l) => new Intl.DateTimeFormat(l, { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" })).format(at);
+
 /** The viewer's zone at a moment: "Asia/Seoul, GMT+9". */
 export const zone = (at: Date): string => {
   const parts = once("zone", (l) => new Intl.DateTimeFormat(l, { timeZoneName: "shortOffset" }));
@@ -58,17 +63,6 @@ export const day = (date: string): string =>
   once("day", (l) => new Intl.DateTimeFormat(l, { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" })).format(
     new Date(`${date}T00:00:00Z`),
   );
-
-export const month = (text: string): string =>
-  once("month", (l) => new Intl.DateTimeFormat(l, { year: "numeric", month: "long", timeZone: "UTC" })).format(
-    new Date(`${text}-01T00:00:00Z`),
-  );
-
-/** Monday first. */
-export const weekdays = (): string[] => {
-  const format = once("weekday", (l) => new Intl.DateTimeFormat(l, { weekday: "short", timeZone: "UTC" }));
-  return [5, 6, 7, 8, 9, 10, 11].map((n) => format.format(new Date(Date.UTC(2026, 0, n))));
-};
 
 const two = (n: number): string => String(n).padStart(2, "0");
 

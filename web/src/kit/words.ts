@@ -1,57 +1,9 @@
-/** The words around every page. */
+/** The words of every page. A viewer loads one language, so they are not part of the kit. */
 
-import type { Dictionary } from "../i18n/language.svelte";
+import type { CommonWords } from "../common/en";
+import { lazy } from "../i18n/language.svelte";
 
-const en = {
-  skip: "Skip to the content",
-  ways: "Pages",
-  events: "Events",
-  rooms: "Rooms",
-  mine: "My tickets",
-  docs: "API reference",
-  tryApi: "Try the API",
-  console: "Console",
-  who: "Who am I?",
-  whoTitle: "Who am I?",
-  whoHeader: "This server believes the user id that a page sends: for trying out on one machine. Change it to be somebody else.",
-  whoToken: "Paste the token that your shop gave you when you signed in. It stays in this browser.",
-  userId: "User id",
-  token: "Token",
-  newUser: "Somebody new",
-  save: "Use it",
-  signIn: "Sign in",
-  signOut: "Sign out",
-  tokenRefused: "The server did not accept this token, or it has expired. Sign in again at your shop and paste the new one.",
-  raw: "The server's answer, as JSON",
-  close: "Close",
-  loading: "Loading",
-};
-
-type Words = typeof en;
-
-const ko: Words = {
-  skip: "본문으로 건너뛰기",
-  ways: "페이지",
-  events: "공연",
-  rooms: "객실",
-  mine: "내 예매",
-  docs: "API 문서",
-  tryApi: "API 써 보기",
-  console: "운영 콘솔",
-  who: "사용자 확인",
-  whoTitle: "지금 사용자",
-  whoHeader: "이 서버는 페이지가 보내는 사용자 ID를 그대로 믿습니다. 한 대의 컴퓨터에서 써 보기 위한 설정입니다. ID를 바꾸면 다른 사람이 됩니다.",
-  whoToken: "로그인했을 때 받은 토큰을 붙여 넣어 주세요. 토큰은 이 브라우저에만 저장됩니다.",
-  userId: "사용자 ID",
-  token: "토큰",
-  newUser: "새 사용자",
-  save: "이 사용자로 계속",
-  signIn: "로그인",
-  signOut: "로그아웃",
-  tokenRefused: "토큰이 올바르지 않거나 만료되었습니다. 다시 로그인해서 받은 새 토큰을 붙여 넣어 주세요.",
-  raw: "서버의 응답 (JSON)",
-  close: "닫기",
-  loading: "불러오는 중",
-};
-
-export const common: Dictionary<Words> = { en, ko };
+export const common = lazy<CommonWords>({
+  en: () => import("../common/en").then((module) => module.en),
+  ko: () => import("../common/ko").then((module) => module.ko),
+});

@@ -12,6 +12,8 @@ const SINGLE_MOST = 7_000;
 const SINGLE_LEAST_PX = 7;
 const PICTURE_MOST_PX = 4_096;
 const PULSE_MS = 450;
+/** What styles obey by themselves, a canvas has to ask for. */
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 type Colours = Record<Look | "ink" | "card" | "line" | "soft" | "stage" | "edge", string>;
 
@@ -50,7 +52,7 @@ export class CanvasPainter implements Painter {
   turned(seats: readonly number[] | null, pulse: boolean): void {
     if (seats === null) this.#whole = false;
     else if (this.#whole) for (const seat of seats) this.#dot(seat);
-    if (seats && pulse && seats.length <= PULSES_MOST) {
+    if (seats && pulse && seats.length <= PULSES_MOST && !STILL.matches) {
       const from = performance.now();
       this.#pulses.push(...seats.map((seat) => ({ seat, from })));
     }

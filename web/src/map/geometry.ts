@@ -49,14 +49,17 @@ interface Block {
 }
 
 const ROW_MOST = 64;
+/** A hall that is only a number of seats has one row, which nobody built. */
+const ONLY_ROW_MOST = 24;
 const GAP = 2.5;
 const TITLE = 1.7;
 const LABEL_ROOM = 2;
 const ROW_LABELS_MOST = 2_000;
 
-/** About 1.8 times as wide as high; a row that fits is never folded. */
-function fold(row: Layout["sections"][number]["rows"][number]): { name: string; first: number; count: number }[] {
-  const most = row.seats <= ROW_MOST ? row.seats : Math.max(ROW_MOST / 2, Math.ceil(Math.sqrt(row.seats * 1.8)));
+/** About 1.8 times as wide as high, in lines of about the same length; a row that fits is never folded. */
+function fold(row: Layout["sections"][number]["rows"][number], fits: number): { name: string; first: number; count: number }[] {
+  const wide = row.seats <= fits ? row.seats : Math.max(fits / 2, Math.ceil(Math.sqrt(row.seats * 1.8)));
+  const most = Math.ceil(row.seats / Math.ceil(row.seats / wide));
   const lines = [];
   for (let from = 0; from < row.seats; from += most) {
     lines.push({ name: from === 0 ? row.name : "", first: row.firstSeat + from, count: Math.min(most, row.seats - from) });
@@ -65,8 +68,9 @@ function fold(row: Layout["sections"][number]["rows"][number]): { name: string; 
 }
 
 function blocks(layout: Layout): Block[] {
+  const fits = layout.sections.length === 1 && layout.sections[0]!.rows.length === 1 ? ONLY_ROW_MOST : ROW_MOST;
   return layout.sections.map((section) => {
-    const lines = section.rows.flatMap(fold);
+    const lines = section.rows.flatMap((row) => fold(row, fits));
     const width = Math.max(1, ...lines.map((line) => line.count));
     return { title: section.name, lines, width, height: lines.length + (section.name ? TITLE : 0) };
   });
@@ -121,7 +125,7 @@ export function plan(layout: Layout): Plan {
       for (const line of block.lines) {
         const from = centre - (line.count - 1) / 2;
         if (named && !plain && line.name) {
-          labels.push({ text: line.name, x: from - 1.2, y: y + bend(from - 1.2), kind: "row" });
+          labels.push({ text: line.name, x: from - 1.2, y: y + bend(from), kind: "row" });
         }
         for (let i = 0; i < line.count; i += 1) {
           xs[line.first + i] = from + i;

@@ -8,12 +8,15 @@ import type { Refusal } from "../outcomes/facts";
 
 export type Hold = components["schemas"]["Hold"];
 export type AnyReservation = components["schemas"]["AnyReservation"];
+type Event = components["schemas"]["Event"];
 
 export class Own {
   holds = $state<Hold[]>([]);
   reservations = $state<AnyReservation[] | null>(null);
   /** Names of events, room types and held seats, by their path. */
   names = $state<Record<string, string>>({});
+  /** By their ids. */
+  events = $state<Record<number, Event>>({});
   refusal = $state<Refusal | null>(null);
   raw = $state<unknown>(null);
   busy = $state<string | null>(null);
@@ -33,10 +36,11 @@ export class Own {
       return;
     }
     const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
+    for (const hold of holds) if ("eventId" in hold) for (const seat of hold.seatIds) void this.#name(`events/${hold.eventId}/${seat}`);
+    // With their names at once: nothing grows or moves when those come.
+    await Promise.all([...holds, ...reservations].map((one) => this.#name("eventId" in one ? `events/${one.eventId}` : `room-types/${one.roomTypeId}`)));
     this.holds = holds;
     this.reservations = reservations;
-    for (const hold of holds) if ("eventId" in hold) for (const seat of hold.seatIds) void this.#name(`events/${hold.eventId}/${seat}`);
-    for (const one of [...holds, ...reservations]) void this.#name("eventId" in one ? `events/${one.eventId}` : `room-types/${one.roomTypeId}`);
   }
 
   async cancel(reservation: AnyReservation): Promise<boolean> {
@@ -61,19 +65,23 @@ export class Own {
   async #name(path: string): Promise<void> {
     if (this.#asked.has(path)) return;
     this.#asked.add(path);
-    const name = await named(path).catch(() => undefined);
+    const name = await this.#named(path).catch(() => undefined);
     if (name) this.names[path] = name;
     else this.#asked.delete(path);
   }
-}
 
-/** What the server calls an event, a seat of it, or a room type. */
-async function named(path: string): Promise<string | undefined> {
-  const [what, first, seat] = path.split("/") as [string, string, string?];
-  const id = Number(first);
-  if (what !== "events")
-    return (await open.api.GET("/api/v1/room-types/{roomTypeId}", { params: { path: { roomTypeId: id } } })).data?.roomType.name;
-  if (seat === undefined) return (await open.api.GET("/api/v1/events/{eventId}", { params: { path: { eventId: id } } })).data?.event.name;
-  const params = { path: { eventId: id, seatId: Number(seat) } };
-  return (await open.api.GET("/api/v1/events/{eventId}/seats/{seatId}", { params })).data?.seat.name;
+  /** What the server calls an event, a seat of it, or a room type. */
+  async #named(path: string): Promise<string | undefined> {
+    const [what, first, seat] = path.split("/") as [string, string, string?];
+    const id = Number(first);
+    if (what !== "events")
+      return (await open.api.GET("/api/v1/room-types/{roomTypeId}", { params: { path: { roomTypeId: id } } })).data?.roomType.name;
+    if (seat === undefined) {
+      const { data } = await open.api.GET("/api/v1/events/{eventId}", { params: { path: { eventId: id } } });
+      if (data) this.events[id] = data.event;
+      return data?.event.name;
+    }
+    const params = { path: { eventId: id, seatId: Number(seat) } };
+    return (await open.api.GET("/api/v1/events/{eventId}/seats/{seatId}", { params })).data?.seat.name;
+  }
 }

@@ -41,7 +41,7 @@ const ko: typeof en = {
   toRooms: "객실 보기",
   cancel: "예매 취소",
   cancelTitle: "예매를 취소할까요?",
-  cancelText: (what) => `${what}은(는) 바로 다시 판매되어 다른 분이 예매할 수 있습니다. 취소는 되돌릴 수 없습니다.`,
+  cancelText: (what) => `${what} 예매를 취소하면 바로 다시 판매되어 다른 분이 예매할 수 있습니다. 취소는 되돌릴 수 없습니다.`,
   keep: "그대로 두기",
   giveBack: "예매 취소",
   cancelled: (what) => `${what} 예매를 취소했습니다.`,

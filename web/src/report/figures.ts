@@ -18,6 +18,7 @@ export interface RushReport {
     latencyMs: Record<string, number>;
     sold: number;
     soldTwice: number;
+    toldSoldOut: number;
     lost: number;
     unexplained: number;
     orderBroken: number;

@@ -1,7 +1,10 @@
 /** The rooms page's only state: room types, the month that is shown, the stay that is chosen, holds and stays. */
 
+import { newKey } from "@sdk/key";
+
 import { open, type components } from "../api/client";
 import { serverClock } from "../api/clock.svelte";
+import { connection } from "../api/connection.svelte";
 import { identity } from "../api/identity.svelte";
 import { LiveStream } from "../api/stream";
 import { confirmHold, createHold, ownHolds, ownReservations, releaseHold, type Ended } from "../event/purchase";
@@ -46,6 +49,9 @@ export class Booking {
   constructor() {
     void this.#begin();
     setInterval(() => this.#tick(), 250);
+    // Another tab may have confirmed or given back meanwhile.
+    document.addEventListener("visibilitychange", () => void (document.hidden || this.refreshOwn()));
+    connection.onReturn(() => void this.refreshOwn());
   }
 
   async #begin(): Promise<void> {
@@ -104,7 +110,7 @@ export class Booking {
     const { kind, first, checkOut } = this;
     if (!kind || !first || !checkOut) return;
     const stay = `${kind.id} ${first} ${checkOut}`;
-    if (this.#key?.stay !== stay) this.#key = { stay, key: crypto.randomUUID() };
+    if (this.#key?.stay !== stay) this.#key = { stay, key: newKey() };
     const { key } = this.#key;
     const wanted = { roomTypeId: kind.id, checkIn: first, checkOut };
     const done = await this.#during("hold", () => createHold<NightHold>(wanted, key));
@@ -140,7 +146,7 @@ export class Booking {
       this.holds = holds.filter((one): one is NightHold => "roomTypeId" in one);
       this.stays = reservations.filter((one): one is Stay => "roomTypeId" in one);
     } catch {
-      // Shown by the bar; the next answer brings them.
+      // Shown by the bar; they are read again when the server is back, and when somebody looks at the page.
     }
   }
 
@@ -195,8 +201,16 @@ export class Booking {
     const now = serverClock.exact();
     const over = this.holds.filter((one) => Date.parse(one.expiresAt) <= now);
     if (over.length === 0 || this.busy) return;
-    if (over.some((one) => one.roomTypeId === this.kind?.id)) this.refusal = { reason: "hold_expired" };
     this.holds = this.holds.filter((one) => !over.includes(one));
-    void this.refreshOwn();
+    void this.#ended(over);
+  }
+
+  /** Their time is over; but another tab may have confirmed or extended them before. */
+  async #ended(over: NightHold[]): Promise<void> {
+    await this.refreshOwn();
+    const kept = (one: NightHold) =>
+      this.holds.some((hold) => hold.holdId === one.holdId) ||
+      this.stays.some((stay) => stay.roomTypeId === one.roomTypeId && stay.checkIn === one.checkIn && stay.checkOut === one.checkOut);
+    if (over.some((one) => one.roomTypeId === this.kind?.id && !kept(one))) this.refusal = { reason: "hold_expired" };
   }
 }

@@ -11,7 +11,7 @@ use super::{GATEWAY_GOALS, GOALS};
 use crate::crowd::{Coming, CrowdFigures, CrowdLoad, Manners};
 use crate::gateway::Gateway;
 use crate::measure::{Bench, MANY_SEATS, myself};
-use crate::processor::{self, GENERATOR_CORE, QuarterCore, SERVER_CORE};
+use crate::processor::{self, GENERATOR_CORE, PartCore, SERVER_CORE};
 use crate::product::ServerData;
 use crate::running::Running;
 use crate::services::free_port;
@@ -19,11 +19,11 @@ use crate::services::free_port;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverloadPlace {
     Embedded,
-    /// With a quarter of its core, so that the generator can send ten times the peak.
-    Quarter,
+    /// With a part of its core, so that the generator can send ten times the peak.
+    Part,
     /// One server on Redis and PostgreSQL.
     Scaled,
-    /// The same behind the gateway.
+    /// The same behind the gateway, and all of it with half a core, for the same reason.
     Gateway,
 }
 
@@ -31,9 +31,9 @@ impl OverloadPlace {
     pub fn name(self) -> &'static str {
         match self {
             OverloadPlace::Embedded => "embedded",
-            OverloadPlace::Quarter => "embedded, a quarter of a core",
+            OverloadPlace::Part => "embedded, an eighth of a core",
             OverloadPlace::Scaled => "scaled",
-            OverloadPlace::Gateway => "gateway",
+            OverloadPlace::Gateway => "gateway, half a core",
         }
     }
 
@@ -48,7 +48,7 @@ pub struct OverloadStand<'a> {
     gateway: Option<Gateway>,
     operators: SocketAddr,
     data: ServerData,
-    quarter: Option<QuarterCore>,
+    part: Option<PartCore>,
     _folders: Vec<TempDir>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> OverloadStand<'a> {
     pub fn start(bench: &'a Bench, place: OverloadPlace) -> OverloadStand<'a> {
         let operators = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let (mut data, folder) = match place {
-            OverloadPlace::Embedded | OverloadPlace::Quarter => {
+            OverloadPlace::Embedded | OverloadPlace::Part => {
                 let folder = bench.empty();
                 (ServerData::embedded(folder.path()), folder)
             }
@@ -75,9 +75,16 @@ impl<'a> OverloadStand<'a> {
             folders.push(folder);
             gateway
         });
-        let quarter = (place == OverloadPlace::Quarter)
-            .then(|| QuarterCore::new(server.id()).expect("a control group, which takes root"));
-        OverloadStand { bench, server, gateway, operators, data, quarter, _folders: folders }
+        let part = match place {
+            OverloadPlace::Embedded | OverloadPlace::Scaled => None,
+            OverloadPlace::Part => Some(PartCore::new(8, &[server.id()])),
+            OverloadPlace::Gateway => {
+                let all = [server.id()].into_iter().chain(bench.service_ids()).chain(gateway.as_ref().map(Gateway::id));
+                Some(PartCore::new(2, &all.collect::<Vec<_>>()))
+            }
+        };
+        let part = part.map(|part| part.expect("a control group, which takes root"));
+        OverloadStand { bench, server, gateway, operators, data, part, _folders: folders }
     }
 
     /// The generator, as processes of its own on its own core.
@@ -85,7 +92,7 @@ impl<'a> OverloadStand<'a> {
         let target = self.gateway.as_ref().map_or(self.server.address, |gateway| gateway.address);
         let load = CrowdLoad { target, come, time, manners, seed: self.bench.next_seed(), part: false };
         // At a whole core several processes would only fill the generator's own.
-        let parts = if self.quarter.is_some() { load.parts(|| self.bench.next_seed()) } else { vec![load] };
+        let parts = if self.part.is_some() { load.parts(|| self.bench.next_seed()) } else { vec![load] };
         let running: Vec<Child> = parts.iter().map(generator).collect();
         let ended = running.into_iter().map(|child| {
             let output = child.wait_with_output().expect("its output");
@@ -111,8 +118,8 @@ impl<'a> OverloadStand<'a> {
 
     /// Kills it, and checks its ledger: nothing sold twice, order kept.
     pub fn end(self) {
-        let OverloadStand { server, gateway, data, quarter, _folders, .. } = self;
-        drop((gateway, server, quarter));
+        let OverloadStand { server, gateway, data, part, _folders, .. } = self;
+        drop((gateway, server, part));
         data.verify();
     }
 }

@@ -49,6 +49,9 @@ pub struct SaleView {
     /// `scheduled`, `open`, `paused` or `closed`.
     pub state: String,
     pub opens_at: Option<String>,
+    pub starts_at: Option<String>,
+    pub time_zone: Option<String>,
+    pub place: Option<String>,
     pub seat_count: u32,
     pub remaining_seats: u32,
     /// Everybody sees whether there is one, its operator the settings.
@@ -66,6 +69,11 @@ pub struct SaleView {
     /// Only where every seat is sold.
     #[serde(default)]
     pub sold_out: Option<SoldOutView>,
+    /// Only where the order is drawn at the opening.
+    #[serde(default)]
+    pub draw_commitment: Option<String>,
+    #[serde(default)]
+    pub draw_seed: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -192,6 +200,9 @@ pub struct LineStanding {
     pub number: Option<u64>,
     #[serde(default)]
     pub ahead_count: Option<u64>,
+    /// Seconds until it is one's turn, if that is known.
+    #[serde(default)]
+    pub estimated_wait: Option<u64>,
     /// Seconds until the next poll.
     #[serde(default)]
     pub poll_after: Option<u64>,

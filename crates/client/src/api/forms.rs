@@ -53,6 +53,13 @@ pub struct EventForm {
     pub max_per_user: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<String>,
+    /// When and where it takes place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_ttl: Option<u32>,
     /// `{"maxConcurrent":800,...}`.

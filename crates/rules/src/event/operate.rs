@@ -3,6 +3,7 @@
 use super::{Event, EventAmendment, State, Turn};
 use crate::buyer::AskedFields;
 use crate::decide::Deciding;
+use crate::entries::WaitingRoom;
 use crate::history::{Actor, EventRecord, Happened};
 use crate::outcome::{Done, Expected, FieldError, Problem, Refusal};
 
@@ -50,12 +51,17 @@ impl Deciding<Event> {
     }
 
     pub(super) fn amend(&mut self, amendment: &EventAmendment, by: &Actor) -> Result<Done, Refusal> {
-        // The one part that may be refused comes first: a refusal changes nothing.
-        match amendment.waiting_room {
-            None => {}
-            Some(None) => self.subject.waiting_room = None,
-            Some(Some(room)) => self.subject.waiting_room = Some(room.apply(self.subject.waiting_room)?),
-        }
+        // What may be refused comes first: a refusal changes nothing.
+        let room = match amendment.waiting_room {
+            None => self.subject.waiting_room,
+            Some(None) => None,
+            Some(Some(room)) => Some(room.apply(self.subject.waiting_room)?),
+        };
+        self.subject.check_draw_stays(amendment, room, self.wall)?;
+        self.subject.gathered |= room.is_none() && self.subject.draw_has_begun(self.wall);
+        let gathered = self.subject.gathered;
+        self.subject.waiting_room = room.map(|room| WaitingRoom { gathered, ..room });
+        self.subject.occasion.change(&amendment.occasion);
         if let Some(name) = &amendment.name {
             self.subject.name = name.clone();
         }

@@ -1,40 +1,16 @@
-//! A set of numbers with ranks: one bit per number, with counts per 1,024 and per million numbers.
-//! Numbers are given one after another, so the bits are dense.
-
-use std::collections::BTreeMap;
+//! A set of numbers with ranks: sorted, in chunks. Numbers that follow one another fill one chunk after the other;
+//! numbers that were drawn fall anywhere and split the chunks that become full.
 
 use crate::ids::Number;
 
-const BLOCK: u64 = 1_024;
-const BLOCKS: usize = 1_024;
-const WORDS: usize = 16;
-const SPAN: u64 = BLOCK * BLOCKS as u64;
+const CHUNK: usize = 2_048;
 
+/// No chunk is empty. `lens` stands apart, so that counting those before a chunk reads little memory.
 #[derive(Debug, Default)]
 pub struct Ranks {
-    spans: BTreeMap<u64, Span>,
+    chunks: Vec<Vec<u64>>,
+    lens: Vec<u32>,
     count: u64,
-}
-
-#[derive(Debug)]
-struct Span {
-    count: u64,
-    counts: Vec<u16>,
-    /// None for a block without numbers.
-    bits: Vec<Option<Box<[u64; WORDS]>>>,
-}
-
-impl Span {
-    fn new() -> Span {
-        Span { count: 0, counts: vec![0; BLOCKS], bits: vec![None; BLOCKS] }
-    }
-}
-
-/// Span, block, word and bit of a number.
-fn place(number: Number) -> (u64, usize, usize, u64) {
-    let within = number.0 % SPAN;
-    let (block, bit) = ((within / BLOCK) as usize, within % BLOCK);
-    (number.0 / SPAN, block, (bit / 64) as usize, bit % 64)
 }
 
 impl Ranks {
@@ -42,83 +18,67 @@ impl Ranks {
         self.count
     }
 
-    pub fn insert(&mut self, number: Number) {
-        let (span, block, word, bit) = place(number);
-        let span = self.spans.entry(span).or_insert_with(Span::new);
-        let bits = span.bits[block].get_or_insert_with(Box::default);
-        if bits[word] & 1 << bit == 0 {
-            bits[word] |= 1 << bit;
-            span.counts[block] += 1;
-            span.count += 1;
-            self.count += 1;
+    /// The first chunk whose last number is not lower.
+    fn chunk_of(&self, number: u64) -> usize {
+        self.chunks.partition_point(|chunk| chunk.last().is_some_and(|last| *last < number))
+    }
+
+    fn before(&self, chunk: usize) -> u64 {
+        self.lens[..chunk].iter().map(|len| u64::from(*len)).sum()
+    }
+
+    pub fn insert(&mut self, Number(number): Number) {
+        let mut at = self.chunk_of(number);
+        if at == self.chunks.len() {
+            // Behind all others.
+            if self.chunks.last().is_none_or(|last| last.len() >= CHUNK) {
+                self.chunks.push(Vec::with_capacity(CHUNK));
+                self.lens.push(0);
+            }
+            at = self.chunks.len() - 1;
+        }
+        let Err(within) = self.chunks[at].binary_search(&number) else { return };
+        self.chunks[at].insert(within, number);
+        self.lens[at] += 1;
+        self.count += 1;
+        if self.chunks[at].len() > CHUNK {
+            let upper = self.chunks[at].split_off(CHUNK / 2);
+            self.lens[at] = self.chunks[at].len() as u32;
+            self.lens.insert(at + 1, upper.len() as u32);
+            self.chunks.insert(at + 1, upper);
         }
     }
 
-    pub fn remove(&mut self, number: Number) {
-        let (key, block, word, bit) = place(number);
-        let Some(span) = self.spans.get_mut(&key) else { return };
-        let Some(bits) = &mut span.bits[block] else { return };
-        if bits[word] & 1 << bit != 0 {
-            bits[word] &= !(1 << bit);
-            span.counts[block] -= 1;
-            span.count -= 1;
-            self.count -= 1;
-            if span.counts[block] == 0 {
-                span.bits[block] = None;
-            }
-            if span.count == 0 {
-                self.spans.remove(&key);
-            }
+    pub fn remove(&mut self, Number(number): Number) {
+        let at = self.chunk_of(number);
+        let Some(chunk) = self.chunks.get_mut(at) else { return };
+        let Ok(within) = chunk.binary_search(&number) else { return };
+        chunk.remove(within);
+        self.lens[at] -= 1;
+        self.count -= 1;
+        if chunk.is_empty() {
+            self.chunks.remove(at);
+            self.lens.remove(at);
         }
     }
 
     /// How many are lower.
-    pub fn below(&self, number: Number) -> u64 {
-        let (key, block, word, bit) = place(number);
-        let mut below: u64 = self.spans.range(..key).map(|(_, span)| span.count).sum();
-        let Some(span) = self.spans.get(&key) else { return below };
-        below += span.counts[..block].iter().map(|count| u64::from(*count)).sum::<u64>();
-        if let Some(bits) = &span.bits[block] {
-            below += bits[..word].iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-            below += u64::from((bits[word] & ((1 << bit) - 1)).count_ones());
-        }
-        below
+    pub fn below(&self, Number(number): Number) -> u64 {
+        let at = self.chunk_of(number);
+        let within = self.chunks.get(at).map_or(0, |chunk| chunk.partition_point(|other| *other < number));
+        self.before(at) + within as u64
     }
 
     /// The number with this rank.
     pub fn nth(&self, mut n: u64) -> Option<Number> {
-        for (key, span) in &self.spans {
-            if n >= span.count {
-                n -= span.count;
-                continue;
+        for (chunk, len) in self.chunks.iter().zip(&self.lens) {
+            if n < u64::from(*len) {
+                return chunk.get(n as usize).map(|number| Number(*number));
             }
-            for (block, count) in span.counts.iter().enumerate() {
-                if n >= u64::from(*count) {
-                    n -= u64::from(*count);
-                    continue;
-                }
-                let within = span.bits[block].as_ref().and_then(|bits| nth_bit(bits, n))?;
-                return Some(Number(key * SPAN + block as u64 * BLOCK + within));
-            }
+            n -= u64::from(*len);
         }
         None
     }
-}
-
-fn nth_bit(bits: &[u64; WORDS], mut n: u64) -> Option<u64> {
-    for (at, word) in bits.iter().enumerate() {
-        let here = u64::from(word.count_ones());
-        if n >= here {
-            n -= here;
-            continue;
-        }
-        let mut word = *word;
-        for _ in 0..n {
-            word &= word - 1;
-        }
-        return Some(at as u64 * 64 + u64::from(word.trailing_zeros()));
-    }
-    None
 }
 
 #[cfg(test)]
@@ -127,14 +87,17 @@ mod tests {
 
     use super::*;
 
+    /// Numbers of three generations, and drawn ones between two of them.
     #[test]
     fn ranks_agree_with_a_sorted_set() {
         let (mut ranks, mut sorted) = (Ranks::default(), BTreeSet::new());
         let mut dice = 7u64;
-        for _ in 0..20_000 {
+        for _ in 0..40_000 {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let generation = (dice >> 60) % 3;
-            let number = Number(generation * 1_000_000_000 + (dice >> 30) % 5_000);
+            let number = match dice >> 60 & 3 {
+                3 => Number::drawn(dice.rotate_left(17)),
+                generation => Number(generation * 1_000_000_000 + (dice >> 30) % 5_000),
+            };
             if dice >> 20 & 3 == 0 {
                 ranks.remove(number);
                 sorted.remove(&number);
@@ -144,14 +107,18 @@ mod tests {
             }
             assert_eq!(ranks.count(), sorted.len() as u64);
         }
+        assert!(ranks.chunks.len() > 5, "chunks were split");
         for (rank, number) in sorted.iter().enumerate() {
             assert_eq!((ranks.below(*number), ranks.nth(rank as u64)), (rank as u64, Some(*number)));
+            // A number that is not among them.
+            let behind = Number(number.0 + 1);
+            assert_eq!(ranks.below(behind), rank as u64 + 1);
         }
         assert_eq!(ranks.below(Number(u64::MAX)), sorted.len() as u64);
         assert_eq!(ranks.nth(sorted.len() as u64), None);
         for number in sorted {
             ranks.remove(number);
         }
-        assert!(ranks.spans.is_empty());
+        assert!(ranks.chunks.is_empty() && ranks.lens.is_empty());
     }
 }

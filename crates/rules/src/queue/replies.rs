@@ -1,5 +1,6 @@
 //! What the line is asked, what it must know of the stock, and what it answers.
 
+use crate::entries::WaitingRoom;
 use crate::event::State;
 use crate::ids::{Number, User};
 
@@ -17,8 +18,34 @@ pub enum What {
 pub struct Asking {
     pub user: User,
     pub what: What,
-    /// A place that their ticket proves, and that was not used to enter.
-    pub proven: Option<Number>,
+    /// A place that is theirs, and that was not used to enter.
+    pub claim: Option<PlaceClaim>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceClaim {
+    pub number: Number,
+    /// Their ticket says so: they stood in this line before. Without one the place was drawn just now.
+    pub by_ticket: bool,
+}
+
+impl PlaceClaim {
+    pub fn by_ticket(number: Number) -> PlaceClaim {
+        PlaceClaim { number, by_ticket: true }
+    }
+
+    pub fn drawn(number: Number) -> PlaceClaim {
+        PlaceClaim { number, by_ticket: false }
+    }
+}
+
+impl Asking {
+    /// With how many users in the line nobody like this one can join any more. A ticket finds its place up to twice
+    /// as many, so that invented users cannot lock out those who were there.
+    pub fn most(&self, room: &WaitingRoom) -> u64 {
+        let proven = self.claim.is_some_and(|claim| claim.by_ticket);
+        u64::from(room.queue_most) * if proven { 2 } else { 1 }
+    }
 }
 
 /// What is for sale, as the last batch left it.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +79,8 @@ fn prepare(data_dir: &Path, fresh: bool) -> Result<DemoControl, String> {
     if fresh && used {
         fs::remove_dir_all(data_dir).map_err(wrong)?;
     }
-    fs::create_dir_all(&folder).map_err(wrong)?;
+    // Names and telephone numbers will be in it.
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(wrong)?;
     let control = DemoControl::at(folder);
     // Left behind when the demo was stopped.
     control.take();

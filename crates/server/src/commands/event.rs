@@ -32,6 +32,9 @@ pub fn command() -> Command {
                 .help("Seats that one user may have [default: 1]"),
         )
         .arg(Arg::new("opens-at").long("opens-at").help("When the sale opens, such as 2026-12-24T18:00:00Z"))
+        .arg(Arg::new("starts-at").long("starts-at").help("When it takes place, such as 2027-04-18T10:00:00Z"))
+        .arg(Arg::new("time-zone").long("time-zone").help("The zone of the place, such as Asia/Seoul"))
+        .arg(Arg::new("place").long("place").help("Where it takes place"))
         .arg(
             Arg::new("waiting-room")
                 .long("waiting-room")
@@ -157,6 +160,9 @@ fn wanted(given: &ArgMatches) -> Result<EventForm, String> {
         hold_ttl: given.get_one("hold-ttl").copied(),
         max_per_user: given.get_one("max-per-user").copied(),
         opens_at: given.get_one("opens-at").cloned(),
+        starts_at: given.get_one("starts-at").cloned(),
+        time_zone: given.get_one("time-zone").cloned(),
+        place: given.get_one("place").cloned(),
         rehearsal: given.get_flag("rehearsal").then_some(true),
         ..EventForm::default()
     })
@@ -191,6 +197,11 @@ fn text(answer: &Value) -> String {
         }
         if event["rehearsal"] == true {
             text += &format!("{:>6}  a rehearsal: it may be deleted with what it sold\n", "");
+        }
+        let occasion = ["startsAt", "timeZone", "place"].map(|name| event[name].as_str());
+        if occasion.iter().any(Option::is_some) {
+            text +=
+                &format!("{:>6}  takes place: {}\n", "", occasion.into_iter().flatten().collect::<Vec<_>>().join(", "));
         }
         if let Some(opens) = event["opensAt"].as_str() {
             text += &format!("{:>6}  opens at {opens}\n", "");

@@ -43,7 +43,7 @@ pub fn command() -> Command {
         .subcommand(with_settings_named(
             Command::new("verify")
                 .about("Check every invariant of the ledger, also of a running sale; exit 3 if one is broken")
-                .arg(super::verify::head()),
+                .args(super::verify::arguments()),
             |name| matches!(name, "DATA_DIR" | "DATABASE_URL_FILE"),
         ))
         .subcommand(with_settings(super::doctor::doctor()))

@@ -81,7 +81,7 @@ pub fn run(given: &ArgMatches) -> Ended {
     })?;
     let Told { figures, goodput, proof, timeline } = told;
     let machine = report::machine(&figures, &goodput, &proof);
-    let (table, sentence) = (report::table(&figures, &proof), report::sentence(&figures, &proof));
+    let (table, sentence) = (report::table(&figures, &proof), report::sentence(&proof));
     if given.get_flag("json") {
         say!("{machine}");
     } else {

@@ -8,10 +8,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
-use super::line;
+use super::{Broken, Ended, line};
 use crate::backups::BackupSchedule;
-use crate::reload::Reloader;
-use crate::settings::Settings;
+use crate::clock::{Hands, SystemHands};
+use crate::reload::{ReloadedSettings, Reloader};
+use crate::settings::{LogFormat, Settings};
 use crate::supervisor::Supervisor;
 use crate::terminal::say;
 use crate::tidier::Tidier;
@@ -28,7 +29,7 @@ pub fn command() -> Command {
     Command::new("serve").about("Start the server").arg(demo).arg(off)
 }
 
-pub fn run(given: &ArgMatches) -> Result<(), String> {
+pub fn run(given: &ArgMatches) -> Ended {
     let mut settings = line::settings(given).map_err(|e| e.to_string())?;
     settings.demo_control = given.get_one::<PathBuf>(DEMO_CONTROL).cloned();
     if given.get_flag(WITHOUT_METRICS) {
@@ -36,11 +37,26 @@ pub fn run(given: &ArgMatches) -> Result<(), String> {
     }
     let log = telemetry::begin_logging(&settings);
     use_small_pages();
+    let format = settings.log_format;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
     let values = line::values(given).map_err(|e| e.to_string())?;
     let (backups, schedules) = watch::channel(settings.backups.clone());
     let reloader = Reloader { values, log, backups };
-    runtime.block_on(serve(settings, given, reloader, schedules))
+    runtime.block_on(serve(settings, given, reloader, schedules)).map_err(|why| match format {
+        LogFormat::Text => Broken::Command(why),
+        LogFormat::Json => {
+            tracing::error!(%why, "the server ends");
+            Broken::Logged
+        }
+    })
+}
+
+/// For whoever started it. With LOG_FORMAT=json a program reads that, too.
+fn greet(format: LogFormat, text: &str) {
+    match format {
+        LogFormat::Text => say!("{text}"),
+        LogFormat::Json => say!("{}", telemetry::as_event(SystemHands.wall(), text)),
+    }
 }
 
 /// The allocator asks for huge pages. What it gives back is smaller, so a huge page stays resident as long as
@@ -59,6 +75,7 @@ async fn serve(
     schedules: watch::Receiver<Option<BackupSchedule>>,
 ) -> Result<(), String> {
     let supervisor = Arc::new(Supervisor::from_environment());
+    let format = settings.log_format;
     if settings.allow_trusted_header && settings.auth_mode.jwt().is_none() {
         tracing::warn!("ALLOW_TRUSTED_HEADER=1: {} is believed from any address", settings.user_header);
     }
@@ -78,24 +95,29 @@ async fn serve(
         tokio::spawn(replica::run(Arc::downgrade(&app), plan));
     }
     drop(app);
-    say!("Tickettock listens on http://{}", listening.address);
+    // Heard before anybody is told that the server is there: a signal would end it otherwise.
+    let reloading = reload_on_hangup(given.clone(), reloader, supervisor.clone());
+    let asked = asked_to_stop();
+    greet(format, &format!("Tickettock listens on http://{}", listening.address));
     if let Some(address) = listening.operators_address {
-        say!("Health, metrics and the admin API also on http://{address}");
+        greet(format, &format!("Health, metrics and the admin API also on http://{address}"));
     }
     if let Some(file) = token_file {
-        say!("Admin token: {}", file.display());
+        greet(format, &format!("Admin token: {}", file.display()));
     }
-    say!("Open the address in a browser for what to try first. Ctrl-C stops it.");
+    if format == LogFormat::Text {
+        say!("Open the address in a browser for what to try first. Ctrl-C stops it.");
+    }
     supervisor.ready(listening.address);
     let alive = tokio::spawn({
         let supervisor = supervisor.clone();
         async move { supervisor.stay_alive().await }
     });
-    let reloading = tokio::spawn(reload_on_hangup(given.clone(), reloader, supervisor.clone()));
+    let reloading = tokio::spawn(reloading);
     let in_demo = given.contains_id(DEMO_CONTROL);
     let stop = async move {
         tokio::select! {
-            () = asked_to_stop() => {}
+            () = asked => {}
             () = demo_ended(), if in_demo => {}
         }
         supervisor.stopping();
@@ -106,20 +128,29 @@ async fn serve(
     Ok(())
 }
 
-async fn reload_on_hangup(given: ArgMatches, mut reloader: Reloader, supervisor: Arc<Supervisor>) {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-    while hangup.recv().await.is_some() {
-        supervisor.reloading();
-        match line::values(&given).and_then(|values| reloader.reload(values)) {
-            Ok(reloaded) => {
-                tracing::info!(applied = ?reloaded.applied, "settings read again");
-                if !reloaded.need_restart.is_empty() {
-                    tracing::warn!(settings = ?reloaded.need_restart, "these changed too, and need a restart");
-                }
+fn reload_on_hangup(
+    given: ArgMatches,
+    mut reloader: Reloader,
+    supervisor: Arc<Supervisor>,
+) -> impl Future<Output = ()> + Send {
+    let hangup = signal(SignalKind::hangup());
+    async move {
+        let Ok(mut hangup) = hangup else { return };
+        while hangup.recv().await.is_some() {
+            supervisor.reloading();
+            match line::values(&given).and_then(|values| reloader.reload(values)) {
+                Ok(reloaded) => log_reload(&reloaded),
+                Err(why) => tracing::error!(%why, "the settings stay as they are"),
             }
-            Err(why) => tracing::error!(%why, "the settings stay as they are"),
+            supervisor.reloaded();
         }
-        supervisor.reloaded();
+    }
+}
+
+fn log_reload(reloaded: &ReloadedSettings) {
+    tracing::info!(applied = reloaded.applied.join(", "), "settings read again");
+    if !reloaded.need_restart.is_empty() {
+        tracing::warn!(settings = reloaded.need_restart.join(", "), "these changed too, and need a restart");
     }
 }
 
@@ -133,15 +164,17 @@ async fn demo_ended() {
     let _ = hears.await;
 }
 
-async fn asked_to_stop() {
+fn asked_to_stop() -> impl Future<Output = ()> + Send {
     let interrupt = signal(SignalKind::interrupt());
     let terminate = signal(SignalKind::terminate());
-    let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) else {
-        tracing::error!("signals cannot be heard; only a kill stops this process");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+    async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) else {
+            tracing::error!("signals cannot be heard; only a kill stops this process");
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `tickettock verify`: the invariants of a ledger, one line each.
+//! `tickettock verify`: the invariants of a ledger, one line each, or as JSON what `GET /api/v1/admin/audit` answers.
 
 use std::path::Path;
 
@@ -13,7 +13,9 @@ use stores::ledger::{LedgerName, postgres, sqlite};
 use stores::verify::{DOOR_AGREES, Finding, Looked, SHOWN_MOST};
 
 use super::{Broken, Ended, line};
+use crate::clock::{Hands, SystemHands};
 use crate::http::resources::admin::history::place_read;
+use crate::http::wire::records::AuditAnswer;
 use crate::line::{INTERVAL, LOOKS, difference};
 use crate::rush::report::grouped;
 use crate::settings::{Redis, Settings, Stores};
@@ -23,7 +25,12 @@ use crate::terminal::{complain, say};
 /// A little less than all the looks take.
 const COMPARED_MS: i64 = (LOOKS as i64 - 1) * INTERVAL.as_millis() as i64 - 200;
 
-pub fn head() -> Arg {
+pub fn arguments() -> [Arg; 2] {
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
+    [head(), json.help("Print JSON, as GET /api/v1/admin/audit answers it")]
+}
+
+fn head() -> Arg {
     Arg::new("head")
         .long("head")
         .value_name("ROW:HASH")
@@ -36,7 +43,22 @@ pub fn run(given: &ArgMatches) -> Ended {
     let (data_dir, stores) = Settings::ledger(&values).map_err(|e| e.to_string())?;
     let kept = kept_heads(given)?;
     let (looked, findings) = look(&data_dir, &stores, &kept)?;
-    for finding in &findings {
+    if given.get_flag("json") {
+        let audit = AuditAnswer::of(&looked, &findings, SystemHands.wall());
+        say!("{:#}", serde_json::to_value(audit).map_err(|e| e.to_string())?);
+    } else {
+        print(&looked, &findings);
+    }
+    let broken = findings.iter().filter(|finding| !finding.holds()).count();
+    if broken == 0 {
+        Ok(())
+    } else {
+        Err(Broken::Proof(format!("{broken} of {} invariants are broken", findings.len())))
+    }
+}
+
+fn print(looked: &Looked, findings: &[Finding]) {
+    for finding in findings {
         say!("{}  {}", if finding.holds() { "ok    " } else { "BROKEN" }, finding.name);
         for sentence in &finding.broken {
             say!("        {sentence}");
@@ -55,12 +77,6 @@ pub fn run(given: &ArgMatches) -> Ended {
     }
     if erased > 0 {
         say!("personal data was erased from {} of them", grouped(erased));
-    }
-    let broken = findings.iter().filter(|finding| !finding.holds()).count();
-    if broken == 0 {
-        Ok(())
-    } else {
-        Err(Broken::Proof(format!("{broken} of {} invariants are broken", findings.len())))
     }
 }
 

@@ -105,6 +105,15 @@ impl ClientSocket {
         Ok(send(&self.0.stream, bytes, SendFlags::NOSIGNAL)?)
     }
 
+    /// Nothing more is written.
+    pub fn end(&self) -> io::Result<()> {
+        match SockRef::from(&self.0.stream).shutdown(Shutdown::Write) {
+            // The client was quicker.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            ended => ended,
+        }
+    }
+
     /// Costs no system call while the runtime knows that the client takes nothing.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.stream.try_write(bytes)
@@ -163,10 +172,6 @@ impl AsyncWrite for ClientSocket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match SockRef::from(&self.0.stream).shutdown(Shutdown::Write) {
-            // The client was quicker.
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
-            ended => Poll::Ready(ended),
-        }
+        Poll::Ready(self.end())
     }
 }

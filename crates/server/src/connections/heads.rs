@@ -74,6 +74,11 @@ impl HeadScan {
         self.length == 0 && self.part == Part::Head(Head::default())
     }
 
+    /// The next byte belongs to the body of a request.
+    fn in_body(&self) -> bool {
+        !matches!(self.part, Part::Head(_))
+    }
+
     /// Checks what was just read.
     pub fn check(&mut self, mut read: &mut [u8]) {
         while !read.is_empty() {
@@ -212,6 +217,11 @@ impl<S> CheckedHeads<S> {
     /// The next byte is the first of a request.
     pub fn between_requests(&self) -> bool {
         self.scan.between_requests()
+    }
+
+    /// The next byte belongs to the body of a request.
+    pub fn in_body(&self) -> bool {
+        self.scan.in_body()
     }
 
     /// What was read last is one whole request and nothing else.

@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::{SendFlags, SocketFlags, acceptfrom_with, send};
@@ -28,6 +28,7 @@ use super::service::GatedService;
 use super::sifting::{AcceptedCounts, Sifted, Sifting};
 use super::unparsed::OwnWords;
 use super::unrouted::refused;
+use super::wall::Wall;
 use crate::app::App;
 use crate::gate::{Accepting, thread_time};
 
@@ -52,6 +53,9 @@ pub fn bind(wanted: SocketAddr) -> io::Result<TcpListener> {
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(wanted)?;
+    if let Err(error) = Wall::foresee(&socket) {
+        tracing::debug!(%error, "new connections cannot be filtered");
+    }
     socket.listen(BACKLOG)
 }
 
@@ -67,6 +71,8 @@ pub enum ListenerKind {
 
 /// A listener and what its connections share.
 pub struct HttpListener {
+    /// What is on the listener's address beside it is closed before it.
+    sifting: Mutex<Option<Sifting>>,
     listener: AsyncFd<std::net::TcpListener>,
     local: SocketAddr,
     open: Arc<OpenConnections>,
@@ -93,7 +99,22 @@ impl HttpListener {
         let http1 = http1(app.settings.gateway_key.is_some());
         let (service, stage) = (salvo::Service::new(routes), watch::Sender::new(Stage::Serving));
         let accepted = AcceptedCounts::default();
-        Ok(HttpListener { listener, local, open, app, kind, http1, service, stage, accepted })
+        let sifting = match kind {
+            ListenerKind::Crowd => Sifting::of(listener.get_ref()),
+            ListenerKind::Operators(_) => None,
+        };
+        Ok(HttpListener {
+            sifting: Mutex::new(sifting),
+            listener,
+            local,
+            open,
+            app,
+            kind,
+            http1,
+            service,
+            stage,
+            accepted,
+        })
     }
 
     /// Serves until `stop` completes. Then requests in progress get `drain` to be answered.
@@ -118,6 +139,13 @@ impl HttpListener {
             tracing::warn!(connections = open.count(), "connections were still open and are cut");
             stage.send_replace(Stage::Stopped);
         }
+    }
+
+    /// When to look at the backlog next, if ever.
+    fn look(&self) -> Option<Duration> {
+        let mut sifting = self.sifting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (listener, gate, accepted) = (self.listener.get_ref(), &*self.app.gate, &self.accepted);
+        sifting.as_mut()?.look(&Sifted { listener, gate, accepted })
     }
 
     async fn accept(&self, failures: &mut Failures) {
@@ -215,14 +243,10 @@ impl HttpListener {
 /// Looks at the listener's backlog until the listener is closed. In a thread of its own: the tasks of a crowd make the
 /// runtime late, just when the backlog has to be looked at.
 fn sift(listener: &Arc<HttpListener>) {
-    let Some(mut sifting) = Sifting::of(listener.local) else { return };
-    let (mut pause, listener) = (Some(Duration::ZERO), Arc::downgrade(listener));
+    let listener = Arc::downgrade(listener);
     let looking = move || {
-        while let Some(time) = pause {
+        while let Some(time) = listener.upgrade().and_then(|listener| listener.look()) {
             std::thread::sleep(time);
-            let Some(listener) = listener.upgrade() else { return };
-            let (gate, accepted) = (&*listener.app.gate, &listener.accepted);
-            pause = sifting.look(&Sifted { listener: listener.listener.get_ref(), gate, accepted });
         }
     };
     if let Err(error) = std::thread::Builder::new().name("backlog".to_owned()).spawn(looking) {

@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::client::ClientSocket;
 use super::heads::CheckedHeads;
+use super::linger::linger;
 use super::open::OpenConnection;
 use super::unrouted::refused;
 use crate::app::App;
@@ -105,6 +106,14 @@ impl AsyncRead for PacedReads {
                 this.poll_pressed(context, into, &app)
             }
             _ => Pin::new(&mut this.heads).poll_read(context, into),
+        }
+    }
+}
+
+impl Drop for PacedReads {
+    fn drop(&mut self) {
+        if self.heads.in_body() {
+            linger(self.client.clone(), self.place.clone());
         }
     }
 }

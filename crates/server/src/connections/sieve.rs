@@ -14,8 +14,10 @@ pub const ALL: u32 = 65_536;
 const LEAST: u32 = ALL / 16;
 /// Nobody is refused as long as serving the backlog takes no longer than this.
 const SHORT_WAIT: f64 = 0.2;
-/// A backlog that takes longer than this to serve is too long.
-const MOST_WAIT: f64 = 0.4;
+/// When serving the backlog takes longer than this, fewer are let in.
+const LONG_WAIT: f64 = 0.3;
+/// And when it takes longer than this, many are refused.
+const MOST_WAIT: f64 = 0.45;
 /// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
 const ALWAYS: u64 = 8;
 /// No fewer are let in as long as not more than this many times the served come: refusals shorten the backlog.
@@ -31,21 +33,23 @@ const COMING_LEAST: Duration = Duration::from_millis(40);
 const COMING_NOW: Duration = Duration::from_millis(200);
 /// In each of the newest beats of this time together, more must have come than can be served.
 const COMING_STILL: Duration = Duration::from_millis(30);
+/// So much is decided by what came for so short a time. Afterwards only a longer time says that the share is still too
+/// large: those who were refused at first come back in bursts, and refusals shorten the backlog meanwhile.
+const FIRST_CUTS: Duration = Duration::from_millis(300);
+const COMING_LONG: Duration = Duration::from_millis(700);
 /// More are let in because fewer have come for a while.
-const COMING_LATELY: Duration = Duration::from_millis(400);
+const COMING_LATELY: Duration = Duration::from_millis(800);
 const SERVED_LATELY: Duration = Duration::from_secs(1);
 /// Half of what could be served, in seconds.
 const FORGOTTEN_AFTER: f64 = 5.0;
 /// So many times as many are let in as can be served: what is too much is refused, which costs a sixth of a sale, and
 /// nobody waits for work. To let in too few is worse: each step back lets attempts in that were dropped before.
-const AIM: f64 = 1.1;
-/// After this long without a backlog and without a refusal, everybody is let in if what comes and what is dropped,
-/// repeated attempts included, is less than can be served.
+const AIM: f64 = 1.05;
+/// After this long without a backlog and without a refusal, everybody is let in if what comes and what is dropped is
+/// less than this many times what can be served; else more are. Repeated attempts are counted each time, and come in
+/// once.
 const CALM: Duration = Duration::from_millis(400);
-const FEWER: f64 = 0.9;
-/// Or more are, if much fewer come in than can be served.
-const MUCH_FEWER: f64 = 0.7;
-const MANY_MORE: f64 = 2.0;
+const KNOCKING: f64 = 1.4;
 /// After this long slightly more are let in in any case, because nobody knows what can be served while all are.
 const LONG_CALM: Duration = Duration::from_secs(1);
 const SLIGHTLY_MORE: f64 = 1.03;
@@ -84,14 +88,17 @@ pub struct Sieve {
     /// slower.
     served_most: f64,
     calm: Duration,
+    /// Since not everybody was let in.
+    sifting: Duration,
 }
 
 impl Default for Sieve {
     fn default() -> Self {
         let [served, served_of_many] = [SERVED_LATELY; 2].map(Lately::over);
         let [came, knocked] = [COMING_LATELY; 2].map(Lately::over);
-        let calm = Duration::ZERO;
-        Sieve { share: ALL, waiting: 0, came, knocked, served, served_of_many, can_serve: None, served_most: 0.0, calm }
+        let (calm, sifting) = (Duration::ZERO, Duration::ZERO);
+        let (can_serve, served_most) = (None, 0.0);
+        Sieve { share: ALL, waiting: 0, came, knocked, served, served_of_many, can_serve, served_most, calm, sifting }
     }
 }
 
@@ -121,6 +128,7 @@ impl Sieve {
         }
         self.waiting = waiting;
         self.calm = if waiting > limit / 64 || beat.excess { Duration::ZERO } else { self.calm + beat.elapsed };
+        self.sifting = if self.lets_all_in() { Duration::ZERO } else { self.sifting + beat.elapsed };
         let share = self.wanted(beat.backlog)?;
         self.came.clear();
         self.calm = Duration::ZERO;
@@ -131,7 +139,7 @@ impl Sieve {
     pub fn wait(&self, backlog: BacklogLength) -> BacklogWait {
         let Some(served) = self.can_serve else { return BacklogWait::Unknown };
         let waiting = backlog.waiting as f64;
-        if self.share < ALL && waiting > self.most(backlog.limit) {
+        if self.share < ALL && waiting > self.most(MOST_WAIT, backlog.limit) {
             BacklogWait::TooLong
         } else if waiting > served * SHORT_WAIT {
             BacklogWait::Long
@@ -140,24 +148,41 @@ impl Sieve {
         }
     }
 
-    fn most(&self, limit: u64) -> f64 {
+    /// How many may wait, if serving them may take so many seconds.
+    fn most(&self, seconds: f64, limit: u64) -> f64 {
         let served = self.can_serve.unwrap_or(f64::MAX);
-        (served * MOST_WAIT).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
+        (served * seconds).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
+    }
+
+    /// How many come per second, if they are more than `least` and will go on coming.
+    fn comes_now(&self, least: f64) -> Option<f64> {
+        if self.sifting >= FIRST_CUTS && self.came.time < COMING_LONG {
+            return None;
+        }
+        let longest = if self.sifting < FIRST_CUTS { COMING_NOW } else { COMING_LONG };
+        self.came.rate_now(least, longest)
+    }
+
+    /// By how much more are let in, so that `aim` come in instead of `lately`. Whoever is let in then includes those who
+    /// were dropped and try again: the attempts that are dropped now, as far as they will not be.
+    fn widened(&self, aim: f64, lately: f64, knocking: f64) -> f64 {
+        let (share, dropped) = (f64::from(self.share), (knocking - lately).max(1.0));
+        1.0 + (f64::from(ALL) - share) / share * (aim - lately) / dropped
     }
 
     fn wanted(&self, backlog: BacklogLength) -> Option<u32> {
         let served = self.can_serve?;
         let (lately, knocking) = (self.came.rate_over(CALM), self.knocked.rate_over(CALM));
-        let times = if self.calm >= CALM && knocking.is_some_and(|knocking| knocking < FEWER * served) {
-            f64::from(ALL)
-        } else if self.calm >= CALM
-            && let Some(lately) = lately.filter(|lately| *lately < MUCH_FEWER * served)
+        let times = if self.calm >= CALM
+            && let Some((lately, knocking)) = lately.zip(knocking).filter(|(lately, _)| *lately < AIM * served)
         {
-            (served / lately).min(MANY_MORE)
+            let least = if self.calm >= LONG_CALM { SLIGHTLY_MORE } else { 1.0 };
+            let widened = self.widened(AIM * served, lately, knocking).max(least);
+            if knocking < KNOCKING * served { f64::from(ALL) } else { widened }
         } else if self.calm >= LONG_CALM {
             SLIGHTLY_MORE
-        } else if backlog.waiting as f64 > self.most(backlog.limit)
-            && let Some(now) = self.came.rate_now(MORE_THAN_SERVED * served)
+        } else if backlog.waiting as f64 > self.most(LONG_WAIT, backlog.limit)
+            && let Some(now) = self.comes_now(MORE_THAN_SERVED * served)
         {
             AIM * served / now
         } else {
@@ -198,10 +223,10 @@ impl Lately {
     }
 
     /// Per second, if each of the newest beats had more than `least`, and all of them together too.
-    fn rate_now(&self, least: f64) -> Option<f64> {
+    fn rate_now(&self, least: f64, longest: Duration) -> Option<f64> {
         let (mut time, mut count) = (Duration::ZERO, 0);
         for (one, counted) in self.beats.iter().rev() {
-            if time >= COMING_NOW || time >= COMING_LEAST && count >= COMING_COUNT {
+            if time >= longest || longest == COMING_NOW && time >= COMING_LEAST && count >= COMING_COUNT {
                 break;
             }
             if time < COMING_STILL && (*counted as f64) < least * one.as_secs_f64() {

@@ -1,12 +1,12 @@
 //! Looks at the backlog of a listener and lets as many new connections in as can be served soon.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::backlog::ListenBacklog;
+use super::filter::ConnectionFilter;
 use super::sieve::{ALL, ListenerBeat, Sieve};
-use crate::gate::Gate;
+use crate::gate::{BacklogWait, Gate};
 
 /// The backlog is looked at this often while nobody waits in it and everybody is let in.
 const CALM_BEAT: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub struct Sifted<'a> {
 
 /// What was seen of a listener at the last beat.
 pub struct Sifting {
-    backlog: ListenBacklog,
+    filter: ConnectionFilter,
     sieve: Sieve,
     last: Instant,
     accepted: u64,
@@ -45,9 +45,10 @@ pub struct Sifting {
 
 impl Sifting {
     /// None where the kernel tells nothing about a backlog: everybody is let in, as long as there is room in it.
-    pub fn of(listener: SocketAddr) -> Option<Sifting> {
-        let backlog = match ListenBacklog::of(listener).and_then(|backlog| backlog.length().map(|_| backlog)) {
-            Ok(backlog) => backlog,
+    pub fn of(listener: &TcpListener) -> Option<Sifting> {
+        let seen = |mut filter: ConnectionFilter| filter.length().map(|_| filter);
+        let filter = match ConnectionFilter::of(listener).and_then(seen) {
+            Ok(filter) => filter,
             Err(error) => {
                 tracing::debug!(%error, "the backlog cannot be seen");
                 return None;
@@ -55,13 +56,13 @@ impl Sifting {
         };
         let (sieve, last) = (Sieve::default(), Instant::now());
         let (accepted, ended, refused, refused_by_gate, dropped) = (0, 0, 0, 0, 0);
-        Some(Sifting { backlog, sieve, last, accepted, ended, refused, refused_by_gate, dropped })
+        Some(Sifting { filter, sieve, last, accepted, ended, refused, refused_by_gate, dropped })
     }
 
     /// When to look next. None: never again, new connections cannot be filtered.
     pub fn look(&mut self, at: &Sifted<'_>) -> Option<Duration> {
         let Sifted { listener, gate, accepted } = at;
-        let Ok(length) = self.backlog.length() else { return Some(CALM_BEAT) };
+        let Ok(length) = self.filter.length() else { return Some(CALM_BEAT) };
         let elapsed = self.last.elapsed();
         self.last = Instant::now();
         let since = |total: u64, last: &mut u64| total - std::mem::replace(last, total);
@@ -81,8 +82,10 @@ impl Sifting {
         self.dropped = length.dropped;
         gate.refusals().see_backlog(self.sieve.wait(length));
         if let Some(share) = change {
-            if let Err(error) = self.backlog.let_in(listener, share) {
+            if let Err(error) = self.filter.let_in(listener, share) {
                 tracing::warn!(%error, "new connections cannot be filtered");
+                gate.let_in(1.0);
+                gate.refusals().see_backlog(BacklogWait::Unknown);
                 return None;
             }
             let share = f64::from(share) / f64::from(ALL);

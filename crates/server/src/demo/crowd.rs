@@ -164,19 +164,17 @@ fn counted(run: &str, memories: &[Memory], listed: &[Listed], proof: &Proof, buy
     let mut with_seat = who(|outcome| matches!(outcome, RushOutcome::Reserved { .. }));
     with_seat.extend((0..buyers).filter(|buyer| owners.contains(user(run, *buyer).as_str())));
     let sold_out = who(|outcome| outcome.name() == "sold_out");
-    let told = sold_out.difference(&with_seat).count() as u64;
     json!({
         "buyers": buyers,
         "soldByLedger": listed.len(),
         "receipts": proof.sold,
-        "toldSoldOut": told,
         "gaveUp": buyers - with_seat.union(&sold_out).count() as u64,
         "sentence": format!(
             "{} sold, {} sold twice, {} lost, {} told sold out",
             report::grouped(listed.len() as u64),
             report::grouped(proof.sold_twice),
             report::grouped(proof.lost),
-            report::grouped(told)
+            report::grouped(proof.told_sold_out)
         ),
     })
 }

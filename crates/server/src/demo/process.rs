@@ -78,6 +78,8 @@ fn read(output: impl Read, listens: oneshot::Sender<u16>) {
     let mut listens = Some(listens);
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some(address) = line.split("listens on http://").nth(1)
+            // With LOG_FORMAT=json more follows behind it.
+            && let Some(address) = address.split('"').next()
             && let Ok(address) = address.trim().parse::<SocketAddr>()
             && let Some(listens) = listens.take()
         {
@@ -105,5 +107,24 @@ impl ServingProcess {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(printed: &str) -> Option<u16> {
+        let (tell, hears) = oneshot::channel();
+        read(printed.as_bytes(), tell);
+        hears.blocking_recv().ok()
+    }
+
+    #[test]
+    fn address_is_heard_as_text_and_as_json() {
+        assert_eq!(heard("Tickettock listens on http://127.0.0.1:5800\nAdmin token: x\n"), Some(5_800));
+        let event = crate::telemetry::as_event(rules::time::Moment(0), "Tickettock listens on http://127.0.0.1:5801");
+        assert_eq!(heard(&event), Some(5_801));
+        assert_eq!(heard("something else\n"), None);
     }
 }

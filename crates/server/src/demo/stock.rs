@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use crate::http::wire::moment;
 
 const OPENS_IN_MS: i64 = 120_000;
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// A hall of this many seats: two thirds stalls, the rest balcony.
 pub fn hall(seats: u32) -> Value {
@@ -41,13 +43,17 @@ pub fn first_event() -> Value {
 
 pub fn events(now: Moment) -> [Value; 2] {
     let opens_at = moment(Moment(now.0 + OPENS_IN_MS));
+    // At seven in the evening in Seoul.
+    let evening = |days: i64| moment(Moment((now.0.div_euclid(DAY_MS) + days) * DAY_MS + 10 * HOUR_MS));
     [
         json!({
             "name": "봄밤 콘서트 · Spring Night Concert", "seats": hall(1_000), "maxPerUser": 4,
+            "startsAt": evening(40), "timeZone": "Asia/Seoul", "place": "올림픽홀, 서울 · Olympic Hall, Seoul",
             "waitingRoom": { "maxConcurrent": 100 }, "price": { "amount": "55000", "currency": "KRW" },
         }),
         json!({
             "name": "팬미팅 · Fan Meeting", "seats": hall(240), "maxPerUser": 2, "opensAt": opens_at,
+            "startsAt": evening(20), "timeZone": "Asia/Seoul", "place": "영화의전당, 부산 · Busan Cinema Center",
             "price": { "amount": "33000", "currency": "KRW" },
         }),
     ]

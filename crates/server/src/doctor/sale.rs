@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use client::{Client, HttpRequest};
 
 use super::{CallTimes, Diagnosis, Severity};
-use crate::settings::{Settings, Values};
+use crate::settings::{Settings, Stores, Values};
 use crate::wiring;
 
 const MEASURED: Duration = Duration::from_millis(1_500);
@@ -48,7 +48,9 @@ pub async fn examine(settings: &Settings, sale: PlannedSale, flush: Option<CallT
         Ok(rate) => {
             let limits = settings.connection_limits();
             let flush_ms = flush.map(|times| times.at(0.5)).unwrap_or_default();
-            reckon(sale, rate, flush_ms, limits.most as u64, settings.queue_depth as u64)
+            let mut all = vec![speed(rate, matches!(settings.stores, Stores::Embedded))];
+            all.extend(reckon(sale, rate, flush_ms, limits.most as u64, settings.queue_depth as u64));
+            all
         }
         Err(why) => {
             let change = "the measurement needs a writable folder beside DATA_DIR and a free port";
@@ -108,15 +110,24 @@ async fn buy(address: std::net::SocketAddr, i: usize, until: Instant, done: Arc<
     }
 }
 
+/// The measurement sells, so it is not made in somebody's PostgreSQL.
+fn speed(rate: f64, embedded: bool) -> Diagnosis {
+    let found =
+        format!("{rate:.0} reservations per second, measured here on SQLite with the clients on the same machine");
+    if embedded {
+        return Diagnosis::ok("speed", found);
+    }
+    let change =
+        "the sale will be on PostgreSQL: measure that with `tickettock rush` against the servers, before the day";
+    Diagnosis::bad("speed", Severity::Advice, found, change)
+}
+
 fn reckon(sale: PlannedSale, rate: f64, flush_ms: f64, connections: u64, queue: u64) -> Vec<Diagnosis> {
     let people = sale.people as f64;
     let requests = people * REQUESTS_PER_PERSON;
     let all_know = Duration::from_secs_f64(requests / rate);
     let sold = Duration::from_secs_f64((sale.seats as f64 / rate).max(flush_ms / 1_000.0));
-    let mut all = vec![Diagnosis::ok(
-        "speed",
-        format!("{rate:.0} reservations per second, measured here with the clients on the same machine"),
-    )];
+    let mut all = Vec::new();
     let found = format!(
         "{} people send {requests:.0} requests; the {} seats are sold {:.1} s after the opening, and everybody knows after {:.1} s",
         sale.people,
@@ -197,6 +208,13 @@ mod tests {
         assert_eq!(found("queue of the sale"), "75000 requests at once, QUEUE_DEPTH 8192");
         // Nothing is sold before the first flush.
         let all = reckon("10/1".parse().unwrap(), 10_000.0, 400.0, 20_000, 8_192);
-        assert!(all[1].found.contains("the 1 seats are sold 0.4 s after"), "{}", all[1].found);
+        assert!(all[0].found.contains("the 1 seats are sold 0.4 s after"), "{}", all[0].found);
+    }
+
+    #[test]
+    fn speed_of_another_ledger_is_not_claimed() {
+        assert_eq!(speed(1_000.0, true).severity, Severity::Ok);
+        let scaled = speed(1_000.0, false);
+        assert!(scaled.severity == Severity::Advice && scaled.change.unwrap().contains("rush"), "{}", scaled.found);
     }
 }

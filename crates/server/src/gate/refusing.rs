@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 /// when to come again and fewer were served: 0.8 of the peak instead of 0.9.
 const ONE_IN: u32 = 40;
 /// While the backlog is too long although the kernel drops whom nobody could serve: it is shortened only once.
-const ONE_IN_BACKLOG: u32 = 4;
+const ONE_IN_BACKLOG: u32 = 6;
 /// They may always take this share of the time that passes, as beside a slow ledger, which leaves the processor idle.
 const ALWAYS: u32 = 80;
 /// Threads that work for less than this share of the time, in percent, leave time for any number of refusals.

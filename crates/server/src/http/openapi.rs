@@ -230,6 +230,14 @@ mod tests {
                 assert!(doc.gives.iter().any(|gives| gives.kind == kind), "{} in {kind}", doc.id);
             }
         }
+        let document = document(Dialect::V1_1);
+        for operation in document["paths"].as_object().unwrap().values().filter_map(|item| item.get("get")) {
+            for kind in ["text~1csv", "application~1x-ndjson"] {
+                let Some(list) = operation.pointer(&format!("/responses/200/content/{kind}")) else { continue };
+                let example = list["examples"]["done"]["value"].as_str().unwrap_or_default();
+                assert!(example.ends_with('\n') && example.len() > 40, "{} in {kind}", operation["operationId"]);
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod body;
 pub mod call;
+mod counted;
 pub mod endpoint;
 mod form;
 pub mod gateway;

@@ -35,6 +35,9 @@ pub(super) struct Remembered {
     /// How often the door was mended.
     pub mended: AtomicU64,
     serving: Mutex<Option<(Serving, Moment)>>,
+    pace: Mutex<Option<(u64, Moment)>>,
+    /// Held by the one caller that asks the door for the pace; the others take what is known.
+    pub pacing: tokio::sync::Mutex<()>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -42,9 +45,20 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Remembered {
-    fn fresh_event(&self) -> Option<Arc<Event>> {
+    fn fresh_event(&self, wall: Moment) -> Option<Arc<Event>> {
         let event = locked(&self.event);
-        event.as_ref().filter(|(_, at)| at.elapsed() < FRESH).map(|(event, _)| event.clone())
+        // The opening of a draw shows everybody's place: it may have been put off since this was read.
+        let opened_since = |event: &Event, at: &Instant| {
+            let open_ms = event.opens_at.filter(|_| event.has_draw()).map(|opens| opens.ms_until(wall));
+            open_ms.is_some_and(|open_ms| (0..at.elapsed().as_millis() as i64).contains(&open_ms))
+        };
+        let fresh = |(event, at): &&(Arc<Event>, Instant)| at.elapsed() < FRESH && !opened_since(event, at);
+        event.as_ref().filter(fresh).map(|(event, _)| event.clone())
+    }
+
+    /// As this server saw it last.
+    pub fn state(&self, wall: Moment) -> Option<State> {
+        locked(&self.event).as_ref().map(|(event, _)| event.state_at(wall))
     }
 
     fn learn_event(&self, event: Arc<Event>) {
@@ -53,6 +67,15 @@ impl Remembered {
 
     pub fn serving(&self) -> Option<(Serving, Moment)> {
         *locked(&self.serving)
+    }
+
+    /// People let in per minute, as it was known last.
+    pub fn pace(&self) -> Option<(u64, Moment)> {
+        *locked(&self.pace)
+    }
+
+    pub fn learn_pace(&self, per_minute: u64, at: Moment) {
+        *locked(&self.pace) = Some((per_minute, at));
     }
 
     pub fn learn_serving(&self, serving: Serving, at: Moment) {
@@ -105,11 +128,11 @@ impl Lines {
 /// The event as it was at most a second ago.
 pub async fn event(app: &App, id: EventId) -> Result<Arc<Event>, Refusal> {
     let remembered = app.lines.of(id);
-    if let Some(event) = remembered.fresh_event() {
+    if let Some(event) = remembered.fresh_event(app.ledger.wall()) {
         return Ok(event);
     }
     let _one = remembered.reading.lock().await;
-    match remembered.fresh_event() {
+    match remembered.fresh_event(app.ledger.wall()) {
         Some(event) => Ok(event),
         None => Ok(read(app, id, &remembered).await?),
     }

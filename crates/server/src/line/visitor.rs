@@ -6,20 +6,20 @@ use rules::event::Event;
 use rules::history::{Actor, RequestOrigin};
 use rules::ids::{Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
-use rules::queue::{Asking, Place, QueueReply, What};
+use rules::queue::{Asking, Place, PlaceClaim, QueueReply, What};
 use rules::time::Moment;
 
 use super::EventLine;
 use crate::path::{ChangeRequest, serve};
 use crate::refusals::Failure;
-use crate::tickets::{Ticket, random};
+use crate::tickets::random;
 
 #[derive(Clone, Copy)]
 pub struct Visitor<'a> {
     pub line: EventLine<'a>,
     pub user: &'a User,
-    /// A verified ticket, if they showed one.
-    pub ticket: Option<&'a Ticket>,
+    /// A place that is theirs, whether the door knows it or not.
+    pub claim: Option<PlaceClaim>,
     /// Where the request came from, for the history.
     pub origin: Option<&'a RequestOrigin>,
 }
@@ -41,7 +41,7 @@ impl<'a> Visitor<'a> {
 
     /// Joins, or finds the place that they have: by user, else by ticket.
     pub async fn join(self) -> Result<Stands, Failure> {
-        let reply = match self.ticket {
+        let reply = match self.claim {
             None => self.ask(What::Join, None).await?,
             Some(_) => match self.find(What::Poll).await? {
                 QueueReply::NotQueued => self.ask(What::Join, None).await?,
@@ -161,30 +161,30 @@ impl<'a> Visitor<'a> {
         }
     }
 
-    /// Asks the door. If it does not know the user, or gave them a worse place than their ticket shows, the
-    /// ticket counts, unless its number was already used to enter.
+    /// Asks the door. If it does not know the user, or gave them a worse place than theirs, the claim counts, unless
+    /// its number was already used to enter.
     async fn find(self, what: What) -> Result<QueueReply, Failure> {
-        let Some(proven) = self.ticket.map(|ticket| ticket.number) else {
+        let Some(claim) = self.claim else {
             return self.ask(what, None).await;
         };
         // First a poll, so that nobody enters from a place that is worse than theirs.
         let reply = self.ask(What::Poll, None).await?;
         let better = match &reply {
-            QueueReply::Place(place) => proven < place.number,
+            QueueReply::Place(place) => claim.number < place.number,
             QueueReply::NotQueued => true,
             _ => false,
         };
-        let counts = better && !self.line.app.ledger.number_spent(self.line.event, proven).await?;
+        let counts = better && !self.line.app.ledger.number_spent(self.line.event, claim.number).await?;
         match (what, counts) {
             (What::Poll, false) => Ok(reply),
-            (_, true) => self.ask(what, Some(proven)).await,
+            (_, true) => self.ask(what, Some(claim)).await,
             (_, false) => self.ask(what, None).await,
         }
     }
 
-    async fn ask(self, what: What, proven: Option<Number>) -> Result<QueueReply, Failure> {
+    async fn ask(self, what: What, claim: Option<PlaceClaim>) -> Result<QueueReply, Failure> {
         let EventLine { app, event, room } = self.line;
-        let asking = Asking { user: self.user.clone(), what, proven };
+        let asking = Asking { user: self.user.clone(), what, claim };
         self.line.heard(|| app.door.ask(event, room, asking.clone())).await
     }
 }

@@ -106,3 +106,29 @@ impl Drop for HubChannel {
         self.say(Round { text, chunk, messages: 0, whole: false, turns: 1, last: true });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::round_log::NextRound;
+    use super::*;
+
+    #[test]
+    fn watchers_hear_a_heartbeat_every_fifteen_seconds_and_hold_the_hub() {
+        let channel = HubChannel::new(FanOut::default());
+        let began = channel.times().heartbeat;
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let mut watcher = channel.subscribe(Vec::new());
+        let mut heard = |seconds| {
+            assert!(!channel.keep(at(seconds)), "somebody watches");
+            match watcher.rounds.next() {
+                NextRound::Said(round) => Some((round.text.to_vec(), round.messages)),
+                NextRound::None | NextRound::Lagged => None,
+            }
+        };
+        let beat = Some((HEARTBEAT.as_bytes().to_vec(), 0));
+        let told = [14, 15, 29, 30, 44].map(&mut heard);
+        assert_eq!(told, [None, beat.clone(), None, beat, None]);
+        drop(watcher);
+        assert_eq!([45, 54, 55].map(|seconds| channel.keep(at(seconds))), [false, false, true]);
+    }
+}

@@ -107,7 +107,11 @@ impl EventHub {
                     let hub: Arc<dyn Hub> = self.clone();
                     return app.live.forget_hub(&hub);
                 }
-                Err(failure) => limited!(warn, event = %self.id, %failure, "the history could not be followed"),
+                Err(failure) => {
+                    limited!(warn, event = %self.id, %failure, "the history could not be followed");
+                    // Watchers hear that they are connected, whatever the ledger does.
+                    self.keep(Instant::now());
+                }
             }
         }
     }
@@ -139,9 +143,14 @@ impl EventHub {
         if told.is_some_and(|told| told.last) {
             return Ok(Going::Ended);
         }
+        Ok(self.keep(now))
+    }
+
+    /// Heartbeats. A hub that nobody watches any more ends.
+    fn keep(&self, now: Instant) -> Going {
         let mut view = self.view();
-        view.ended = self.channel.keep(now);
-        Ok(if view.ended { Going::Ended } else { Going::On })
+        let unwatched = self.channel.keep(now);
+        if view.ends_if(unwatched) { Going::Ended } else { Going::On }
     }
 
     /// The line of a waiting room, about once a second. It is a side matter: without it the seats go on.

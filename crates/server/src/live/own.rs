@@ -65,6 +65,8 @@ struct Own {
     /// The numbers of reservations, by seat: a cancellation names the seat only.
     reserved: HashMap<Seat, u64>,
     place: Option<String>,
+    /// Rows that could not be told yet, because the ledger did not answer.
+    untold: Vec<EventRecord>,
     outbox: VecDeque<Bytes>,
 }
 
@@ -82,6 +84,7 @@ impl OwnMessages {
             holds: HashMap::new(),
             reserved: HashMap::new(),
             place: None,
+            untold: Vec::new(),
             outbox: VecDeque::new(),
         };
         drop(lane);
@@ -89,6 +92,8 @@ impl OwnMessages {
             limited!(warn, event = %self.event, %failure, "a watcher's own state could not be read");
             return;
         }
+        // What the user has already may be more than a slow reader may leave unread.
+        let behind = BEHIND + own.outbox.len();
         let mut pace = MessagePace::of(OWN_MOST);
         let mut place_at = Instant::now();
         loop {
@@ -102,20 +107,20 @@ impl OwnMessages {
             tokio::select! {
                 row = self.rows.recv() => {
                     let Some(row) = row else { return };
-                    let mut rows = vec![row];
+                    own.untold.push(row);
                     while let Ok(row) = self.rows.try_recv() {
-                        rows.push(row);
+                        own.untold.push(row);
                     }
-                    own.saw(&rows).await;
                 }
                 () = tokio::time::sleep_until(wait) => {}
                 () = self.out.closed() => return,
             }
+            own.saw().await;
             own.ended().await;
             if Instant::now() >= place_at {
                 place_at = Instant::now() + own.place().await;
             }
-            if own.outbox.len() > BEHIND || own.app.draining() {
+            if own.outbox.len() > behind || own.untold.len() > BEHIND || own.app.draining() {
                 return;
             }
         }
@@ -155,22 +160,33 @@ impl Own {
         ends.into_iter().chain(speaks).chain([place_at, most]).min().unwrap_or(most)
     }
 
-    /// The hub saw rows of this user.
-    async fn saw(&mut self, rows: &[EventRecord]) {
-        let holds: BTreeSet<u64> = rows.iter().filter_map(|row| row.hold).collect();
-        for n in holds {
-            self.look_at(n).await;
+    /// Tells the rows of this user that the hub saw, in order. Those that cannot be told now are tried again.
+    async fn saw(&mut self) {
+        let (mut rows, mut holds) = (std::mem::take(&mut self.untold).into_iter(), BTreeSet::new());
+        while let Some(row) = rows.next() {
+            if let Err(failure) = self.tell_row(&row, &mut holds).await {
+                self.log(&failure);
+                self.untold = std::iter::once(row).chain(rows).collect();
+                return;
+            }
         }
-        for row in rows {
-            let told = match (row.what, row.seat) {
-                (Happened::Reserved, Some(seat)) => self.tell_reservation(seat, row.n, "confirmed").await,
-                (Happened::Cancelled, Some(seat)) => match self.reserved.remove(&seat) {
-                    Some(n) => self.tell_reservation(seat, n, "cancelled").await,
-                    None => Ok(()),
-                },
-                _ => Ok(()),
-            };
-            self.log(told);
+    }
+
+    /// `holds` were looked at already.
+    async fn tell_row(&mut self, row: &EventRecord, holds: &mut BTreeSet<u64>) -> Result<(), Failure> {
+        if let Some(n) = row.hold
+            && !holds.contains(&n)
+        {
+            self.look_at(n).await?;
+            holds.insert(n);
+        }
+        match (row.what, row.seat) {
+            (Happened::Reserved, Some(seat)) => self.tell_reservation(seat, row.n, "confirmed").await,
+            (Happened::Cancelled, Some(seat)) => match self.reserved.get(&seat).copied() {
+                Some(n) => self.tell_reservation(seat, n, "cancelled").await,
+                None => Ok(()),
+            },
+            _ => Ok(()),
         }
     }
 
@@ -179,23 +195,23 @@ impl Own {
         let now = self.app.ledger.now();
         let over: Vec<u64> = self.ends.iter().filter(|(_, end)| **end <= now).map(|(n, _)| *n).collect();
         for n in over {
-            self.look_at(n).await;
+            if let Err(failure) = self.look_at(n).await {
+                // It is still among the ends.
+                return self.log(&failure);
+            }
         }
     }
 
-    async fn look_at(&mut self, n: u64) {
-        let id = HoldId { subject: SubjectId::Event(self.event), n };
-        let told = match self.app.ledger.hold(id).await {
-            Ok(found) => match found.found {
-                Some(hold) => self.tell_hold(hold, found.now).await,
-                None => Ok(()),
-            },
-            Err(fault) => Err(fault.into()),
-        };
-        self.log(told);
+    async fn look_at(&mut self, n: u64) -> Result<(), Failure> {
+        let found = self.app.ledger.hold(HoldId { subject: SubjectId::Event(self.event), n }).await?;
+        match found.found {
+            Some(hold) => self.tell_hold(hold, found.now).await,
+            None => Ok(()),
+        }
     }
 
     async fn tell_hold(&mut self, hold: Hold, now: Moment) -> Result<(), Failure> {
+        let hold_id = self.app.secrets.get().await?.ids.of_hold(hold.id);
         let (n, live, state) = (hold.id.n, hold.live(now), hold.state_at(now));
         if live {
             self.ends.insert(n, hold.ends_at);
@@ -209,7 +225,6 @@ impl Own {
         }
         let seconds_remaining = if live { now.seconds_until(hold.ends_at) } else { 0 };
         let state = state.as_str();
-        let hold_id = self.app.secrets.get().await?.ids.of_hold(hold.id);
         let expires_at = moment(hold.ends_at.shown(&self.app));
         let On::Seats(seats) = hold.on else { return Ok(()) };
         let seat_ids = seats.iter().map(|seat| seat.0).collect();
@@ -218,10 +233,13 @@ impl Own {
     }
 
     async fn tell_reservation(&mut self, seat: Seat, n: u64, state: &'static str) -> Result<(), Failure> {
-        if state == "confirmed" && self.reserved.insert(seat, n) == Some(n) {
+        // First: whoever is told later must not count as told.
+        let reservation_id = self.app.secrets.get().await?.ids.of_seat(ReservationId { event: self.event, n });
+        if state == "cancelled" {
+            self.reserved.remove(&seat);
+        } else if self.reserved.insert(seat, n) == Some(n) {
             return Ok(());
         }
-        let reservation_id = self.app.secrets.get().await?.ids.of_seat(ReservationId { event: self.event, n });
         let seat = SeatName { id: seat.0, name: self.hall.seat_name(seat) };
         self.add("reservation", &LiveReservationBody { reservation_id, seat, state });
         Ok(())
@@ -231,9 +249,10 @@ impl Own {
     async fn place(&mut self) -> Duration {
         let Ok((event, room)) = line::open_event(&self.app, self.event).await else { return LOOK_FOR_PLACE };
         let app = self.app.clone();
-        match EventLine::of(&app, &event, room).visitor(&self.user, None).poll().await {
+        let line = EventLine::of(&app, &event, room);
+        match line.visitor(&self.user, None).poll().await {
             Ok(stands) => {
-                let body = StandingBody::of(room, &stands);
+                let body = StandingBody::of(room, &stands, line.outlook(&event, &stands).await);
                 let wait = Duration::from_secs(body.poll_after.max(1));
                 let text = serde_json::to_string(&body).unwrap_or_default();
                 if self.place.as_ref() != Some(&text) {
@@ -255,9 +274,7 @@ impl Own {
         self.outbox.push_back(messages.written());
     }
 
-    fn log(&self, told: Result<(), Failure>) {
-        if let Err(failure) = told {
-            limited!(warn, event = %self.event, %failure, "a watcher's own change could not be read");
-        }
+    fn log(&self, failure: &Failure) {
+        limited!(warn, event = %self.event, %failure, "a watcher's own change could not be read");
     }
 }

@@ -103,7 +103,8 @@ impl EventView {
         let mut messages = Messages::default();
         self.seats.publish(&changes);
         (self.state, self.counts, self.queue) = (state, counts, self.line);
-        (self.snapshot, self.ended) = (None, self.event.deleted);
+        self.snapshot = None;
+        self.ends_if(self.event.deleted);
         self.resumes.clear();
         let least = if in_turns { TURN_FROM } else { SNAPSHOT_FROM };
         let snapshot = if changes.len() < least { None } else { self.shorter_snapshot(changes.len(), wall) };
@@ -129,6 +130,12 @@ impl EventView {
         let turns = if in_turns && self.burst { pace.turns } else { 1 };
         self.pace.sent(messages.count, turns, at);
         Some(Round { whole: self.burst, turns, ..Round::of(messages, self.ended) })
+    }
+
+    /// Whoever ended it meanwhile, as a restored ledger does, is not undone.
+    pub fn ends_if(&mut self, over: bool) -> bool {
+        self.ended |= over;
+        self.ended
     }
 
     /// In a burst all states may be shorter than the ids of the seats that changed, by far where they are sold in

@@ -15,6 +15,8 @@ pub struct Proof {
     /// Seats that stand at the end and were acknowledged.
     pub sold: u64,
     pub sold_twice: u64,
+    /// People who have no seat because there was none left. Whoever clicked twice is one.
+    pub told_sold_out: u64,
     /// Acknowledged, but not listed.
     pub lost: u64,
     /// Listed, but no buyer got this answer or lost one; or listed although it was given back.
@@ -126,10 +128,22 @@ pub fn prove(run: &str, memories: &[Memory], listed: Option<&[Listed]>) -> Proof
     if let Some(listed) = listed {
         compare(&mut proof, run, &known, listed);
     }
+    proof.told_sold_out = told_sold_out(run, memories, listed.unwrap_or_default());
     proof.not_in_contract = memories.iter().filter(|m| !in_contract(&m.outcome)).count() as u64;
     proof.numbers_twice = numbers_twice(memories);
     proof.order_broken = order_broken(memories, known.nothing_came_back() && known.doubt.is_empty());
     proof
+}
+
+fn told_sold_out(run: &str, memories: &[Memory], listed: &[Listed]) -> u64 {
+    let owners: HashSet<&str> = listed.iter().map(|one| one.user.as_str()).collect();
+    let who = |wanted: fn(&RushOutcome) -> bool| -> HashSet<u64> {
+        memories.iter().filter(|memory| wanted(&memory.outcome)).map(|memory| memory.buyer).collect()
+    };
+    let got = who(|outcome| matches!(outcome, RushOutcome::Reserved { .. }));
+    let told = who(|outcome| outcome.name() == "sold_out");
+    let without = told.difference(&got).filter(|buyer| !owners.contains(user(run, **buyer).as_str()));
+    without.count() as u64
 }
 
 /// How many invariants the server's audit finds broken. A large ledger may take longer than an audit may.
@@ -248,7 +262,23 @@ mod tests {
         let memories =
             [memory(1, 0, 10, reserved(1, 1)), memory(2, 5, 12, reserved(2, 2)), memory(3, 20, 30, sold_out(3))];
         let proof = prove("r", &memories, Some(&[row(1, 1, 1), row(2, 2, 2)]));
-        assert!(proof.holds() && proof.sold == 2, "{proof:?}");
+        assert!(proof.holds() && proof.sold == 2 && proof.told_sold_out == 1, "{proof:?}");
+    }
+
+    #[test]
+    fn people_are_counted_and_not_their_clicks() {
+        let unanswered = RushOutcome::Unknown(Unanswered::Seat);
+        let memories = [
+            memory(1, 0, 10, reserved(1, 1)),
+            memory(1, 20, 30, sold_out(4)),
+            memory(2, 20, 30, sold_out(5)),
+            memory(2, 21, 31, sold_out(6)),
+            // The answer was lost, but the ledger shows the seat.
+            memory(3, 0, 10, unanswered),
+            memory(3, 20, 30, sold_out(7)),
+        ];
+        let proof = prove("r", &memories, Some(&[row(1, 1, 1), row(3, 2, 2)]));
+        assert_eq!((proof.sold, proof.told_sold_out), (1, 1), "{proof:?}");
     }
 
     #[test]

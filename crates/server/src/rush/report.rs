@@ -36,14 +36,14 @@ pub fn table(figures: &RushFigures, proof: &Proof) -> String {
 }
 
 /// The verdict in one line.
-pub fn sentence(figures: &RushFigures, proof: &Proof) -> String {
+pub fn sentence(proof: &Proof) -> String {
     let checked = if proof.compared_with_server { "" } else { " (without ADMIN_TOKEN only the answers were compared)" };
     format!(
         "{} sold, {} sold twice, {} lost, {} told sold out{checked}",
         grouped(proof.sold),
         grouped(proof.sold_twice),
         grouped(proof.lost),
-        grouped(figures.count("sold_out"))
+        grouped(proof.told_sold_out)
     )
 }
 
@@ -62,7 +62,7 @@ pub fn machine(figures: &RushFigures, goodput: &Goodput, proof: &Proof) -> Value
     json!({
         "offered": figures.offered, "answered": figures.answered, "seconds": figures.took.as_secs_f64(),
         "outcomes": figures.outcomes, "latencyMs": quantiles,
-        "sold": proof.sold, "soldTwice": proof.sold_twice, "lost": proof.lost,
+        "sold": proof.sold, "soldTwice": proof.sold_twice, "lost": proof.lost, "toldSoldOut": proof.told_sold_out,
         "unexplained": proof.unexplained, "orderBroken": proof.order_broken,
         "numbersTwice": proof.numbers_twice, "invariantsBroken": proof.invariants_broken,
         "notInContract": proof.not_in_contract, "comparedWithServer": proof.compared_with_server,

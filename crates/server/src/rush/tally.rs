@@ -96,10 +96,6 @@ impl RushFigures {
         RushFigures { offered, answered, took, outcomes, times }
     }
 
-    pub fn count(&self, outcome: &str) -> u64 {
-        self.outcomes.get(outcome).copied().unwrap_or(0)
-    }
-
     /// Milliseconds at a quantile.
     pub fn ms(&self, quantile: f64) -> f64 {
         self.times.value_at_quantile(quantile) as f64 / 1000.0

@@ -72,7 +72,7 @@ impl GatewaySettings {
             listen: (host, port).into(),
             servers,
             servers_tls,
-            key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?.ok_or_else(|| missing("GATEWAY_KEY"))?,
+            key: read.strong_secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?.ok_or_else(|| missing("GATEWAY_KEY"))?,
             redis,
             tls_ca: if with_tls { authorities(&read)? } else { String::new() },
             auth_mode: super::identity::mode_name(&read)?,
@@ -204,7 +204,7 @@ fn unescaped(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
+    const KEY: &str = "a-key-of-a-gateway-in-the-tests.";
 
     fn with(pairs: &[(&str, &str)]) -> Result<GatewaySettings, String> {
         let needed =
@@ -233,6 +233,7 @@ mod tests {
             ("GATEWAY_UPSTREAMS", ""),
             ("GATEWAY_KEY", ""),
             ("GATEWAY_KEY", "short"),
+            ("GATEWAY_KEY", "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"),
             ("REDIS_URL", ""),
             ("REDIS_URL", "rediss://a:1,redis://b:1"),
             ("REDIS_URL", "redis://127.0.0.1:port"),

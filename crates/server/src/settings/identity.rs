@@ -63,7 +63,7 @@ pub struct MintSettings {
 impl MintSettings {
     pub fn understand(values: &Values) -> Result<MintSettings, BadSetting> {
         let read = Reading { values };
-        Ok(MintSettings { secret: read.secret("JWT_SECRET", SECRET_BYTES)?, jwt: jwt(&read)? })
+        Ok(MintSettings { secret: read.strong_secret("JWT_SECRET", SECRET_BYTES)?, jwt: jwt(&read)? })
     }
 }
 
@@ -100,7 +100,7 @@ fn jwt(read: &Reading<'_>) -> Result<JwtSettings, BadSetting> {
 
 /// The secret, if there is one.
 fn secret(read: &Reading<'_>) -> Result<String, BadSetting> {
-    read.secret("JWT_SECRET", SECRET_BYTES)?.ok_or_else(|| read.bad("JWT_SECRET", "a secret"))
+    read.strong_secret("JWT_SECRET", SECRET_BYTES)?.ok_or_else(|| read.bad("JWT_SECRET", "a secret"))
 }
 
 /// What every token must say.

@@ -73,7 +73,8 @@ pub const SETTINGS: &[Setting] = &[
         "FCFS_ANONYMOUS",
         "",
         "1: dialect 2025-08-17 allows reservations without a user header on the short paths, by phone number or \
-         anonymous. If unset: 1 on loopback without GATEWAY_KEY, else 0.",
+         anonymous: whoever knows a number learns whether it has a seat. If unset: 1 on loopback without GATEWAY_KEY, \
+         else 0.",
     ),
     setting("HOLD_TTL", "600", "Duration of a hold in seconds."),
     setting(
@@ -115,8 +116,8 @@ pub const SETTINGS: &[Setting] = &[
     ),
     secret(
         "JWT_SECRET",
-        "Secret of HS256 tokens, at least 32 characters. Set exactly one of JWT_SECRET, JWT_PUBLIC_KEY_FILE, JWT_JWKS_FILE and \
-         JWT_JWKS_URL with AUTH_MODE=jwt.",
+        "Secret of HS256 tokens, at least 32 characters of some variety, and not the text of an example. Set exactly one of \
+         JWT_SECRET, JWT_PUBLIC_KEY_FILE, JWT_JWKS_FILE and JWT_JWKS_URL with AUTH_MODE=jwt.",
     ),
     setting("JWT_SECRET_FILE", "", "File that contains JWT_SECRET, instead of the setting itself."),
     setting(
@@ -152,13 +153,14 @@ pub const SETTINGS: &[Setting] = &[
     setting("JWT_LEEWAY", "30", "Seconds by which the clocks of issuer and server may differ: for exp and nbf."),
     secret(
         "ADMIN_TOKEN",
-        "Bearer token of the admin API, under the name admin (tickettock token makes others): at least 16 characters, and at least 32 of some variety where others than this \
-         machine can reach the server. Required with DATABASE_URL. If unset with SQLite, a token is created at first start.",
+        "Bearer token of the admin API, under the name admin (tickettock token makes others): at least 16 characters, and at least 32 \
+         of some variety, and not the text of an example, where others than this machine can reach the server. Required with DATABASE_URL. If unset with SQLite, a token is created at first start.",
     ),
     setting("ADMIN_TOKEN_FILE", "", "File that contains ADMIN_TOKEN, instead of the setting itself."),
     secret(
         "GATEWAY_KEY",
-        "Shared secret that the gateway sends to the servers, at least 32 characters. Use the same value on all of them.",
+        "Shared secret that the gateway sends to the servers, at least 32 characters of some variety, and not the text of an \
+         example. Use the same value on all of them.",
     ),
     setting("GATEWAY_KEY_FILE", "", "File that contains GATEWAY_KEY, instead of the setting itself."),
     setting(
@@ -288,8 +290,8 @@ pub const SETTINGS: &[Setting] = &[
     setting(
         "GATEWAY_METRICS_LISTEN",
         "",
-        "Gateway: address and port at which Prometheus reads its metrics (/metrics), such as 127.0.0.1:9145. Others than Prometheus \
-         should not reach it. If unset: there is none.",
+        "Gateway: address and port at which Prometheus reads its metrics (/metrics), such as 127.0.0.1:9145; also for probes (/livez, \
+         /readyz), which an overload does not keep out there. Others should not reach it. If unset: there is none.",
     ),
     setting("GATEWAY_WORKERS", "auto", "Gateway: number of nginx worker processes; auto: one per core."),
     setting("KEY_KEEP", "86400", "Seconds for which the response to an Idempotency-Key is kept and repeated."),

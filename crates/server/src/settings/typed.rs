@@ -13,6 +13,7 @@ use salvo::http::HeaderName;
 
 use super::identity::{AuthMode, cors_origins};
 use super::stores::Stores;
+use super::strength::{EXPOSED_TOKEN_CHARS, VARIETY, guessable};
 use super::watching::WatchSettings;
 use super::{BadSetting, Values};
 use crate::backups::BackupSchedule;
@@ -85,9 +86,6 @@ const ADDRESS_RATE: u32 = 2_000;
 /// Ten years.
 pub(super) const KEEP_MOST_S: i64 = 315_360_000;
 const ADMIN_TOKEN_CHARS: usize = 16;
-/// Where strangers can guess.
-const ADMIN_TOKEN_CHARS_EXPOSED: usize = 32;
-const ADMIN_TOKEN_VARIETY: usize = 8;
 pub(super) const GATEWAY_KEY_CHARS: usize = 32;
 
 impl Settings {
@@ -118,7 +116,7 @@ impl Settings {
             anonymous: false,
             default_region: read.region("DEFAULT_REGION")?,
             admin_token: read.secret("ADMIN_TOKEN", ADMIN_TOKEN_CHARS)?,
-            gateway_key: read.secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?,
+            gateway_key: read.strong_secret("GATEWAY_KEY", GATEWAY_KEY_CHARS)?,
             allow_trusted_header: read.switch("ALLOW_TRUSTED_HEADER")?,
             cors_origins: cors_origins(&read)?,
             queue_depth: read.within("QUEUE_DEPTH", 1, 1_000_000)? as usize,
@@ -160,12 +158,8 @@ impl Settings {
         }
         settings.copies_of_sqlite(&read)?;
         settings.safe_to_listen()?;
-        if settings.exposed() && settings.admin_token.as_ref().is_some_and(|token| guessable(token)) {
-            let wanted = format!(
-                "at least {ADMIN_TOKEN_CHARS_EXPOSED} characters, {ADMIN_TOKEN_VARIETY} of them different, because others than \
-                 this machine can reach the server; for example the output of: openssl rand -hex 32"
-            );
-            return Err(read.bad("ADMIN_TOKEN", &wanted));
+        if settings.exposed() {
+            read.strong_secret("ADMIN_TOKEN", EXPOSED_TOKEN_CHARS)?;
         }
         Ok(settings)
     }
@@ -214,9 +208,10 @@ impl Settings {
     }
 
     /// Others than programs on this machine can reach the server.
-    fn exposed(&self) -> bool {
+    pub fn exposed(&self) -> bool {
         let behind_proxy = self.gateway_key.is_some() || self.allow_trusted_header || self.auth_mode.jwt().is_some();
-        !self.app_host.is_loopback() || behind_proxy
+        let operators_too = self.admin_listen.is_some_and(|address| !address.ip().is_loopback());
+        !self.app_host.is_loopback() || behind_proxy || operators_too
     }
 
     /// Trusting the user header from any address must be an explicit choice.
@@ -231,11 +226,6 @@ impl Settings {
             self.app_host, self.user_header
         )))
     }
-}
-
-fn guessable(token: &str) -> bool {
-    let different: std::collections::HashSet<char> = token.chars().collect();
-    token.len() < ADMIN_TOKEN_CHARS_EXPOSED || different.len() < ADMIN_TOKEN_VARIETY
 }
 
 /// Used by the servers and the gateway.
@@ -351,6 +341,21 @@ impl Reading<'_> {
         Ok(Some(text.to_owned()))
     }
 
+    /// A secret that strangers may try to guess.
+    pub(super) fn strong_secret(&self, name: &str, least: usize) -> Result<Option<String>, BadSetting> {
+        let wanted = || {
+            format!(
+                "at least {least} visible ASCII characters, {VARIETY} of them different, and not the text of an example, because \
+                 others than this machine can try to guess it; for example the output of: openssl rand -hex 32"
+            )
+        };
+        match self.secret(name, least) {
+            Ok(Some(secret)) if guessable(&secret) => Err(self.bad(name, &wanted())),
+            Err(_) => Err(self.bad(name, &wanted())),
+            told => told,
+        }
+    }
+
     fn log_filter(&self, name: &str) -> Result<String, BadSetting> {
         let text = self.text(name);
         match tracing_subscriber::EnvFilter::try_new(text) {
@@ -361,136 +366,4 @@ impl Reading<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(pairs: &[(&str, &str)]) -> Result<Settings, BadSetting> {
-        let environment = |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
-        Settings::understand(&Values::gather(|_| None, environment, None)?)
-    }
-
-    #[test]
-    fn defaults_match_the_documentation() {
-        let s = with(&[]).unwrap();
-        assert_eq!((s.app_host.to_string(), s.app_port, s.seats), ("127.0.0.1".into(), 5800, 9));
-        assert_eq!((s.terms.user_ttl_ms, s.budget.limit, s.queue_depth), (900_000, 0, 8192));
-    }
-
-    #[test]
-    fn errors_name_the_invalid_setting() {
-        for (name, value) in [
-            ("APP_PORT", "99999"),
-            ("APP_HOST", "localhost"),
-            ("FCFS_SEATS", "-1"),
-            ("FCFS_SEATS", "nine"),
-            ("FCFS_USER_HEADER", "a b"),
-            ("FCFS_IP_WINDOW", "0"),
-            ("DEFAULT_REGION", "KOR"),
-            ("AUTH_MODE", "none"),
-            ("ADMIN_TOKEN", "short"),
-            ("GATEWAY_KEY", "short"),
-            ("ALLOW_TRUSTED_HEADER", "maybe"),
-            ("FCFS_ANONYMOUS", "yes"),
-            ("QUEUE_DEPTH", "0"),
-            ("MAX_CONNECTIONS", "0"),
-            ("ADDRESS_CONNECTIONS", "many"),
-            ("USER_RATE", "-1"),
-            ("ADDRESS_RATE", "many"),
-            ("ADMIN_LISTEN", "5900"),
-            ("HOLD_TTL", "0"),
-            ("HOLD_TTL", "1801"),
-            ("HOLD_MAX_AGE", "forever"),
-            ("HOLD_REPEAT", "again"),
-            ("HOLDS_PER_USER", "-1"),
-            ("HOLD_AGAIN_AFTER", "soon"),
-            ("CONFIRM_BY", "anybody"),
-            ("MAX_DAYS_AHEAD", "0"),
-            ("KEY_KEEP", "0"),
-            ("HOLD_KEEP", "-1"),
-            ("QUEUE_KEEP", "never"),
-            ("DELETED_KEEP", "0"),
-            ("CACHE_KEEP", "0"),
-            ("BACKUP_EVERY", "0"),
-            ("BACKUP_KEEP", "0"),
-            ("REPLICATE_EVERY", "0"),
-            ("LOG_FORMAT", "xml"),
-            ("RUST_LOG", "no such=level=x"),
-        ] {
-            let BadSetting(why) = with(&[(name, value)]).expect_err(name);
-            assert!(why.starts_with(name) && why.contains("environment"), "{why}");
-            let secret = name.ends_with("TOKEN") || name.ends_with("KEY");
-            assert_eq!(why.contains(value), !secret, "{why}");
-        }
-    }
-
-    #[test]
-    fn listening_beyond_loopback_needs_an_explicit_choice() {
-        assert!(with(&[("APP_HOST", "0.0.0.0")]).is_err());
-        assert!(with(&[("APP_HOST", "0.0.0.0"), ("ALLOW_TRUSTED_HEADER", "1")]).is_ok());
-        let key = "k".repeat(32);
-        assert!(with(&[("APP_HOST", "::"), ("GATEWAY_KEY", &key)]).is_ok());
-        assert!(with(&[("APP_HOST", "::1")]).is_ok());
-    }
-
-    #[test]
-    fn admin_token_must_be_strong_where_strangers_can_reach_it() {
-        let key = "k".repeat(32);
-        let (short, flat, good) = ("0123456789abcdef", "ab".repeat(20), "0123456789abcdef".repeat(2));
-        let exposed = [("APP_HOST", "0.0.0.0"), ("GATEWAY_KEY", key.as_str())];
-        assert!(with(&[("ADMIN_TOKEN", short)]).is_ok());
-        for setting in exposed {
-            for token in [short, flat.as_str()] {
-                let given = [("ADMIN_TOKEN", token), setting, ("GATEWAY_KEY", key.as_str())];
-                let BadSetting(why) = with(&given).unwrap_err();
-                assert!(why.contains("ADMIN_TOKEN") && !why.contains(token), "{why}");
-            }
-        }
-        assert!(with(&[("ADMIN_TOKEN", &good), exposed[0], exposed[1]]).is_ok());
-    }
-
-    #[test]
-    fn secrets_come_from_files_and_are_not_shown() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("token");
-        std::fs::write(&file, "0123456789abcdef\n").unwrap();
-        let named = file.display().to_string();
-        let settings = with(&[("ADMIN_TOKEN_FILE", &named)]).unwrap();
-        assert_eq!(settings.admin_token.as_deref(), Some("0123456789abcdef"));
-        let BadSetting(why) = with(&[("ADMIN_TOKEN_FILE", &named), ("ADMIN_TOKEN", "0123456789abcdef")]).unwrap_err();
-        assert!(why.contains("both set") && !why.contains("0123"), "{why}");
-        let BadSetting(why) = with(&[("GATEWAY_KEY_FILE", "/no/such/file")]).unwrap_err();
-        assert!(why.contains("GATEWAY_KEY_FILE") && why.contains("/no/such/file"), "{why}");
-        for broken in
-            ["app_port = 1\nadmin_token = 'hunter2hunter2", "admin_token = \"hunter2\" x", "admin_token = hunter2"]
-        {
-            std::fs::write(&file, broken).unwrap();
-            let BadSetting(why) = Values::gather(|_| None, |_| None, Some(&file)).unwrap_err();
-            let line = broken.matches('\n').count() + 1;
-            assert!(why.contains(&format!("line {line}, column ")) && !why.contains("hunter"), "{why}");
-        }
-    }
-
-    #[test]
-    fn anonymous_reservations_default_to_loopback_only() {
-        let key = "k".repeat(32);
-        assert!(with(&[]).unwrap().anonymous);
-        assert!(!with(&[("GATEWAY_KEY", &key)]).unwrap().anonymous);
-        assert!(!with(&[("APP_HOST", "0.0.0.0"), ("ALLOW_TRUSTED_HEADER", "1")]).unwrap().anonymous);
-        assert!(with(&[("GATEWAY_KEY", &key), ("FCFS_ANONYMOUS", "1")]).unwrap().anonymous);
-        assert!(!with(&[("FCFS_ANONYMOUS", "0")]).unwrap().anonymous);
-    }
-
-    #[test]
-    fn flags_override_environment_overrides_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("t.toml");
-        std::fs::write(&file, "app_port = 1\nfcfs_seats = 2\nqueue_depth = 3\n").unwrap();
-        let flags = |s: &crate::settings::Setting| (s.name == "APP_PORT").then(|| "10".to_owned());
-        let environment = |n: &str| ["APP_PORT", "FCFS_SEATS"].contains(&n).then(|| "20".to_owned());
-        let s = Settings::understand(&Values::gather(flags, environment, Some(&file)).unwrap()).unwrap();
-        assert_eq!((s.app_port, s.seats, s.queue_depth), (10, 20, 3));
-        std::fs::write(&file, "no_such = 1\n").unwrap();
-        let BadSetting(why) = Values::gather(|_| None, |_| None, Some(&file)).unwrap_err();
-        assert!(why.contains("no_such"), "{why}");
-    }
-}
+mod tests;

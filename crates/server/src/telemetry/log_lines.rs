@@ -6,6 +6,15 @@ use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 
 use memchr::memchr;
+use rules::time::Moment;
+
+use crate::http::wire::moment;
+
+/// What a terminal is greeted with, as a line of a log in JSON: whoever collects a container's output reads both.
+pub fn as_event(at: Moment, text: &str) -> String {
+    let fields = serde_json::json!({ "message": text, "version": env!("CARGO_PKG_VERSION") });
+    serde_json::json!({ "timestamp": moment(at), "level": "INFO", "fields": fields }).to_string()
+}
 
 /// Standard error, for events. The subscriber hands over each event with one call.
 pub struct LogLineWriter<W>(pub W);

@@ -26,12 +26,31 @@ struct EventLabels {
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     remaining: Option<i64>,
-    /// People in line, and people inside.
-    line: Option<(i64, i64)>,
+    line: Option<LineFigures>,
     /// Batches and line readings since the last scrape, plus half of what it was before.
     activity: u64,
     /// There was news since the last `forget_unused`.
     used: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct LineFigures {
+    waiting: i64,
+    inside: i64,
+    admitted_per_minute: i64,
+    /// 1, or with several lines how many.
+    open: i64,
+}
+
+impl LineFigures {
+    fn and(self, other: LineFigures) -> LineFigures {
+        LineFigures {
+            waiting: self.waiting + other.waiting,
+            inside: self.inside + other.inside,
+            admitted_per_minute: self.admitted_per_minute + other.admitted_per_minute,
+            open: self.open + other.open,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -40,6 +59,8 @@ pub struct EventSeries {
     remaining: Family<EventLabels, Gauge>,
     in_line: Family<EventLabels, Gauge>,
     inside: Family<EventLabels, Gauge>,
+    admitted_per_minute: Family<EventLabels, Gauge>,
+    open: Family<EventLabels, Gauge>,
 }
 
 impl EventSeries {
@@ -47,14 +68,25 @@ impl EventSeries {
         registry.register("remaining_seats", "Free seats after the last batch", self.remaining.clone());
         registry.register("queue_waiting", "People in line who were seen lately", self.in_line.clone());
         registry.register("queue_inside", "People inside a waiting room", self.inside.clone());
+        let meaning = "People who were let in within the last minute, by any server";
+        registry.register("queue_admitted_per_minute", meaning, self.admitted_per_minute.clone());
+        let meaning = "1: the event is open and not sold out, so people are let in where there is room";
+        registry.register("queue_open", meaning, self.open.clone());
     }
 
     pub fn remaining(&self, event: EventId, seats: u32) {
         self.active(event, |figures| figures.remaining = Some(i64::from(seats)));
     }
 
-    pub fn line(&self, event: EventId, serving: &Serving) {
-        self.active(event, |figures| figures.line = Some((serving.waiting as i64, serving.inside as i64)));
+    /// `selling`: the event is open.
+    pub fn line(&self, event: EventId, serving: &Serving, selling: bool) {
+        let line = LineFigures {
+            waiting: serving.waiting as i64,
+            inside: serving.inside as i64,
+            admitted_per_minute: serving.admitted_per_minute as i64,
+            open: i64::from(selling && !serving.sold_out),
+        };
+        self.active(event, |figures| figures.line = Some(line));
     }
 
     /// The event was deleted.
@@ -85,6 +117,8 @@ impl EventSeries {
         self.remaining.clear();
         self.in_line.clear();
         self.inside.clear();
+        self.admitted_per_minute.clear();
+        self.open.clear();
         for event in shown {
             if let Some(figures) = events.get(event) {
                 self.set(event.to_string(), figures);
@@ -92,7 +126,7 @@ impl EventSeries {
         }
         let rest = others.iter().filter_map(|event| events.get(event)).copied().reduce(|sum, one| Figures {
             remaining: added(sum.remaining, one.remaining, |a, b| a + b),
-            line: added(sum.line, one.line, |a, b| (a.0 + b.0, a.1 + b.1)),
+            line: added(sum.line, one.line, LineFigures::and),
             ..Figures::default()
         });
         if let Some(rest) = rest {
@@ -106,9 +140,11 @@ impl EventSeries {
         if let Some(remaining) = figures.remaining {
             self.remaining.get_or_create(&labels).set(remaining);
         }
-        if let Some((waiting, inside)) = figures.line {
-            self.in_line.get_or_create(&labels).set(waiting);
-            self.inside.get_or_create(&labels).set(inside);
+        if let Some(line) = figures.line {
+            self.in_line.get_or_create(&labels).set(line.waiting);
+            self.inside.get_or_create(&labels).set(line.inside);
+            self.admitted_per_minute.get_or_create(&labels).set(line.admitted_per_minute);
+            self.open.get_or_create(&labels).set(line.open);
         }
     }
 

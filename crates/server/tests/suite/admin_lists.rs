@@ -165,6 +165,18 @@ async fn buyers_are_found_by_what_they_say(backing: Backing) {
         let page = get(&stand, &format!("events/{event}/reservations?id={}", bobs[id].as_str().unwrap())).await;
         assert_eq!(column(&page, "reservations", "userId"), ["u3"], "{id}");
     }
+    // Who gave no name and no phone is found by the email address.
+    let fair = json!({ "name": "Fair", "seats": 9, "buyerFields": { "userName": "absent", "phone": "absent", "email": "required" } });
+    let fair = stand.admin("POST", "events", &fair).await.json()["event"]["id"].as_u64().unwrap();
+    for (user, email) in [("u4", "Carol@mail.example.com"), ("u5", "dan@example.org")] {
+        let path = format!("/api/v1/events/{fair}/seats/reservation/fcfs");
+        let sold = client.post_as(user, &path, &json!({ "email": email }).to_string()).await;
+        assert_eq!(sold.status, 200, "{}", sold.text());
+    }
+    for (query, found) in [("email=carol%40mail", &["u4"][..]), ("email=example", &["u4", "u5"]), ("email=eve", &[])] {
+        let page = get(&stand, &format!("events/{fair}/reservations?{query}")).await;
+        assert_eq!(column(&page, "reservations", "userId"), found, "{query}");
+    }
     for (query, found) in [("what=reserved", 3), ("what=cancelled", 0), ("from=2100-01-01T00:00:00Z", 0)] {
         let page = get(&stand, &format!("history?event={event}&{query}")).await;
         assert_eq!(page["history"].as_array().unwrap().len(), found, "{query}");

@@ -202,3 +202,39 @@ async fn slow_bodies_do_not_fill_the_gate() {
     assert_eq!(&answer, b"HTTP/1.1 200");
     assert_eq!(stand.app.gate.in_progress(), 0, "counted and given back");
 }
+
+/// A body that is too large is refused before it is read. The connection ends, but is not reset while the client still
+/// writes: many clients read the answer only then.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_still_write_are_not_cut_off() {
+    let stand = TestServer::embedded(&[]).await;
+    for framing in ["Content-Length: 100000", "Transfer-Encoding: chunked"] {
+        let head = format!(
+            "POST /fcfs/join HTTP/1.1\r\nHost: localhost\r\nX-User-Id: alice\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"
+        );
+        let mut stream = raw_tcp::send(stand.server, head.as_bytes()).await;
+        // A chunk larger than any body that is taken, without its end.
+        stream.write_all(&[&b"10000\r\n"[..], &[b' '; 20_000]].concat()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("validation"), "{framing}: {answer}");
+        for _ in 0..4 {
+            stream.write_all(&[b' '; 5_000]).await.unwrap_or_else(|e| panic!("{framing}: {e}"));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Nor do they keep their connection by writing on.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_write_for_ever_are_cut_off() {
+    let stand = TestServer::embedded(&[]).await;
+    let head = "POST /fcfs/join HTTP/1.1\r\nHost: localhost\r\nX-User-Id: alice\r\nContent-Type: application/json\r\n\
+                Content-Length: 100000000\r\n\r\n";
+    let mut stream = raw_tcp::send(stand.server, head.as_bytes()).await;
+    let began = Instant::now();
+    while stream.write_all(&[b' '; 100]).await.is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(10), "it is still open");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

@@ -122,6 +122,14 @@ fn lan_demo_warns_and_prints_a_code() {
     assert!(code.iter().all(|line| line.chars().count() == code[0].chars().count()), "{said}");
 }
 
+/// The first thing that people see has nothing to complain about.
+#[test]
+fn demo_keeps_its_data_to_itself() {
+    let folder = TestFolder::new("demo");
+    let (_, complaints) = greeting(&folder.path().join("new"), &[]);
+    assert!(!complaints.contains("WARN"), "{complaints}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn demo_leaves_real_data_alone() {
     let folder = TestFolder::new("demo");

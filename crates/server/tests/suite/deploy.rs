@@ -61,21 +61,22 @@ fn deploy_files_follow_their_schemas() {
 const EXPOSURE_MOST: f64 = 2.0;
 
 #[test]
-fn systemd_unit_is_sound_and_confined() {
-    let unit = repository().join("deploy/systemd/tickettock.service");
-    let (_, text) = run(Command::new("systemd-analyze").arg("verify").arg(&unit));
-    // The binary and its manual are not installed here.
-    let complaints: Vec<&str> = text
-        .lines()
-        .filter(|line| {
-            line.contains("tickettock.service") && !line.contains("is not executable") && !line.contains("man ")
-        })
-        .collect();
-    assert!(complaints.is_empty(), "{text}");
-    let (_, text) = run(Command::new("systemd-analyze").args(["security", "--offline=true"]).arg(&unit));
-    let level = text.lines().find_map(|line| line.split("exposure level for tickettock.service: ").nth(1));
-    let level: f64 = level.and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{text}")).parse().unwrap();
-    assert!(level < EXPOSURE_MOST, "{text}");
+fn systemd_units_are_sound_and_confined() {
+    for name in ["tickettock.service", "tickettock-gateway.service"] {
+        let unit = repository().join("deploy/systemd").join(name);
+        let (_, text) = run(Command::new("systemd-analyze").arg("verify").arg(&unit));
+        // The binary, its manual and nginx are not installed here.
+        let complaints: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains(name) && !line.contains("is not executable") && !line.contains("man "))
+            .collect();
+        assert!(complaints.is_empty(), "{text}");
+        let (_, text) = run(Command::new("systemd-analyze").args(["security", "--offline=true"]).arg(&unit));
+        let level = text.lines().find_map(|line| line.split(&format!("exposure level for {name}: ")).nth(1));
+        let level: f64 =
+            level.and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{text}")).parse().unwrap();
+        assert!(level < EXPOSURE_MOST, "{text}");
+    }
 }
 
 #[test]
@@ -120,6 +121,7 @@ fn heavy_package_has_what_it_should() {
     for path in [
         "usr/bin/tickettock",
         "usr/lib/systemd/system/tickettock.service",
+        "usr/lib/systemd/system/tickettock-gateway.service",
         "etc/tickettock/tickettock.toml",
         "usr/share/man/man1/tickettock-serve.1.gz",
         "usr/share/bash-completion/completions/tickettock",

@@ -14,6 +14,7 @@ mod likeness;
 mod limits;
 mod modes;
 mod rolling;
+mod sifting;
 mod slots;
 mod slow;
 mod spelling;

@@ -25,7 +25,7 @@ fn config_prints_the_committed_manual() {
     assert!(good);
     assert_eq!(text, std::fs::read_to_string(repository("docs/configuration.md")).unwrap());
     let (good, text, complaint) =
-        run(binary().args(["config", "--markdown", "--port", "x"]).env("GATEWAY_KEY", "g".repeat(32)));
+        run(binary().args(["config", "--markdown", "--port", "x"]).env("GATEWAY_KEY", testing::gateway::KEY));
     assert!(!good && complaint.contains("APP_PORT (flag)"), "{complaint}");
     assert!(text.contains("- value: `x` (flag)") && text.contains("(hidden) (environment)"));
     let folder = TestFolder::new("server");
@@ -222,7 +222,7 @@ fn completions_and_manual_pages_name_every_command() {
 fn config_is_a_table_or_json() {
     let (good, text, _) = run(binary().args(["config", "--port", "81", "--host", "::1"]));
     assert!(good && text.lines().any(|line| line.starts_with("* APP_PORT") && line.ends_with("flag")), "{text}");
-    let (good, text, _) = run(binary().args(["config", "--json"]).env("GATEWAY_KEY", "g".repeat(32)));
+    let (good, text, _) = run(binary().args(["config", "--json"]).env("GATEWAY_KEY", testing::gateway::KEY));
     let settings: Value = serde_json::from_str(&text).unwrap();
     let key = settings.as_array().unwrap().iter().find(|one| one["name"] == "GATEWAY_KEY").unwrap();
     assert!(good && key["value"].is_null() && key["set"] == true && key["secret"] == true, "{key}");

@@ -27,6 +27,7 @@ async fn scrape_shows_the_busiest_events_and_sums_the_rest() {
             hall: Hall::Count(5),
             max_per_user: 1,
             opens_at: None,
+            occasion: Default::default(),
             hold_ttl_ms: None,
             buyer_fields: Default::default(),
             price: None,

@@ -1,6 +1,7 @@
 //! What an operator and a supervisor use: `doctor`, `healthcheck`, the notifications of systemd, SIGHUP.
 
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -151,6 +152,46 @@ async fn healthcheck_follows_readyz() {
         }
         assert!(began.elapsed() < Duration::from_secs(10), "{text}");
     }
+}
+
+/// A container's output is collected whole: with LOG_FORMAT=json also what a terminal is greeted with, and why a server
+/// does not start.
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_json_that_a_server_prints() {
+    let folder = TestFolder::new("server");
+    let output = folder.path().join("output");
+    let file = std::fs::File::create(&output).unwrap();
+    let serve = |data: &Path| {
+        let mut command = binary();
+        command.arg("serve").env("LOG_FORMAT", "json").env("APP_PORT", "0").env("DATA_DIR", data);
+        command.stdout(file.try_clone().unwrap()).stderr(file.try_clone().unwrap());
+        command.spawn().unwrap()
+    };
+    let lines = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&output).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+    };
+    let says = |words: &str| lines().iter().any(|line| line["fields"].to_string().contains(words));
+    let mut child = serve(&folder.path().join("data"));
+    let began = Instant::now();
+    while !says("Tickettock listens on http://127.0.0.1:") {
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", lines());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(lines()[0]["fields"]["version"], env!("CARGO_PKG_VERSION"));
+    for (signal, heard) in [("-HUP", "settings read again"), ("-TERM", "shutting down")] {
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        while !says(heard) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{heard}: {:?}", lines());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    // A file is no folder.
+    assert_eq!(serve(&output).wait().unwrap().code(), Some(2));
+    let last = lines().pop().unwrap();
+    assert_eq!((&last["level"], &last["fields"]["message"]), (&"ERROR".into(), &"the server ends".into()), "{last}");
 }
 
 /// As systemd with `Type=notify-reload` and `WatchdogSec` sees it.

@@ -30,7 +30,7 @@ async fn heavy_built_pages_are_what_the_sources_make() {
 }
 
 /// Files of `web/tests`. Together they would take longer than a test may.
-const OF_BUYERS: &[&str] = &["test", "layout", "pages", "touch"];
+const OF_BUYERS: &[&str] = &["test", "draw", "layout", "pages", "plain", "touch"];
 const OF_OPERATORS: &[&str] = &["test", "console", "jwt", "report", "select"];
 
 #[test]
@@ -74,8 +74,8 @@ async fn heavy_browser_tests_of_operators_pass_scaled() {
     browser_tests_pass(Backing::Redis, OF_OPERATORS).await;
 }
 
-/// A viewer loads one language, and the canvas for stadiums only.
-const NOT_LOADED: [&str; 2] = ["en-", "canvas-"];
+/// A viewer loads one language; the canvas for stadiums, the draw where there is one, the calendar at a click.
+const NOT_LOADED: [&str; 4] = ["en-", "canvas-", "draw-", "calendar-"];
 
 /// The files that a page names, and those that its scripts import, transitively.
 async fn files_of(client: &mut TestClient, page: &str) -> BTreeSet<String> {

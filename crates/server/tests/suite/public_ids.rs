@@ -28,11 +28,18 @@ async fn reservation_ids_do_not_count(backing: Backing) {
         listed["reservations"].as_array().unwrap().iter().map(|r| r["reservationId"].as_str().unwrap()).collect();
     assert_eq!(readable, ["e1-2", "e1-3", "e1-4"]);
     assert_eq!(listed["reservations"][1]["publicId"], told[1].as_str());
-    for id in [told[0].as_str(), "e1-2"] {
+    // Whoever tries the readable ones in turn learns nothing of strangers: what is not theirs is as if it were not there.
+    for (id, to_others) in [(told[0].as_str(), 403), ("e1-2", 404)] {
         let one = client.get_as("alice", &format!("/api/v1/reservations/{id}")).await;
         assert_eq!(one.json()["reservation"]["reservationId"], told[0].as_str(), "{id}");
-        assert_eq!(client.get_as("bob", &format!("/api/v1/reservations/{id}")).await.status, 403);
+        assert_eq!(client.get_as("bob", &format!("/api/v1/reservations/{id}")).await.status, to_others);
+        assert_eq!(client.cancel("bob", id).await.status, to_others);
     }
+    let (there, nowhere) = (
+        client.get_as("bob", "/api/v1/reservations/e1-2").await,
+        client.get_as("bob", "/api/v1/reservations/e1-99").await,
+    );
+    assert_eq!((there.reason(), &there.json()["message"]), (nowhere.reason(), &nowhere.json()["message"]));
     // Another event's, a changed one, one that was never given.
     for id in [told[0].replace("e1", "e2"), told[0].to_uppercase(), "e1-x0000000000000".to_owned()] {
         assert_eq!(client.get_as("alice", &format!("/api/v1/reservations/{id}")).await.status, 404, "{id}");
@@ -78,10 +85,16 @@ async fn hold_ids_do_not_count(backing: Backing) {
         let first = client.get_as("alice", &format!("{path}?limit=1")).await.json();
         let rest = client.get_as("alice", &format!("{path}?limit=9&after={}", first["next"].as_str().unwrap())).await;
         assert_eq!(rest.json()["holds"].as_array().unwrap().len(), 2, "{}", rest.text());
-        for id in [&seat, &readable[0]] {
+        for (id, to_others) in [(&seat, 403), (&readable[0], 404)] {
             let one = client.get_as("alice", &format!("{path}/{id}")).await;
             assert_eq!(one.json()["hold"]["holdId"], seat.as_str(), "{}", one.text());
-            assert_eq!(client.get_as("bob", &format!("{path}/{id}")).await.status, 403);
+            assert_eq!(client.get_as("bob", &format!("{path}/{id}")).await.status, to_others);
+            for what in ["confirm", "extend"] {
+                let told = client.post_as("bob", &format!("{path}/{id}/{what}"), "{}").await;
+                assert_eq!(told.status, to_others, "{what} {id}: {}", told.text());
+            }
+            let told = client.send("DELETE", &format!("{path}/{id}"), &[("X-User-Id", "bob")], "").await;
+            assert_eq!(told.status, to_others, "{id}: {}", told.text());
         }
     }
     let history = stand.admin("GET", &format!("history?hold={seat}"), &Value::Null).await.json();

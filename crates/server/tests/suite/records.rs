@@ -57,6 +57,13 @@ async fn history_is_filtered_and_paged(backing: Backing) {
     );
     assert!(nights_of_alice["checkIn"].is_string() && nights_of_alice["eventId"].is_null());
     assert_eq!(history(&stand, "?user=nobody-of-that-name").await["history"], json!([]));
+    // What one operator did, and what one request did.
+    let by_admin = history(&stand, &format!("?event={event}&byName=admin")).await;
+    assert_eq!(column(&by_admin, "what"), ["created", "cancelled"], "{by_admin}");
+    assert_eq!(history(&stand, "?byName=box-office").await["history"], json!([]));
+    let trace = of_hold["history"][0]["traceId"].as_str().unwrap();
+    let of_request = history(&stand, &format!("?traceId={trace}")).await;
+    assert_eq!(column(&of_request, "what"), ["held", "held"], "{of_request}");
 
     // In pages, each row once.
     let whole = history(&stand, "").await;

@@ -18,5 +18,5 @@ async fn typescript_client_works_against_a_server() {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (said, complained) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{said}\n{complained}");
-    assert!(said.contains("pass 10") && said.contains("fail 0") && said.contains("seat A1, reservation"), "{said}");
+    assert!(said.contains("pass 12") && said.contains("fail 0") && said.contains("seat A1, reservation"), "{said}");
 }

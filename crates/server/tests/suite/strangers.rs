@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testing::folder::TestFolder;
 use testing::http::BUYER;
+use testing::process::binary;
 use testing::server::TestServer;
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -67,6 +69,25 @@ async fn a_proxy_on_the_same_machine_is_noticed() {
     let behind = TestServer::embedded(&[("ALLOW_TRUSTED_HEADER", "1")]).await;
     let headers = [JSON, ALICE, ("Host", "shop.example")];
     assert_eq!(behind.client().send("POST", FCFS, &headers, BUYER).await.status, 200, "an explicit choice");
+}
+
+/// A token that somebody wrote into the data folder is held to the same as `ADMIN_TOKEN`.
+#[test]
+fn token_in_the_data_folder_must_be_strong_where_strangers_can_reach_it() {
+    let folder = TestFolder::new("weak-token");
+    let file = folder.path().join("admin-token");
+    let serve = |token: &str| {
+        std::fs::write(&file, token).unwrap();
+        let mut command = binary();
+        command.args(["serve", "--port", "0"]).env("DATA_DIR", folder.path()).env("GATEWAY_KEY", KEY);
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for weak in ["letmein\n", "abababababababababababababababababababab\n", "change-me-0123456789abcdefghijklmnop\n"] {
+        let (started, said) = serve(weak);
+        assert!(!started && said.contains("admin-token can be guessed"), "{weak}: {said}");
+        assert!(!said.contains(weak.trim()), "{said}");
+    }
 }
 
 /// Guesses are counted and slowed down; the right token is not.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use testing::folder::TestFolder;
 use testing::process::{ServerProcess, binary};
 
@@ -254,6 +255,30 @@ async fn damaged_file_gets_500_or_no_start() {
     }
     println!("{broken} answered 500, {not_started} did not start, {unharmed} did not meet it");
     assert!(broken >= 3, "{broken} answered 500, {not_started} did not start, {unharmed} did not meet it");
+}
+
+/// For machines: the exit code and the sentences are those of the table.
+#[tokio::test(flavor = "multi_thread")]
+async fn machines_get_the_same_as_json() {
+    let folder = TestFolder::new("server");
+    let data = ledger(folder.path()).await;
+    let asked = |data: &Path| {
+        let output = binary().args(["verify", "--json"]).env("DATA_DIR", data).output().unwrap();
+        let audit: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), audit)
+    };
+    let (code, audit) = asked(&data);
+    assert_eq!((code, &audit["holds"], &audit["reservations"]), (Some(0), &json!(true), &json!(294)), "{audit}");
+    assert_eq!(audit["history"], audit["chained"], "{audit}");
+    let copy = copied(&data, folder.path());
+    let db = rusqlite::Connection::open(copy.join("tickettock.db")).unwrap();
+    db.execute_batch(&format!("{UNGUARDED} DELETE FROM history WHERE n = 9")).unwrap();
+    drop(db);
+    let (code, audit) = asked(&copy);
+    assert_eq!((code, &audit["holds"]), (Some(3), &json!(false)), "{audit}");
+    let broken =
+        audit["invariants"].as_array().unwrap().iter().find(|one| one["name"] == "history has no gap").unwrap();
+    assert!(broken["holds"] == false && broken["broken"][0].is_string(), "{broken}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod contract;
 mod crowd;
 mod cut;
 mod forged;
+mod gathering;
 mod keys;
 mod killed;
 mod line_end;

@@ -32,6 +32,7 @@ async fn event(stand: &Stand, rehearsal: bool, waiting_room: Option<WaitingRoom>
         hall: Hall::Count(9),
         max_per_user: 4,
         opens_at: None,
+        occasion: Default::default(),
         waiting_room,
         hold_ttl_ms: None,
         buyer_fields: Default::default(),

@@ -5,7 +5,7 @@ use rules::command::{Command, EventAction};
 use rules::holds::Ask;
 use rules::ids::{ClientAddress, EventId, RequestName, Seat, User};
 use rules::outcome::Refusal;
-use rules::queue::{QueueReply, What};
+use rules::queue::{PlaceClaim, QueueReply, What};
 
 use super::hotel::{client_key, expect_held};
 use super::queue::Hallway;
@@ -214,7 +214,7 @@ async fn silent_users_are_forgotten(stand: &Stand) -> Verdict {
     let forgotten = forget(100).await?;
     ensure!((forgotten.forgotten, forgotten.left) == (3, 1), "those who were silent for a day: {forgotten:?}");
     // The ticket still proves the place.
-    let back = line.ask_with("b", What::Poll, Some(places[1].number)).await?;
+    let back = line.ask_with("b", What::Poll, Some(PlaceClaim::by_ticket(places[1].number))).await?;
     ensure!(matches!(&back, QueueReply::Place(place) if place.number == places[1].number), "{back:?}");
     let unproven = line.ask("c", What::Poll).await?;
     ensure!(unproven == QueueReply::NotQueued, "{unproven:?}");

@@ -4,7 +4,7 @@ use rules::command::EventAction;
 use rules::entries::{WaitingRoom, WaitingRoomAmendment};
 use rules::event::EventAmendment;
 use rules::ids::{Number, User};
-use rules::queue::{QueueReply, What};
+use rules::queue::{PlaceClaim, QueueReply, What};
 
 use super::queue::{Hallway, ROOM};
 use super::{Stand, Verdict};
@@ -74,14 +74,14 @@ async fn tickets_find_their_place_in_a_full_line(stand: &Stand) -> Verdict {
         hallway.place(user, What::Join).await?;
     }
     for (user, number) in [("a", number), ("e", later(1)), ("f", later(2))] {
-        match hallway.ask_with(user, What::Poll, Some(number)).await? {
+        match hallway.ask_with(user, What::Poll, Some(PlaceClaim::by_ticket(number))).await? {
             QueueReply::Place(place) => ensure!(place.number == number, "{user}: {place:?}"),
             other => return Err(format!("{user} shows a ticket: {other:?}")),
         }
     }
     let first = hallway.place("a", What::Poll).await?;
     ensure!(first.rank == 0, "before all who came later: {first:?}");
-    let seventh = hallway.ask_with("g", What::Poll, Some(later(3))).await?;
+    let seventh = hallway.ask_with("g", What::Poll, Some(PlaceClaim::by_ticket(later(3)))).await?;
     ensure!(seventh == QueueReply::Full, "twice three are in it: {seventh:?}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use rules::buyer::{AskedFields, Buyer, BuyerFields, FieldNeed, Metadata};
 use rules::command::{Command, EventAction};
-use rules::event::{EventAmendment, NewEvent};
+use rules::event::{EventAmendment, NewEvent, Occasion, OccasionAmendment};
 use rules::history::{AdminName, Details, Happened};
 use rules::holds::Ask;
 use rules::ids::{EventId, Seat};
@@ -11,6 +11,7 @@ use rules::outcome::{Done, FieldError, Forbidden, Outcome, Problem, Refusal};
 use rules::price::Price;
 use rules::seats::Hall;
 use rules::subject::{HoldId, StayId, SubjectId};
+use rules::time::Moment;
 
 use super::chain::is_whole;
 use super::hotel::{Hotel, client_key, expect_held, nights};
@@ -208,6 +209,8 @@ async fn confirmations_name_the_buyer(stand: &Stand) -> Verdict {
 async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {
     let email = AskedFields { email: Some(FieldNeed::Required), phone: Some(FieldNeed::Absent), name: None };
     let price = Price { amount: "55000".into(), currency: "KRW".into() };
+    let (starts_at, time_zone) = (Some(Moment(1_800_000_000_000)), Some("Asia/Seoul".into()));
+    let occasion = Occasion { starts_at, time_zone, place: Some("올림픽홀".into()) };
     let new = NewEvent {
         by: AdminName::default(),
         origin: Default::default(),
@@ -215,6 +218,7 @@ async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {
         hall: Hall::Count(9),
         max_per_user: 4,
         opens_at: None,
+        occasion: occasion.clone(),
         waiting_room: None,
         hold_ttl_ms: None,
         buyer_fields: email,
@@ -223,6 +227,7 @@ async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {
     };
     let made = stand.ledger.create_event(new).await.map_err(fault)?;
     ensure!(made.buyer_fields == email && made.price == Some(price) && made.rehearsal, "{made:?}");
+    ensure!(made.occasion == occasion, "{made:?}");
     let event = made.id;
     let reserve = |email: Option<&str>| {
         let phone = Some("+821012345678".into());
@@ -237,12 +242,16 @@ async fn events_say_what_they_ask_for(stand: &Stand) -> Verdict {
     ensure!(sold.email.as_deref() == Some("a@b.co") && sold.phone.is_none(), "{sold:?}");
     ensure!(sold.buyer_name.as_deref() == Some("A"), "{sold:?}");
     // Back to what the dialect asks for.
-    let amendment = EventAmendment { buyer_fields: Some(None), price: Some(None), ..EventAmendment::default() };
+    let moved = OccasionAmendment { starts_at: Some(Some(Moment(7))), place: Some(None), ..Default::default() };
+    let (buyer_fields, price) = (Some(None), Some(None));
+    let amendment = EventAmendment { buyer_fields, price, occasion: moved, ..EventAmendment::default() };
     stand.one(event, stand.operate(EventAction::Amend(amendment))).await?;
     expect_sale(&stand.one(event, reserve(Some("not one"))).await?)?;
     let sold = stand.ledger.sale_of_seat(event, Seat(2)).await.map_err(fault)?.ok_or("not sold")?;
     ensure!(sold.email.is_none() && sold.phone.is_some(), "{sold:?}");
     let found = stand.ledger.event(event).await.map_err(fault)?.ok_or("no event")?;
     ensure!(found.buyer_fields == AskedFields::default() && found.price.is_none() && found.rehearsal, "{found:?}");
+    let moved = Occasion { starts_at: Some(Moment(7)), place: None, ..occasion };
+    ensure!(found.occasion == moved, "{found:?}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use rules::event::{Event, NewEvent, Turn};
 use rules::history::{Actor, AdminName, RequestOrigin};
 use rules::ids::{EventId, Number, User};
 use rules::outcome::{Done, Outcome, Refusal};
-use rules::queue::{Asking, Place, QueueReply, Serving, Status, What};
+use rules::queue::{Asking, Place, PlaceClaim, QueueReply, Serving, Status, What};
 use rules::seats::Hall;
 use rules::time::Moment;
 
@@ -27,6 +27,7 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     everybody_follows_one_number(stand).await?;
     late_news_undoes_nothing(stand).await?;
     super::line_end::chapter(stand).await?;
+    super::gathering::chapter(stand).await?;
     super::inside::chapter(stand).await
 }
 
@@ -43,18 +44,30 @@ pub const ROOM: WaitingRoom = WaitingRoom {
     token_max_age_ms: 1_800_000,
     idle_ms: 60_000,
     queue_most: 1_000,
+    gather_from: None,
+    admit_per_minute: None,
+    gathered: false,
 };
 
 impl<'a> Hallway<'a> {
     pub async fn new(stand: &'a Stand, seats: u32, max_concurrent: u32) -> Result<Hallway<'a>, String> {
-        let room = WaitingRoom { max_concurrent, ..ROOM };
+        Hallway::with(stand, seats, WaitingRoom { max_concurrent, ..ROOM }, None).await
+    }
+
+    pub async fn with(
+        stand: &'a Stand,
+        seats: u32,
+        room: WaitingRoom,
+        opens_at: Option<Moment>,
+    ) -> Result<Hallway<'a>, String> {
         let new = NewEvent {
             by: AdminName::default(),
             origin: RequestOrigin::default(),
             name: "Waiting".into(),
             hall: Hall::Count(seats),
             max_per_user: 1,
-            opens_at: None,
+            opens_at,
+            occasion: Default::default(),
             hold_ttl_ms: None,
             buyer_fields: Default::default(),
             price: None,
@@ -103,8 +116,8 @@ impl<'a> Hallway<'a> {
         self.ask_with(user, what, None).await
     }
 
-    pub async fn ask_with(&self, user: &str, what: What, proven: Option<Number>) -> Result<QueueReply, String> {
-        let asking = Asking { user: User::stored(user), what, proven };
+    pub async fn ask_with(&self, user: &str, what: What, claim: Option<PlaceClaim>) -> Result<QueueReply, String> {
+        let asking = Asking { user: User::stored(user), what, claim };
         self.heard(|| self.stand.door.ask(self.event, self.waiting_room, asking.clone())).await
     }
 
@@ -187,7 +200,7 @@ impl<'a> Hallway<'a> {
         Ok(())
     }
 
-    fn later(&self, ms: i64) {
+    pub fn later(&self, ms: i64) {
         (self.stand.advance)(ms);
     }
 }
@@ -221,12 +234,12 @@ async fn places_last(stand: &Stand) -> Verdict {
     hall.expect("zoe", What::Poll, &QueueReply::NotQueued).await?;
     let last = hall.place("zoe", What::Join).await?;
     ensure!(last.number.0 == 5, "who left comes last: {last:?}");
-    let proven = hall.ask_with("zoe", What::Join, Some(Number(1))).await?;
+    let proven = hall.ask_with("zoe", What::Join, Some(PlaceClaim::by_ticket(Number(1)))).await?;
     ensure!(
         matches!(proven, QueueReply::Place(Place { number: Number(1), rank: 0, .. })),
         "a ticket counts: {proven:?}"
     );
-    let worse = hall.ask_with("zoe", What::Join, Some(Number(4))).await?;
+    let worse = hall.ask_with("zoe", What::Join, Some(PlaceClaim::by_ticket(Number(4)))).await?;
     ensure!(matches!(worse, QueueReply::Place(Place { number: Number(1), .. })), "a worse one does not: {worse:?}");
     Ok(())
 }

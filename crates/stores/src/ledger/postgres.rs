@@ -45,6 +45,8 @@ use self::failed_write::FailedWrite;
 use self::identity::Identity;
 pub use self::planted::PlantedBug;
 pub use self::prepare::{NotPrepared, format};
+#[cfg(feature = "conformance")]
+pub use self::session::SETTINGS;
 use self::session::{Sessions, within};
 use self::trouble::Trouble;
 pub use self::verify::{insiders, verify, verify_with};

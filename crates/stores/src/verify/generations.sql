@@ -3,10 +3,12 @@
 SELECT 'event ' || CAST(e.id AS TEXT) || ' has number ' || CAST(given.highest AS TEXT) || ' and generation '
        || CAST(e.generation AS TEXT)
 FROM event e
-JOIN (SELECT event, max(number) AS highest
+JOIN (SELECT event, max(CASE WHEN number < 6000000000000000 THEN number ELSE number - 6000000000000000 END) AS highest
       FROM (SELECT event, number FROM history WHERE number IS NOT NULL
             UNION ALL
             SELECT event, number FROM entry) AS numbers
+      -- Numbers in between were drawn, and have no generation.
+      WHERE number NOT BETWEEN 1000000000000000 AND 5999999999999999
       GROUP BY event) AS given ON given.event = e.id
 WHERE given.highest >= (CASE WHEN e.generation < 0 THEN 0 ELSE e.generation END + 1) * 1000000000
 LIMIT 5

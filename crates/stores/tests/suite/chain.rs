@@ -186,11 +186,16 @@ async fn rows_without_a_hash_are_refused_by_postgres() {
     assert_eq!(refused.code().map(|code| code.code()), Some("23514"));
 }
 
-/// What a role needs that sells and does not own the tables; docs/operating.md has the same.
-const GRANTS: &str = "
-    GRANT USAGE, CREATE ON SCHEMA public TO {role};
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role};
-    REVOKE UPDATE, DELETE, TRUNCATE ON history FROM {role};";
+/// What a role needs that sells and does not own the tables, as docs/operating.md prints it.
+fn grants(role: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operating.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, sql) = page.split_once("**A role that cannot change history**").expect("the page has the role");
+    let (_, sql) = sql.split_once("```sql\n").expect("the page has its grants");
+    let (sql, _) = sql.split_once("```").unwrap();
+    assert_eq!(sql.matches("tickettock_app").count(), 3, "{sql}");
+    sql.replace("tickettock_app", role)
+}
 
 /// A role that does not own the tables sells and erases, and cannot change history otherwise.
 #[tokio::test(flavor = "multi_thread")]
@@ -200,7 +205,7 @@ async fn role_of_the_servers_cannot_change_history() {
     let name: String = owner.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
     let role = format!("sells_in_{name}");
     owner.batch_execute(&format!("CREATE ROLE {role} LOGIN")).await.unwrap();
-    owner.batch_execute(&GRANTS.replace("{role}", &role)).await.unwrap();
+    owner.batch_execute(&grants(&role)).await.unwrap();
     let (_, place) = database.url.split_once('@').expect("a URL with a role");
     let url = format!("postgres://{role}@{place}");
     let ledger = std::sync::Arc::new(testing::stands::prepared(&url, Default::default()).await);

@@ -31,7 +31,7 @@ async fn arrives(door: &RedisDoor) -> Option<u64> {
 }
 
 async fn ask(door: &RedisDoor, user: &str, what: What) -> Heard<QueueReply> {
-    let asking = Asking { user: User::stored(user), what, proven: None };
+    let asking = Asking { user: User::stored(user), what, claim: None };
     door.ask(EVENT, WaitingRoom::default(), asking).await.unwrap()
 }
 

@@ -14,6 +14,8 @@ use testing::stands::{SqliteStand, postgres_stand};
 use tokio::sync::Barrier;
 
 const HOLDS: u64 = 250;
+const BATCHES: usize = 5;
+const PER_BATCH: usize = HOLDS as usize / BATCHES;
 const ROUNDS: u64 = 40;
 
 struct Edge {
@@ -41,15 +43,16 @@ async fn round(edge: &Edge, round: u64, wins: &mut HashMap<Won, u64>) {
     let fire = |ask: Ask| {
         let (hotel, barrier, holds) = (hotel.clone(), barrier.clone(), holds.clone());
         tokio::spawn(async move {
-            let mut answers = Vec::new();
+            let mut answers = vec![Vec::new(); BATCHES];
             barrier.wait().await;
-            // In five batches, so that the two meet in the middle.
-            for some in holds.chunks(HOLDS as usize / 5) {
-                let first = holds.iter().position(|n| n == &some[0]).unwrap() as u64;
-                let asks = some.iter().zip(first..).map(|(n, i)| hotel.asks(&format!("r{round}u{i}"), *n, ask));
-                answers.extend(hotel.batch(asks.collect()).await.unwrap());
+            // From both ends, so that the two meet in the middle and each is the first for some.
+            for step in 0..BATCHES {
+                let at = if ask == Ask::Confirm { step } else { BATCHES - 1 - step };
+                let asked = holds.iter().zip(0..).skip(at * PER_BATCH).take(PER_BATCH);
+                let asks = asked.map(|(n, i)| hotel.asks(&format!("r{round}u{i}"), *n, ask));
+                answers[at] = hotel.batch(asks.collect()).await.unwrap();
             }
-            answers
+            answers.concat()
         })
     };
     let (confirms, cancels) = (fire(Ask::Confirm), fire(Ask::Cancel));

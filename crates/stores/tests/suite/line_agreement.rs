@@ -7,7 +7,7 @@ use rules::arrive::Budget;
 use rules::entries::{Entry, EntryToken, Moved, WaitingRoom};
 use rules::event::State;
 use rules::ids::{EventId, Number, User};
-use rules::queue::{Asking, QueueReply, Serving, What};
+use rules::queue::{Asking, PlaceClaim, QueueReply, Serving, What};
 use rules::time::{Clock, Moment};
 use stores::door::local::LocalDoor;
 use stores::door::redis::RedisDoor;
@@ -29,7 +29,11 @@ const ROOM: WaitingRoom = WaitingRoom {
     token_max_age_ms: 8_900_000,
     idle_ms: 3_000_000,
     queue_most: 20,
+    gather_from: None,
+    admit_per_minute: None,
+    gathered: false,
 };
+const DRAWN: WaitingRoom = WaitingRoom { gather_from: Some(Moment(1)), ..ROOM };
 /// What depends on the running clock is compared to the minute.
 const ROUGH_MS: i64 = 60_000;
 
@@ -73,8 +77,13 @@ impl Stream {
                     _ => What::Leave,
                 };
                 let (user, theirs) = self.user();
-                let proven = (self.rng.below(12) == 0).then(|| Number(theirs + self.rng.below(10)));
-                Step::Ask(Asking { user, what, proven: proven.filter(|_| what != What::Leave) })
+                let number = Number(theirs + self.rng.below(10));
+                let claim = match self.rng.below(16) {
+                    0 => Some(PlaceClaim::by_ticket(number)),
+                    1 => Some(PlaceClaim::drawn(Number::drawn(number.0 << 30))),
+                    _ => None,
+                };
+                Step::Ask(Asking { user, what, claim: claim.filter(|_| what != What::Leave) })
             }
             70..=77 => Step::Serving,
             78..=83 => {
@@ -157,7 +166,12 @@ async fn perform(door: &dyn Door, room: WaitingRoom, step: &Step, at: Moment) ->
 }
 
 /// How many answers were compared, and of how many kinds; or the first that differs.
-async fn agree(other: &RedisDoor, room: WaitingRoom, seed: u64, commands: usize) -> Result<(usize, usize), String> {
+async fn agree(
+    other: &RedisDoor,
+    [own, room]: [WaitingRoom; 2],
+    seed: u64,
+    commands: usize,
+) -> Result<(usize, usize), String> {
     let start = 1_800_000_000_000;
     let clock = Arc::new(FixtureClock::at(Moment(start)));
     let local = LocalDoor::new(clock.clone(), Budget::default());
@@ -180,7 +194,7 @@ async fn agree(other: &RedisDoor, room: WaitingRoom, seed: u64, commands: usize)
             door.settle(EVENT, Some(left.clone()), vec![]).await.map_err(|f| f.to_string())?;
         }
         let (here, there) =
-            (perform(&local, ROOM, &step, clock.now()).await, perform(other, room, &step, clock.now()).await);
+            (perform(&local, own, &step, clock.now()).await, perform(other, room, &step, clock.now()).await);
         if here != there {
             return Err(format!("seed {seed}, command {asked}, {step:?}:\n  local {here}\n  redis {there}"));
         }
@@ -198,33 +212,34 @@ fn number_of(said: &str) -> Option<Number> {
     rest.split_once(')')?.0.parse().ok().map(Number)
 }
 
-async fn agreement(url: &str, cluster: bool, seed: u64) {
+async fn agreement(url: &str, cluster: bool, seed: u64, room: WaitingRoom) {
     let door = redis_door(url, cluster, "ours", Budget::default());
-    let (asked, kinds) = agree(&door, ROOM, seed, COMMANDS).await.unwrap_or_else(|words| panic!("{words}"));
+    let (asked, kinds) = agree(&door, [room; 2], seed, COMMANDS).await.unwrap_or_else(|words| panic!("{words}"));
     assert!(asked == COMMANDS && kinds >= 9, "{asked} commands, {kinds} kinds of answers");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_answer_random_commands_alike() {
-    for seed in [7, 20_261_115] {
+    for (seed, room) in [(7, ROOM), (20_261_115, DRAWN)] {
         let redis = OwnRedis::start();
-        agreement(&redis.url(), false, seed).await;
+        agreement(&redis.url(), false, seed, room).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn heavy_lines_answer_alike_on_a_cluster() {
     let cluster = Cluster::take();
-    agreement(&cluster.url, true, 4).await;
+    agreement(&cluster.url, true, 4, DRAWN).await;
 }
 
-/// The comparison notices a line with a longer timeout, and one with a place more.
+/// The comparison notices a line with a longer timeout, one with a place more, and one whose order was drawn.
 #[tokio::test(flavor = "multi_thread")]
 async fn comparison_notices_a_different_line() {
-    for room in [WaitingRoom { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM }, WaitingRoom { max_concurrent: 5, ..ROOM }] {
+    let longer = WaitingRoom { idle_ms: ROOM.idle_ms + STEP_MS, ..ROOM };
+    for room in [longer, WaitingRoom { max_concurrent: 5, ..ROOM }, DRAWN] {
         let redis = OwnRedis::start();
         let door = redis_door(&redis.url(), false, "ours", Budget::default());
-        let words = agree(&door, room, 5, COMMANDS).await.expect_err("another line");
+        let words = agree(&door, [ROOM, room], 5, COMMANDS).await.expect_err("another line");
         println!("{words}");
     }
 }

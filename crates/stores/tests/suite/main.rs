@@ -11,6 +11,7 @@ mod old_formats;
 mod online;
 mod onlookers;
 mod orders;
+mod plans;
 mod planted;
 mod postgres;
 mod redis;

@@ -226,6 +226,7 @@ async fn concurrent_opens_keep_the_higher_generation() {
         hall: rules::seats::Hall::Count(1),
         max_per_user: 1,
         opens_at: None,
+        occasion: Default::default(),
         waiting_room: None,
         hold_ttl_ms: None,
         buyer_fields: Default::default(),

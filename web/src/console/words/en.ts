@@ -17,7 +17,8 @@ export const en = {
   history: "History",
   audit: "Audit",
   rush: "Rush",
-  states: { scheduled: "opens later", open: "open", paused: "paused", closed: "closed" } as Record<string, string>,
+  states: { scheduled: "opens later", open: "open", paused: "paused", closed: "closed", soldOut: "sold out" } as Record<string, string>,
+  noEvent: "This event does not exist. It may have been deleted.",
   left: (n: number) => `${number(n)} left`,
   ofRooms: (n: number) => (n === 1 ? "1 room" : `${number(n)} rooms`),
   figures: {
@@ -61,14 +62,27 @@ export const en = {
     pause: (waiting: number) => `Sales stop until you resume. ${number(waiting)} waiting keep their place.`,
     delete: (sold: number) =>
       `The event goes with its hall${sold ? ` and ${number(sold)} sold seats` : ""}. Its history stays. This cannot be undone.`,
-    reservation: (seat: string) => `Seat ${seat} becomes free at once, and anybody can buy it. The buyer is not told by us.`,
-    rush: (buyers: number, seats: number) => `${number(buyers)} made-up buyers come for ${number(seats)} seats of a new event.`,
-    plug: "The server is killed in the middle of a rush with SIGKILL, and started again. Then every receipt is counted.",
+    reservation: (seat: string) => `Seat ${seat} becomes free at once, and anybody can buy it. The buyer is not told by us. This cannot be undone.`,
+    stay: (nights: string) => `The room of ${nights} becomes free at once, and anybody can take it. The guest is not told by us. This cannot be undone.`,
+    room: (inside: number, waiting: number) =>
+      `Everybody can buy at once: ${number(inside)} people inside and ${number(waiting)} waiting are treated alike, and the order of the line is lost.`,
+    /** In the middle of a rush, and before one. */
+    plug: (settled: number, reserved: number) =>
+      `The server is killed with SIGKILL now: ${number(settled)} people have their answer, ${number(reserved)} of them a seat. It is started again, and then every receipt is compared with the ledger.`,
+    plugFirst: (buyers: number, seats: number) =>
+      `A rush begins, of ${number(buyers)} buyers for ${number(seats)} seats. When a quarter of the seats is sold, the server is killed with SIGKILL and started again. Then every receipt is compared with the ledger.`,
   },
   form: {
     name: "Name",
     nameHint: "As buyers read it",
     perUser: "Seats per person",
+    whenWhere: "When and where",
+    startsAt: "Starts at",
+    noStart: "Not said",
+    there: (clocks: string) => `The clocks there: ${clocks}`,
+    zoneHint: "Of the place, such as Asia/Seoul",
+    place: "Place",
+    placeHint: "As buyers read it",
     opensAt: "Opens at",
     atOnce: "At once",
     room: "Waiting room",
@@ -76,10 +90,14 @@ export const en = {
     tokenTtl: "Seconds to decide",
     idle: "Silent seconds until a place is lost",
     most: "People in the line at most",
+    admitPerMinute: "Admit per minute",
+    noLimit: "Empty: no limit",
+    gatherFrom: "Gather from",
+    noDraw: "No draw: first come, first served",
     save: "Save",
     saved: "Saved.",
     create: "Create the event",
-    made: (name: string) => `${name} is there.`,
+    made: (name: string) => `${name} was created.`,
     rooms: "Rooms",
     zone: "Time zone",
     about: "Description",
@@ -87,6 +105,12 @@ export const en = {
     currency: "Currency",
     createRoom: "Create the room type",
     remove: "Take the room away",
+  },
+  gathers: (when: string) => `People gather from ${when}; the order is drawn at the opening`,
+  wrong: {
+    missing: "Fill this in.",
+    address: "Enter a whole address, such as https://shop.example/hooks.",
+    number: "Enter a whole number.",
   },
   hall: {
     title: "Hall",
@@ -108,6 +132,7 @@ export const en = {
   reservations: {
     title: "Reservations",
     search: "Name, user, or the last digits of a telephone number",
+    searchStays: "User",
     find: "Search",
     export: "Export all as CSV",
     seat: "Seat",
@@ -175,7 +200,8 @@ export const en = {
     checked: (at: string) => `checked ${at}`,
     check: "Check now",
     head: (n: string, at: string) => `Newest row: ${n}, ${at}`,
-    keep: "Keep this line elsewhere. tickettock verify --head with it shows later that nothing before it was changed.",
+    /** Before and after the command. */
+    keep: ["Keep this line elsewhere. Given to", "it shows later that nothing before it was changed."],
     copy: "Copy",
     copied: "Copied.",
     notCopied: "The browser does not allow it here. Select the line instead.",

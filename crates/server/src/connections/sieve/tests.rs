@@ -188,6 +188,7 @@ fn share_follows_a_crowd_that_becomes_smaller() {
     listener.served = 0;
     listener.run(1.5 * SERVES as f64, Duration::from_secs(5));
     assert!(listener.served > SERVES * 5 * 8 / 10, "{} served", listener.served);
+    listener.refused = 0;
     listener.run(0.8 * SERVES as f64, Duration::from_secs(12));
-    assert_eq!(listener.share(), ALL);
+    assert_eq!((listener.share(), listener.refused), (ALL, 0));
 }

@@ -1,6 +1,6 @@
 //! Examples of bodies. The suite checks each against its schema.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::http::respond::Dialect;
 
@@ -46,6 +46,19 @@ pub fn answer(schema: &str, dialect: Dialect) -> Option<Value> {
         ("SeatsAnswer", Dialect::V1_0) => Some(json!([{ "id": 1, "status": true }, { "id": 2, "status": false }])),
         _ => canonical(schema),
     }
+}
+
+/// The same list as JSON Lines: the rows of the JSON. What is of one user says its kind.
+pub fn lines(schema: &str) -> Option<Value> {
+    let mut text = String::new();
+    for (list, rows) in canonical(schema)?.as_object()? {
+        for row in rows.as_array().into_iter().flatten() {
+            let kind = (schema == "AdminUserAnswer").then(|| ("kind".to_owned(), json!(list.trim_end_matches('s'))));
+            let row: Map<String, Value> = kind.into_iter().chain(row.as_object()?.clone()).collect();
+            text += &format!("{}\n", Value::Object(row));
+        }
+    }
+    Some(text.into())
 }
 
 fn canonical(schema: &str) -> Option<Value> {
@@ -94,12 +107,12 @@ fn canonical(schema: &str) -> Option<Value> {
             json!({ "webhook": webhook(), "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" })
         }
         "WebhookTestAnswer" => json!({ "delivery": webhook_delivery() }),
-        "HistoryAnswer" => json!({ "history": [], "next": null }),
+        "HistoryAnswer" => json!({ "history": [record()], "next": "e1-43" }),
         "AdminUserAnswer" => json!({
             "userId": "alice", "reservations": [admin_reservation()], "stays": [admin_stay()],
             "holds": [hold("expiresAt", "2026-11-16T09:10:00.000Z")],
             "places": [{ "eventId": 2, "status": "waiting", "number": 1234, "expiresAt": null }],
-            "history": [], "next": null,
+            "history": [record()], "next": null,
         }),
         "ErasedAnswer" => {
             json!({ "erased": { "historyRows": 7, "reservations": 2, "holds": 2, "stays": 1, "answers": 1 } })
@@ -121,7 +134,8 @@ fn canonical(schema: &str) -> Option<Value> {
     Some([("success".to_owned(), json!(true))].into_iter().chain(fields).collect())
 }
 
-const RESERVATION: &str = "e1-7Q2M4K";
+const RESERVATION: &str = "e1-x783msn8dzj6h5";
+const STAY: &str = "r7-x4k9x1b0c2d3e5";
 const MADE: &str = "2026-11-16T09:00:00.000Z";
 
 fn admin_token() -> Value {
@@ -147,7 +161,8 @@ fn webhook_delivery() -> Value {
 
 fn event(waiting_room: Value) -> Value {
     json!({
-        "id": 2, "name": "Gala", "state": "open", "opensAt": null, "seatCount": 500, "remainingSeats": 123,
+        "id": 2, "name": "Gala", "state": "open", "opensAt": null, "startsAt": MADE, "timeZone": "Asia/Seoul",
+        "place": "Olympic Hall", "seatCount": 500, "remainingSeats": 123,
         "waitingRoom": waiting_room, "waitingRoomSettings": room(), "maxPerUser": 4, "holdTtl": null,
         "buyerFields": { "userName": "required", "phone": "required", "email": "absent" },
         "price": { "amount": "55000", "currency": "KRW" },
@@ -162,7 +177,8 @@ fn admin_event() -> Value {
 }
 
 fn room() -> Value {
-    json!({ "maxConcurrent": 800, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 60, "queueMost": 1000000 })
+    json!({ "maxConcurrent": 800, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 60, "queueMost": 1000000,
+        "gatherFrom": null, "admitPerMinute": null })
 }
 
 fn layout() -> Value {
@@ -189,16 +205,26 @@ fn admin_reservation() -> Value {
     })
 }
 
+fn record() -> Value {
+    json!({
+        "eventId": 1, "roomTypeId": null, "n": 43, "what": "reserved", "by": "user", "byName": null, "userId": "alice",
+        "seatId": 5, "holdId": null, "checkIn": null, "checkOut": null, "sequence": 42, "at": MADE, "reason": null,
+        "metadata": { "order": "A-1" }, "address": "192.0.2.7", "traceId": "7f0c5e0a9b3d4c21a7e6f1d2c3b4a596",
+        "detail": null, "erased": false, "hash": HASH,
+    })
+}
+
 fn stay() -> Value {
     json!({
-        "reservationId": "r7-4K9X1B", "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26",
+        "reservationId": STAY, "roomTypeId": 7, "checkIn": "2026-12-24", "checkOut": "2026-12-26",
         "createdAt": MADE, "state": "confirmed",
     })
 }
 
 fn admin_stay() -> Value {
     let mut stay = stay();
-    stay["publicId"] = "r7-4K9X1B".into();
+    stay["reservationId"] = "r7-12".into();
+    stay["publicId"] = STAY.into();
     stay["userId"] = "alice".into();
     stay["holdId"] = "hr7-31".into();
     stay

@@ -267,6 +267,7 @@ pub const ADMIN_RESERVATIONS: Doc = Doc {
         Filter { name: "user", kind: "string", about: "Of this user." },
         Filter { name: "name", kind: "string", about: "Whose name has this part." },
         Filter { name: "phone", kind: "string", about: "Whose telephone number ends so; at least four digits." },
+        Filter { name: "email", kind: "string", about: "Whose email address has this part." },
         Filter { name: "seat", kind: "integer", about: "Of this seat." },
         Filter {
             name: "id",
@@ -359,6 +360,8 @@ pub const ADMIN_HISTORY: Doc = Doc {
         Filter { name: "seat", kind: "integer", about: "About this seat." },
         Filter { name: "hold", kind: "string", about: "About this hold." },
         Filter { name: "what", kind: "string", about: "Of this kind, such as `reserved`." },
+        Filter { name: "byName", kind: "string", about: "By the operator whose token has this name." },
+        Filter { name: "traceId", kind: "string", about: "By the request with this `X-Request-Id`." },
         Filter { name: "from", kind: "string", about: "Not before this time." },
         Filter { name: "to", kind: "string", about: "Before this time." },
     ],

@@ -11,6 +11,7 @@ use super::{examples, schemas};
 use crate::http::plumbing::access::Access;
 use crate::http::plumbing::body::Takes;
 use crate::http::plumbing::operation::{Operation, Route};
+use crate::http::resources::admin::columns::columns;
 use crate::http::respond::{self, Caller, Dialect, Language, Refused};
 
 const TRACE: &str = "7f0c5e0a9b3d4c21a7e6f1d2c3b4a596";
@@ -21,7 +22,7 @@ pub fn responses(route: &Route, operation: &Operation, dialect: Dialect) -> Valu
         let answer = all.entry(gives.status.number().to_string()).or_insert_with(|| json!({ "description": "Done." }));
         if !gives.kind.is_empty() {
             let content = match gives.schema {
-                None => json!({}),
+                None => whole_list(operation, gives.kind),
                 Some(schema) => with_example(schema, dialect),
             };
             answer["content"][gives.kind] = content;
@@ -39,6 +40,17 @@ fn with_example(schema: &str, dialect: Dialect) -> Value {
         content["examples"] = json!({ "done": { "value": example } });
     }
     content
+}
+
+/// A list that comes in pages as JSON, in another format.
+fn whole_list(operation: &Operation, kind: &str) -> Value {
+    let list = operation.doc.gives.iter().find(|gives| gives.kind == "application/json").and_then(|gives| gives.schema);
+    let example = list.and_then(|list| match kind {
+        "text/csv" => columns(list).map(Value::from),
+        "application/x-ndjson" => examples::lines(list),
+        _ => None,
+    });
+    example.map_or_else(|| json!({}), |example| json!({ "examples": { "done": { "value": example } } }))
 }
 
 /// The refusals of one operation that have the same status.

@@ -13,6 +13,7 @@ use salvo::{Depot, FlowCtrl, Handler, Request, Response, async_trait};
 use tokio::time::timeout;
 
 use super::call::Incoming;
+use super::counted::Counted;
 use super::form::{check_framing, check_path};
 use super::gateway::Aside;
 use super::operation::{Completion, Operation, Route, TimeLimit};
@@ -169,6 +170,7 @@ impl Endpoint {
         let incoming = take_apart(request, dialect, aside.cloned(), trace);
         let guesses = operation.access.takes_admin_token(&self.app.settings).then(|| incoming.guess()).flatten();
         let attempt = operation.access.is_operators().then(|| AdminAttempt::of(&incoming));
+        let counted = Counted::of(&incoming);
         let running = AssertUnwindSafe((operation.run)(self.app.clone(), incoming)).catch_unwind();
         let ended = match operation.time {
             TimeLimit::OfItsOwn => running.await,
@@ -179,6 +181,7 @@ impl Endpoint {
         };
         // After a panic the gateway hears nothing, and so removes the request's mark itself.
         let Ok(completion) = ended else { return Refusal::Internal.into() };
+        let completion = counted.hides_anothers(completion);
         if let Some(from) = guesses
             && completion.is_unauthorized()
         {

@@ -6,11 +6,13 @@ use std::fmt;
 
 use rules::ids::printable;
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
+use rules::time::Moment;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::nearest::{nearest, shown};
 use crate::auth::problem_with;
+use crate::http::wire::read_moment;
 
 pub const PRICE_MOST: f64 = 1e12;
 
@@ -41,7 +43,7 @@ impl<'a> Node<'a> {
         self.raw.get().starts_with('{')
     }
 
-    fn fault(&self, problem: Problem) -> Refusal {
+    pub fn fault(&self, problem: Problem) -> Refusal {
         FieldError::refused(self.path(), problem)
     }
 
@@ -144,6 +146,10 @@ impl<'a> Node<'a> {
         let quoted = self.raw.get().starts_with('"');
         let expected = if quoted { Expected::ReadableEscapes } else { Expected::Text };
         serde_json::from_str(self.raw.get()).map_err(|_| self.fault(Problem::Expected(expected)))
+    }
+
+    pub fn moment(&self) -> Result<Moment, Refusal> {
+        read_moment(&self.text()?).ok_or_else(|| self.fault(Problem::NotAMoment))
     }
 
     pub fn whole(&self) -> Result<i64, Refusal> {

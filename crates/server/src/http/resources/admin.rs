@@ -2,6 +2,7 @@
 //! takes an `Admin`, which only a request with an admin's token has; those that read take a `Viewer`.
 
 pub mod audit;
+pub mod columns;
 pub mod demo;
 pub mod events;
 pub mod everything;

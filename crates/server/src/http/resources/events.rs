@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rules::event::Event;
 use rules::ids::{EventId, whole_id};
 use rules::outcome::Refusal;
+use rules::time::Moment;
 
 use crate::app::App;
 use crate::http::plumbing::call::{Call, Incoming};
@@ -13,6 +14,7 @@ use crate::http::plumbing::paging::Paging;
 use crate::http::respond::{Refused, Reply};
 use crate::http::wire::answers::{EventAnswer, EventsAnswer};
 use crate::http::wire::{EventBody, Succeeded};
+use crate::line;
 
 pub async fn list(app: Arc<App>, call: Call) -> Handled {
     let paging = Paging::of(&call.request)?;
@@ -20,13 +22,26 @@ pub async fn list(app: Arc<App>, call: Call) -> Handled {
     let events = app.ledger.events(false, after, paging.one_more()).await?;
     let (events, next) = paging.cut(events, |event| event.id.to_string());
     let now = app.ledger.wall();
-    let events = events.iter().map(|event| EventBody::of(event, now)).collect();
-    Ok(Reply::ok(&EventsAnswer { success: Succeeded, events, next }).public())
+    let mut shown = Vec::with_capacity(events.len());
+    for event in &events {
+        shown.push(body(&app, event, now).await?);
+    }
+    Ok(Reply::ok(&EventsAnswer { success: Succeeded, events: shown, next }).public())
 }
 
 pub async fn one(app: Arc<App>, call: Call) -> Handled {
     let event = find(&app, &call.request).await?;
-    Ok(Reply::ok(&EventAnswer::of(&event, app.ledger.wall())).public())
+    let event = body(&app, &event, app.ledger.wall()).await?;
+    Ok(Reply::ok(&EventAnswer { success: Succeeded, event }).public())
+}
+
+async fn body(app: &App, event: &Event, wall: Moment) -> Result<EventBody, Refusal> {
+    let body = EventBody::of(event, wall);
+    if !event.has_draw() {
+        return Ok(body);
+    }
+    let draw = line::draw(app, event).await?;
+    Ok(body.with_draw(event, &draw, wall))
 }
 
 /// The event in the path, for buyers and operators alike.

@@ -38,7 +38,18 @@ const SAID = {
   },
 };
 
-let language = (navigator.language || "en").toLowerCase().startsWith("ko") ? "ko" : "en";
+// What was chosen on the other pages counts here too. A browser may forbid the memory.
+function recall(name) {
+  try { return localStorage.getItem("tickettock." + name); } catch { return null; }
+}
+function remember(name, value) {
+  try { localStorage.setItem("tickettock." + name, value); } catch { /* Until the page is closed. */ }
+}
+const theme = recall("theme");
+if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+
+let language = recall("language") ?? ((navigator.language || "en").toLowerCase().startsWith("ko") ? "ko" : "en");
+if (!SAID[language]) language = "en";
 const say = (key, ...facts) => {
   const said = SAID[language][key];
   return typeof said === "function" ? said(...facts) : said;
@@ -186,12 +197,19 @@ function showLines() {
     head.className = "head";
     name.textContent = say(title);
     code.textContent = line;
+    // Longer than a phone is wide: it is pushed sideways, by the keys too.
+    code.tabIndex = 0;
     copy.type = "button";
     copy.className = "small";
     copy.textContent = say("copy");
     copy.setAttribute("aria-label", `${say("copy")}: ${say(title)}`);
     copy.addEventListener("click", async () => {
-      await navigator.clipboard?.writeText(line);
+      try {
+        await navigator.clipboard.writeText(line);
+      } catch {
+        // Over plain HTTP browsers keep the clipboard to themselves: the line is ready to be copied by hand.
+        return getSelection().selectAllChildren(code);
+      }
       copy.textContent = say("copied");
       setTimeout(() => { copy.textContent = say("copy"); }, 1500);
     });
@@ -303,7 +321,7 @@ async function keepLooking() {
   setTimeout(keepLooking, POLL_MS);
 }
 
-$("language").addEventListener("click", () => { language = language === "ko" ? "en" : "ko"; speak(); });
+$("language").addEventListener("click", () => { language = language === "ko" ? "en" : "ko"; remember("language", language); speak(); });
 $("take").addEventListener("click", () => press([somebody()]));
 $("ten").addEventListener("click", () => press(Array.from({ length: 10 }, somebody)));
 $("again").addEventListener("click", () => press([last]));

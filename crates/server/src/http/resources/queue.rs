@@ -15,7 +15,7 @@ use crate::http::plumbing::operation::Handled;
 use crate::http::respond::Reply;
 use crate::http::wire::Succeeded;
 use crate::http::wire::line::{EnteredBody, ServingBody, StandingBody};
-use crate::line::{self, EventLine, Stands};
+use crate::line::{self, EventLine, GATHERED, Stands};
 use crate::tickets::Ticket;
 
 /// Calls of a user that may have a body, which says nothing.
@@ -23,10 +23,16 @@ type ByUser = Call<User, SentBody<AnyBytes>>;
 
 pub async fn join(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
-    let stands = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).join().await?;
-    let mut standing = StandingBody::of(room, &stands);
+    line::may_gather(&event, app.ledger.wall())?;
+    let line = EventLine::of(&app, &event, room);
+    let claim = line::claim(&app, &event, &user, ticket.as_ref(), true).await?;
+    let stands = line.visitor(&user, claim).join().await?;
+    let outlook = line.outlook(&event, &stands).await;
+    let mut standing = StandingBody::of(room, &stands, outlook);
     if let Stands::InLine(place) = &stands {
-        standing.ticket = Some(app.tickets.sign(&event, &user, place.number).await?);
+        let drawn = outlook.gathers_s.is_some() && place.number.is_drawn();
+        let number = if drawn { GATHERED } else { place.number };
+        standing.ticket = Some(app.tickets.sign(&event, &user, number).await?);
     }
     Ok(Reply::ok(&standing))
 }
@@ -43,14 +49,21 @@ pub async fn poll(app: Arc<App>, Call { request, caller: claim, .. }: Call<LineC
             (ticket.user.clone(), Some(ticket))
         }
     };
-    let stands = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).poll().await?;
-    Ok(Reply::ok(&StandingBody::of(room, &stands)))
+    let line = EventLine::of(&app, &event, room);
+    let claim = line::claim(&app, &event, &user, ticket.as_ref(), false).await?;
+    let stands = line.visitor(&user, claim).poll().await?;
+    Ok(Reply::ok(&StandingBody::of(room, &stands, line.outlook(&event, &stands).await)))
 }
 
 pub async fn enter(app: Arc<App>, Call { request, caller: user, .. }: ByUser) -> Handled {
     let (event, room, ticket) = in_line(&app, &request, &user).await?;
+    if let Some(retry_after) = event.gathers_for(app.ledger.wall()) {
+        // The door would say when to ask again by the place that they will be drawn.
+        return Err(Refusal::NotReady { retry_after }.into());
+    }
     let origin = request.origin();
-    let entry = EventLine::of(&app, &event, room).visitor(&user, ticket.as_ref()).from(&origin).enter().await?;
+    let claim = line::claim(&app, &event, &user, ticket.as_ref(), false).await?;
+    let entry = EventLine::of(&app, &event, room).visitor(&user, claim).from(&origin).enter().await?;
     let expires_in = app.ledger.now().seconds_until(entry.ends);
     let token = entry.token.text();
     let body = EnteredBody { success: Succeeded, status: EnteredBody::STATUS, token, expires_in };
@@ -88,7 +101,9 @@ async fn in_line(
     user: &User,
 ) -> Result<(Arc<Event>, WaitingRoom, Option<Ticket>), Refusal> {
     let shown = request.ticket()?;
-    let (event, room) = line::open_event(app, request.event()?).await?;
+    let (event, _) = line::open_event(app, request.event()?).await?;
+    let event = line::now(app, event).await?;
+    let room = event.waiting_room.ok_or(Refusal::NoWaitingRoom)?;
     let ticket = own_ticket(app, &event, user, shown).await?;
     Ok((event, room, ticket))
 }

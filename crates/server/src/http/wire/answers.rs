@@ -22,12 +22,6 @@ pub struct EventAnswer {
     pub event: EventBody,
 }
 
-impl EventAnswer {
-    pub fn of(event: &Event, now: Moment) -> EventAnswer {
-        EventAnswer { success: Succeeded, event: EventBody::of(event, now) }
-    }
-}
-
 #[derive(Serialize, JsonSchema)]
 pub struct EventsAnswer {
     pub success: Succeeded,

@@ -3,8 +3,8 @@
 //! bounds, and the fuzzer of the suite holds the readers to it.
 
 use rules::buyer::EMAIL_CHARS;
-use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
-use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, SEATS_PER_EVENT};
+use rules::entries::{ADMIT_PER_MINUTE_MOST, IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S};
+use rules::event::{EVENT_NAME_CHARS, HOLD_TTL_MOST_S, MAX_PER_USER, PLACE_CHARS, SEATS_PER_EVENT};
 use rules::hall::{PLACE_NAME_CHARS, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST};
 use rules::room_type::{DESCRIPTION_CHARS, ROOM_NAME_CHARS, ROOMS_MOST};
 use schemars::{JsonSchema, Schema};
@@ -59,6 +59,14 @@ pub struct NewEventBody {
     /// An RFC 3339 time in UTC.
     #[schemars(extend("format" = "date-time"))]
     pub opens_at: Option<String>,
+    /// When it takes place, for its buyers to read: an RFC 3339 time.
+    #[schemars(extend("format" = "date-time"))]
+    pub starts_at: Option<String>,
+    /// The zone of the place, such as `Asia/Seoul`.
+    pub time_zone: Option<String>,
+    /// Printable characters of any script; no control characters.
+    #[schemars(length(min = 1, max = PLACE_CHARS))]
+    pub place: Option<String>,
     /// Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL.
     #[schemars(range(min = 1, max = HOLD_TTL_MOST_S))]
     pub hold_ttl: Option<u32>,
@@ -69,8 +77,8 @@ pub struct NewEventBody {
     pub rehearsal: Option<bool>,
 }
 
-/// What is absent stays as it is, also in a waiting room. Null takes an opening time, a `holdTtl`,
-/// a waiting room or a price away, and buyer fields back to name and phone.
+/// What is absent stays as it is, also in a waiting room. Null takes an opening time, when and where it takes place, a
+/// `holdTtl`, a waiting room or a price away, and buyer fields back to name and phone.
 #[derive(JsonSchema)]
 #[schemars(rename = "Amendment", rename_all = "camelCase", deny_unknown_fields)]
 pub struct EventAmendmentBody {
@@ -84,6 +92,14 @@ pub struct EventAmendmentBody {
     /// An RFC 3339 time in UTC.
     #[schemars(extend("format" = "date-time"))]
     pub opens_at: Option<String>,
+    /// When it takes place, for its buyers to read: an RFC 3339 time.
+    #[schemars(extend("format" = "date-time"))]
+    pub starts_at: Option<String>,
+    /// The zone of the place, such as `Asia/Seoul`.
+    pub time_zone: Option<String>,
+    /// Printable characters of any script; no control characters.
+    #[schemars(length(min = 1, max = PLACE_CHARS))]
+    pub place: Option<String>,
     /// Seconds that a hold of its seats lasts, at most HOLD_MAX_AGE; null: HOLD_TTL.
     #[schemars(range(min = 1, max = HOLD_TTL_MOST_S))]
     pub hold_ttl: Option<u32>,
@@ -143,6 +159,13 @@ pub struct WaitingRoomAsked {
     /// Users with a place in the line at most; beyond it `queue_full`.
     #[schemars(range(min = 1, max = QUEUE_MOST))]
     pub queue_most: Option<u32>,
+    /// From when on users gather; the order of those who did is drawn at the opening. Before `opensAt`, and fixed once
+    /// the gathering has begun; null: no draw.
+    #[schemars(extend("format" = "date-time"))]
+    pub gather_from: Option<String>,
+    /// Users let in per minute at most; null: no limit.
+    #[schemars(range(min = 1, max = ADMIT_PER_MINUTE_MOST))]
+    pub admit_per_minute: Option<u32>,
 }
 
 /// Nights of a room type, or seats of an event.

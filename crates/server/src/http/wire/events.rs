@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::moment;
 use super::orders::{BuyerFieldsBody, PriceBody};
+use crate::line::Draw;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Event")]
@@ -19,6 +20,12 @@ pub struct EventBody {
     #[schemars(extend("enum" = State::ALL.map(State::as_str)))]
     pub state: &'static str,
     pub opens_at: Option<String>,
+    /// When it takes place.
+    #[schemars(extend("format" = "date-time"))]
+    pub starts_at: Option<String>,
+    /// The zone of the place, such as `Asia/Seoul`.
+    pub time_zone: Option<String>,
+    pub place: Option<String>,
     pub seat_count: u32,
     pub remaining_seats: u32,
     pub waiting_room: bool,
@@ -33,6 +40,16 @@ pub struct EventBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SoldOutBody")]
     pub sold_out: Option<SoldOutBody>,
+    /// Only where the order is drawn at the opening: SHA-256 of the seed, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))]
+    pub draw_commitment: Option<String>,
+    /// The seed of that draw, from five seconds after the opening on. The number of a user who gathered is
+    /// 1,000,000,000,000,000 and the first 13 hexadecimal digits of HMAC-SHA256(seed, `<eventId>:<user>`); the lowest
+    /// number comes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))]
+    pub draw_seed: Option<String>,
 }
 
 #[derive(Clone, Serialize, JsonSchema)]
@@ -64,6 +81,12 @@ pub struct AdminEventBody {
     #[schemars(extend("enum" = State::ALL.map(State::as_str)))]
     pub state: &'static str,
     pub opens_at: Option<String>,
+    /// When it takes place.
+    #[schemars(extend("format" = "date-time"))]
+    pub starts_at: Option<String>,
+    /// The zone of the place, such as `Asia/Seoul`.
+    pub time_zone: Option<String>,
+    pub place: Option<String>,
     pub seat_count: u32,
     pub remaining_seats: u32,
     /// As it was sent, with the defaults; null: none.
@@ -96,6 +119,11 @@ pub struct WaitingRoomBody {
     pub idle_timeout: i64,
     /// Users with a place in the line at most.
     pub queue_most: u32,
+    /// From when on users gather, to be drawn at the opening; null: no draw.
+    #[schemars(extend("format" = "date-time"))]
+    pub gather_from: Option<String>,
+    /// Users let in per minute at most; null: no limit.
+    pub admit_per_minute: Option<u32>,
 }
 
 impl WaitingRoomBody {
@@ -106,6 +134,8 @@ impl WaitingRoomBody {
             token_max_age: room.token_max_age_ms / 1000,
             idle_timeout: room.idle_ms / 1000,
             queue_most: room.queue_most,
+            gather_from: room.gather_from.map(moment),
+            admit_per_minute: room.admit_per_minute,
         }
     }
 }
@@ -113,13 +143,29 @@ impl WaitingRoomBody {
 impl AdminEventBody {
     pub fn of(event: &Event, wall: Moment) -> AdminEventBody {
         let shown = EventBody::of(event, wall);
-        let EventBody { id, name, state, opens_at, seat_count, remaining_seats, max_per_user, hold_ttl, .. } = shown;
+        let EventBody {
+            id,
+            name,
+            state,
+            opens_at,
+            starts_at,
+            time_zone,
+            place,
+            seat_count,
+            remaining_seats,
+            max_per_user,
+            hold_ttl,
+            ..
+        } = shown;
         let room = || event.waiting_room.as_ref().map(WaitingRoomBody::of);
         AdminEventBody {
             id,
             name,
             state,
             opens_at,
+            starts_at,
+            time_zone,
+            place,
             seat_count,
             remaining_seats,
             waiting_room: room(),
@@ -142,6 +188,9 @@ impl EventBody {
             name: event.name.to_string(),
             state: event.state_at(wall).as_str(),
             opens_at: event.opens_at.map(moment),
+            starts_at: event.occasion.starts_at.map(moment),
+            time_zone: event.occasion.time_zone.as_deref().map(str::to_owned),
+            place: event.occasion.place.as_deref().map(str::to_owned),
             seat_count: event.seat_count(),
             remaining_seats: event.remaining(),
             waiting_room: event.waiting_room.is_some(),
@@ -152,6 +201,14 @@ impl EventBody {
             price: PriceBody::of(event),
             // A server of the version before this column gives seats back without clearing it.
             sold_out: SoldOutBody::of(event.times).filter(|_| event.counts.sold == event.seat_count()),
+            draw_commitment: None,
+            draw_seed: None,
         }
+    }
+
+    /// With what everybody may know of its draw.
+    pub fn with_draw(self, event: &Event, draw: &Draw, wall: Moment) -> EventBody {
+        let draw_seed = event.draw_is_over(wall).then(|| draw.seed());
+        EventBody { draw_commitment: event.has_draw().then(|| draw.commitment()), draw_seed, ..self }
     }
 }

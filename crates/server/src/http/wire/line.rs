@@ -1,13 +1,15 @@
 //! The waiting room.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rules::entries::WaitingRoom;
 use rules::queue::Status;
 use rules::time::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Succeeded;
-use crate::line::Stands;
+use super::{Succeeded, moment};
+use crate::line::{Outlook, Stands};
 
 /// How somebody stands in the line.
 #[derive(Serialize, JsonSchema)]
@@ -17,11 +19,19 @@ pub struct StandingBody {
     pub success: Succeeded,
     #[schemars(extend("enum" = StandingBody::statuses()))]
     pub status: &'static str,
+    /// Null while `gathering`, before the order is drawn, and inside.
     pub number: Option<u64>,
-    /// The 0-based place among those seen lately; null inside.
+    /// The 0-based place among those seen lately; null where `number` is.
     pub rank: Option<u64>,
-    /// How many must go before it is one's turn; null inside.
+    /// How many must go before it is one's turn; null where `number` is.
     pub ahead_count: Option<u64>,
+    /// Seconds until it is one's turn, as people were let in during the last minute; null when that is not known, and
+    /// inside.
+    pub estimated_wait: Option<u64>,
+    /// When the event opens, if it opens later: nobody is let in before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required, extend("format" = "date-time"))]
+    pub opens_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub ticket: Option<String>,
@@ -34,34 +44,66 @@ pub struct StandingBody {
     pub poll_after: u64,
 }
 
+/// Counts those who gather.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 impl StandingBody {
-    pub fn of(room: WaitingRoom, stands: &Stands) -> StandingBody {
-        match stands {
-            Stands::InLine(place) => StandingBody {
+    pub fn of(room: WaitingRoom, stands: &Stands, outlook: Outlook) -> StandingBody {
+        match (stands, outlook.gathers_s) {
+            // Where somebody will stand is known already, and nothing here may tell: not the next poll either. That one
+            // finds the opening.
+            (Stands::InLine(_), Some(opens_s)) => {
+                let without = StandingBody::without_place(room);
+                // Not everybody in the same second.
+                let spread = NEXT.fetch_add(1, Ordering::Relaxed) % (without.poll_after / 4 + 1);
+                let poll_after = without.poll_after.min(opens_s + 1 + spread);
+                StandingBody {
+                    status: StandingBody::GATHERING,
+                    opens_at: outlook.opens_at.map(moment),
+                    poll_after,
+                    ..without
+                }
+            }
+            (Stands::InLine(place), None) => StandingBody {
                 success: Succeeded,
                 status: place.status.as_str(),
                 number: Some(place.number.0),
                 rank: Some(place.rank),
                 ahead_count: Some(place.ahead),
+                estimated_wait: outlook.wait_s,
+                opens_at: outlook.opens_at.map(moment),
                 ticket: None,
                 expires_in: None,
                 poll_after: place.poll_after,
             },
-            Stands::Inside { left_ms } => StandingBody {
-                success: Succeeded,
+            (Stands::Inside { left_ms }, _) => StandingBody {
                 status: EnteredBody::STATUS,
-                number: None,
-                rank: None,
-                ahead_count: None,
-                ticket: None,
                 expires_in: Some(Moment(0).seconds_until(Moment(*left_ms))),
-                poll_after: (room.idle_ms / 3_000).max(1) as u64,
+                ..StandingBody::without_place(room)
             },
         }
     }
 
-    fn statuses() -> [&'static str; 4] {
-        [Status::Waiting.as_str(), Status::Ready.as_str(), EnteredBody::STATUS, Status::SoldOut.as_str()]
+    const GATHERING: &'static str = "gathering";
+
+    fn without_place(room: WaitingRoom) -> StandingBody {
+        StandingBody {
+            success: Succeeded,
+            status: StandingBody::GATHERING,
+            number: None,
+            rank: None,
+            ahead_count: None,
+            estimated_wait: None,
+            opens_at: None,
+            ticket: None,
+            expires_in: None,
+            poll_after: (room.idle_ms / 3_000).max(1) as u64,
+        }
+    }
+
+    fn statuses() -> [&'static str; 5] {
+        let [waiting, ready, sold_out] = [Status::Waiting, Status::Ready, Status::SoldOut].map(Status::as_str);
+        [waiting, ready, EnteredBody::STATUS, sold_out, StandingBody::GATHERING]
     }
 }
 

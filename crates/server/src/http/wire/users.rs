@@ -85,18 +85,19 @@ pub struct LinePlaceBody {
     /// In line, or inside.
     #[schemars(extend("enum" = ["waiting", "inside"]))]
     pub status: &'static str,
-    pub number: u64,
+    /// Null while people gather, before the order is drawn.
+    pub number: Option<u64>,
     /// When the entry ends; null: not inside.
     pub expires_at: Option<String>,
 }
 
 impl LinePlaceBody {
-    pub fn waiting(event: EventId, number: Number) -> LinePlaceBody {
-        LinePlaceBody { event_id: event.0, status: "waiting", number: number.0, expires_at: None }
+    pub fn waiting(event: EventId, number: Option<Number>) -> LinePlaceBody {
+        LinePlaceBody { event_id: event.0, status: "waiting", number: number.map(|number| number.0), expires_at: None }
     }
 
     pub fn inside(event: EventId, number: Number, ends: Moment) -> LinePlaceBody {
         let expires_at = Some(moment(ends));
-        LinePlaceBody { event_id: event.0, status: "inside", number: number.0, expires_at }
+        LinePlaceBody { event_id: event.0, status: "inside", number: Some(number.0), expires_at }
     }
 }

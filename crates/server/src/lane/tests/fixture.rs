@@ -47,6 +47,7 @@ impl Kind for Event {
             hall: Hall::Count(10_000),
             max_per_user: 100,
             opens_at: None,
+            occasion: Default::default(),
             hold_ttl_ms: None,
             buyer_fields: Default::default(),
             price: None,

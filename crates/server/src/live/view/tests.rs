@@ -30,7 +30,9 @@ fn view(seats: u32) -> EventView {
         hall: Arc::new(Hall::Count(seats)),
         max_per_user: 1,
         opens_at: None,
+        occasion: Default::default(),
         waiting_room: None,
+        gathered: false,
         oldest_key: 0,
         hold_ttl_ms: None,
         buyer_fields: Default::default(),
@@ -62,6 +64,18 @@ fn sold(view: &mut EventView, seats: impl Iterator<Item = u32>) -> (String, usiz
     sell(view, seats);
     let round = view.round(Moment(0), Moment(0), Instant::now(), AT_ONCE).unwrap();
     (String::from_utf8(round.text.to_vec()).unwrap(), round.messages)
+}
+
+/// It may be ended while it reads, writes a round, or looks whether anybody watches.
+#[test]
+fn view_that_was_ended_stays_ended() {
+    let mut view = view(9);
+    assert!(!view.ends_if(false));
+    view.ended = true;
+    assert!(view.ends_if(false), "somebody watches");
+    sell(&mut view, 1..=2);
+    let round = view.round(Moment(0), Moment(0), Instant::now(), AT_ONCE).unwrap();
+    assert!(round.last && view.ended, "the event is not deleted");
 }
 
 #[test]

@@ -45,6 +45,17 @@ async fn heavy_guides_run_as_printed() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn heavy_hotel_guide_runs_as_printed() {
+    let folder = TestFolder::new("documents");
+    let process = ServerProcess::start(&folder.path().join("tickettock-data"), &[]).await;
+    let said = typed(&folder, &process, &["docs/guides/hotel.md"]).await;
+    let mut refused = reasons(&said);
+    refused.retain(|reason| *reason != "flight was cancelled");
+    assert_eq!(refused, ["not_available", "in_use"], "{said}");
+    assert!(said.contains("\"leastQuantity\":2") && said.contains("\"userId\":\"lee/2\""), "{said}");
+}
+
 /// Waits until there is a file whose name begins so.
 async fn until_there(folder: &Path, begins: &str) {
     let began = Instant::now();
@@ -159,12 +170,14 @@ async fn heavy_scaled_sale_runs_as_printed() {
 }
 
 /// The pages that have commands, and who types them.
-const TYPED: [&str; 12] = [
+const TYPED: [&str; 14] = [
     "README.md",
     "docs/backups.md",
     "docs/guides/api.md",
     "docs/guides/clients.md",
     "docs/guides/faq.md",
+    "docs/guides/first-five-minutes.md",
+    "docs/guides/hotel.md",
     "docs/guides/operators.md",
     "docs/guides/scaling.md",
     "docs/guides/security.md",
@@ -254,6 +267,20 @@ fn every_reason_has_its_advice() {
     assert!(reasons.len() > 25);
     let missing: Vec<&&str> = reasons.iter().filter(|reason| !table.contains(&format!("`{reason}`"))).collect();
     assert!(missing.is_empty(), "no advice for {missing:?}");
+}
+
+/// The manual's own copy of the first five minutes has the commands and answers of the README, which a test types.
+#[test]
+fn first_five_minutes_are_those_of_the_readme() {
+    let readme = page("README.md");
+    let five_minutes = readme.split("## The first five minutes").nth(1).unwrap().split("\n## ").next().unwrap();
+    let shown = |text: &str| -> Vec<(String, String)> {
+        let all = blocks(text).into_iter().filter(|block| !block.text.starts_with("make "));
+        all.map(|block| (block.kind, block.text)).collect()
+    };
+    let ours = shown(&page("docs/guides/first-five-minutes.md"));
+    assert!(ours.len() > 8, "{} blocks", ours.len());
+    assert_eq!(ours, shown(five_minutes));
 }
 
 /// `make book`, and no link in it leads nowhere.

@@ -166,3 +166,16 @@ async fn older_database_beside_a_door_in_the_process() {
     assert!(sale.numbers.is_sorted_by(|a, b| a < b), "{:?}", sale.numbers);
     assert!(sale.join(&stand).await > first);
 }
+
+/// While a copy is put in the place of a database there is none for a moment. The only server waits for it, and does not
+/// take it for another's.
+#[tokio::test(flavor = "multi_thread")]
+async fn database_that_is_away_ends_no_server() {
+    let stand = TestServer::on(testing::backing::Backing::Postgres, &[]).await;
+    let mut sale = Sale::on(&stand).await;
+    sale.buy(&stand).await;
+    // The claim is looked at twice a second.
+    stand.stores.database().away(std::time::Duration::from_secs(2)).await;
+    sale.buy(&stand).await;
+    assert!(sale.numbers.is_sorted_by(|a, b| a < b), "{:?}", sale.numbers);
+}

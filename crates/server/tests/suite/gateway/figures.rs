@@ -68,6 +68,11 @@ async fn gateway_counts_what_it_does() {
     // The crowd's port does not have it, and this port nothing else.
     assert!(!edge.client().get("/metrics").await.text().contains("tickettock_gateway_"));
     assert_eq!(TestClient::new(address).get(FCFS).await.status, 404);
+    // But for probes.
+    for path in ["/livez", "/readyz"] {
+        let answer = TestClient::new(address).get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,6 +88,8 @@ async fn gateway_counts_failures_of_servers_and_redis() {
     edge.servers[0].ask_to_stop();
     edge.servers[0].stopped().await;
     assert_eq!(edge.client().get("/api/v1/seats").await.status, 503);
+    assert_eq!(TestClient::new(address).get("/livez").await.status, 200);
+    assert_ne!(TestClient::new(address).get("/readyz").await.status, 200);
     let began = Instant::now();
     loop {
         let (text, samples) = figures(address).await;

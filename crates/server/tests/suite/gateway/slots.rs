@@ -305,7 +305,7 @@ async fn refused_are_spread_over_the_time_that_serving_them_takes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planted_deafness_to_full_servers_is_caught() {
-    let deaf = [("lua/gateway.lua", "servers.heard_full(var.upstream_http_x_fcfs_full)", "")];
+    let deaf = [("lua/gateway.lua", "servers.heard_full(full)", "")];
     let words = servers_say_they_are_full(&deaf).await.expect_err("the test sees nothing");
     assert!(words.contains("reached the full server"), "{words}");
 }

@@ -1,5 +1,6 @@
 //! TLS behind the gateway: to Redis with `rediss://`, to the servers with `https://`. Certificates are verified.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,6 +28,8 @@ fn certificates(folder: &Path) {
     std::fs::write(folder.join("names"), format!("subjectAltName=DNS:{NAME}")).unwrap();
     let sign = "x509 -req -in inside.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names";
     openssl(folder, &format!("{sign} -out inside.crt"));
+    // nginx runs as another user.
+    std::fs::set_permissions(folder.join("inside.key"), PermissionsExt::from_mode(0o644)).unwrap();
 }
 
 fn text(path: &Path) -> &str {

@@ -121,3 +121,18 @@ async fn tickets_are_for_one_event_and_a_minute() {
     server.advance_ms(60_001);
     assert_eq!(status(event, &ticket).await, 403, "it is over");
 }
+
+/// A reader may leave fewer messages unread than this user has seats: what was there before does not count.
+#[tokio::test(flavor = "multi_thread")]
+async fn user_with_many_seats_keeps_the_stream() {
+    let server = TestServer::embedded(&[]).await;
+    let event = server.event(100, 80).await;
+    let mut client = server.client();
+    for _ in 0..70 {
+        assert_eq!(client.reserve(event, "agent").await.status, 200);
+    }
+    let mut agent = OwnStream::of(&server, event, &ticket(&server, event, "agent").await).await;
+    for _ in 0..6 {
+        agent.until("reservation", "confirmed").await;
+    }
+}

@@ -11,6 +11,7 @@ use super::{Person, refused, room, room_with};
 on_every_backing!(
     confirmation_by_a_service_ends_the_owners_entry,
     line_follows_the_contract,
+    wait_is_estimated_from_who_was_let_in,
     silent_users_and_lapsed_turns_are_passed_over,
     entries_are_renewed_up_to_their_maximum_age,
     line_before_opening_in_a_pause_and_closed,
@@ -29,15 +30,16 @@ async fn line_follows_the_contract(backing: Backing) {
     let body = joined.json();
     let ticket = body["ticket"].as_str().unwrap().to_owned();
     let wanted = json!({ "success": true, "status": "ready", "number": 1, "rank": 0, "aheadCount": 0,
-        "ticket": ticket, "pollAfter": 1 });
+        "estimatedWait": 0, "ticket": ticket, "pollAfter": 1 });
     assert_eq!((joined.status, &body), (200, &wanted));
     let second = bob.join().await.json();
     assert_eq!((&second["status"], &second["number"], &second["rank"]), (&json!("waiting"), &json!(2), &json!(1)));
     let again = alice.join().await.json();
     assert_eq!((&again["number"], &again["ticket"]), (&json!(1), &json!(ticket)), "a refresh keeps the place");
     let polled = bob.poll().await.json();
-    let wanted =
-        json!({ "success": true, "status": "waiting", "number": 2, "rank": 1, "aheadCount": 1, "pollAfter": 1 });
+    // Nobody was let in yet.
+    let wanted = json!({ "success": true, "status": "waiting", "number": 2, "rank": 1, "aheadCount": 1,
+        "estimatedWait": null, "pollAfter": 1 });
     assert_eq!(polled, wanted);
     let early = bob.enter().await;
     refused(&early, 409, "not_ready");
@@ -54,7 +56,8 @@ async fn line_follows_the_contract(backing: Backing) {
     assert_eq!(again["token"], token, "again: the same entry");
     let inside = alice.poll().await.json();
     assert_eq!(inside["status"], "entered");
-    assert_eq!((&inside["rank"], &inside["aheadCount"]), (&Value::Null, &Value::Null));
+    let [rank, ahead, wait] = ["rank", "aheadCount", "estimatedWait"].map(|figure| &inside[figure]);
+    assert_eq!([rank, ahead, wait], [&Value::Null; 3]);
     assert!((299..=300).contains(&inside["expiresIn"].as_u64().unwrap()), "{inside}");
     assert_eq!(alice.join().await.json()["status"], "entered", "one place or one entry");
     refused(&bob.enter().await, 409, "not_ready");
@@ -86,12 +89,35 @@ async fn line_follows_the_contract(backing: Backing) {
     assert!(body["serving"].as_u64() >= Some(3) && body["admittedPerMinute"] == 2, "{body}");
     refused(&stand.client().get(&format!("/api/v1/events/{without}/queue/serving")).await, 409, "no_waiting_room");
     let metrics = stand.client().get("/metrics").await.text();
-    for line in [format!("queue_waiting{{event=\"{event}\"}} 1"), format!("queue_inside{{event=\"{event}\"}} 0")] {
+    for (figure, value) in [("waiting", 1), ("inside", 0), ("admitted_per_minute", 2), ("open", 1)] {
+        let line = format!("queue_{figure}{{event=\"{event}\"}} {value}");
         assert!(metrics.contains(&line), "{line} is not in the metrics");
     }
     assert!(metrics.contains("queue_admitted_total 2"), "{metrics}");
     let anonymous = stand.client().send("POST", &format!("/api/v1/events/{event}/queue"), &[], "").await;
     refused(&anonymous, 400, "missing_user");
+}
+
+async fn wait_is_estimated_from_who_was_let_in(backing: Backing) {
+    let stand = TestServer::on(backing, &[]).await;
+    let event = room(&stand, 9, 2).await;
+    let people = ["a", "b", "c", "d", "e"].map(|user| Person::new(&stand, event, user));
+    let [mut a, mut b, mut c, mut d, mut e] = people;
+    for person in [&mut a, &mut b, &mut c, &mut d, &mut e] {
+        person.join().await;
+    }
+    for person in [&mut a, &mut b] {
+        assert_eq!(person.enter().await.status, 200);
+    }
+    stand.advance_ms(2_000);
+    // Two within the last minute: half a minute for each who must go first.
+    for (person, ahead) in [(&mut c, 1), (&mut d, 2), (&mut e, 3)] {
+        let stands = person.poll().await.json();
+        assert_eq!((&stands["aheadCount"], &stands["estimatedWait"]), (&json!(ahead), &json!(30 * ahead)), "{stands}");
+    }
+    stand.advance_ms(60_000);
+    let stands = d.poll().await.json();
+    assert_eq!((&stands["status"], &stands["estimatedWait"]), (&json!("waiting"), &Value::Null), "{stands}");
 }
 
 async fn silent_users_and_lapsed_turns_are_passed_over(backing: Backing) {
@@ -149,11 +175,14 @@ async fn line_before_opening_in_a_pause_and_closed(backing: Backing) {
     let made = stand.admin("POST", "events", &body).await;
     let event = made.json()["event"]["id"].as_u64().unwrap();
     let mut alice = Person::new(&stand, event, "alice");
-    assert_eq!(alice.join().await.json()["status"], "waiting", "one can join before the opening");
+    let early = alice.join().await.json();
+    assert_eq!(early["status"], "waiting", "one can join before the opening");
+    assert_eq!((&early["opensAt"], &early["estimatedWait"]), (&json!(at), &Value::Null));
     refused(&alice.enter().await, 409, "not_ready");
     refused(&alice.book().await, 409, "not_open");
     stand.advance_ms(3_601_000);
-    assert_eq!(alice.join_with_ticket().await.json()["status"], "ready");
+    let open = alice.join_with_ticket().await.json();
+    assert_eq!((&open["status"], open.get("opensAt")), (&json!("ready"), None));
     stand.admin("POST", &format!("events/{event}/pause"), &Value::Null).await;
     assert_eq!(alice.status().await, "waiting");
     refused(&alice.enter().await, 409, "not_ready");
@@ -200,8 +229,8 @@ async fn events_show_their_waiting_room(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let event = room_with(&stand, 5, json!({ "maxConcurrent": 7, "idleTimeout": 20 })).await;
     let shown = stand.client().get(&format!("/api/v1/events/{event}")).await.json();
-    let settings =
-        json!({ "maxConcurrent": 7, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 20, "queueMost": 1_000_000 });
+    let settings = json!({ "maxConcurrent": 7, "tokenTtl": 300, "tokenMaxAge": 1800, "idleTimeout": 20,
+        "queueMost": 1_000_000, "gatherFrom": null, "admitPerMinute": null });
     assert_eq!((&shown["event"]["waitingRoom"], &shown["event"]["waitingRoomSettings"]), (&json!(true), &settings));
     let path = format!("events/{event}");
     let shown = stand.admin("GET", &path, &serde_json::Value::Null).await.json();

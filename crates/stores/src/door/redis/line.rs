@@ -40,8 +40,8 @@ impl Inner {
         let mut connected = self.connections.get().await?;
         let mut call = self.of_the_line(&self.scripts.queue_ask, &connected, event, room);
         call.arg(word(asking.what)).arg(asking.user.as_str());
-        call.arg(asking.proven.map_or(String::new(), |number| number.0.to_string()));
-        call.arg(room.queue_most);
+        call.arg(asking.claim.map_or(String::new(), |claim| claim.number.0.to_string()));
+        call.arg(asking.most(room)).arg(room.arrivals_from()).arg(pace(room)).arg(room.turn_ms());
         let said: Vec<i64> = self.connections.run(&mut connected, &call).await?;
         let count = |number: i64| number as u64;
         Ok(Heard::Said(match said[..] {
@@ -82,7 +82,8 @@ impl Inner {
 
     pub async fn serving(&self, event: EventId, room: &WaitingRoom) -> Result<Heard<Serving>, DoorFault> {
         let mut connected = self.connections.get().await?;
-        let call = self.of_the_line(&self.scripts.queue_serving, &connected, event, room);
+        let mut call = self.of_the_line(&self.scripts.queue_serving, &connected, event, room);
+        call.arg(room.arrivals_from()).arg(pace(room));
         let said: Vec<i64> = self.connections.run(&mut connected, &call).await?;
         Ok(match said[..] {
             [0] => Heard::NotOpen,
@@ -192,6 +193,11 @@ impl Inner {
             cursor.clone_from(next);
         }
     }
+}
+
+/// Empty: no limit.
+fn pace(room: &WaitingRoom) -> String {
+    room.admit_per_minute.map_or(String::new(), |most| most.to_string())
 }
 
 fn word(what: What) -> &'static str {

@@ -18,6 +18,9 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(500);
 const ANSWER: Duration = Duration::from_secs(2);
 
+const ANOTHER: &str = "another tickettock is using this database, and without REDIS_URL there can be only one: the door \
+    is in the process. Stop the other one, or give all of them the same REDIS_URL";
+
 #[derive(Debug, Default)]
 pub struct Claim {
     taken: AtomicBool,
@@ -55,18 +58,38 @@ impl Claim {
 
 async fn claim(address: &PostgresAddress) -> Result<Client, NotPrepared> {
     let client = connect(address).await?;
+    if locked(&client).await? {
+        return Ok(client);
+    }
+    Err(NotPrepared::Unfit(ANOTHER.into()))
+}
+
+/// False: another session has it.
+async fn locked(client: &Client) -> Result<bool, tokio_postgres::Error> {
     for _ in 0..TRIES {
         let row = client.query_one("SELECT pg_try_advisory_lock($1, $2)", &[&LOCK_FAMILY, &LOCK_ONLY_SERVER]).await?;
         if row.get(0) {
-            return Ok(client);
+            return Ok(true);
         }
         tokio::time::sleep(BETWEEN).await;
     }
-    Err(NotPrepared::Unfit(
-        "another tickettock is using this database, and without REDIS_URL there can be only one: \
-         the door is in the process. Stop the other one, or give all of them the same REDIS_URL"
-            .into(),
-    ))
+    Ok(false)
+}
+
+/// Only another session that has the lock ends this. Everything else may pass: while a restore puts another database in
+/// the place of this one, there is none for a moment.
+async fn renew(address: &PostgresAddress) -> Option<Client> {
+    loop {
+        let renewed = async {
+            let client = connect(address).await?;
+            Ok::<_, tokio_postgres::Error>(locked(&client).await?.then_some(client))
+        };
+        match renewed.await {
+            Ok(session) => return session,
+            Err(error) => tracing::debug!(%error, "the claim cannot be renewed yet"),
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 async fn keep(lost: Arc<AtomicBool>, address: PostgresAddress, mut session: Client, on_change: OnChange) {
@@ -78,16 +101,11 @@ async fn keep(lost: Arc<AtomicBool>, address: PostgresAddress, mut session: Clie
         }
         lost.store(true, Ordering::Release);
         tracing::warn!("the claim to be the only server broke; it is being renewed");
-        session = loop {
-            match claim(&address).await {
-                Ok(session) => break session,
-                Err(NotPrepared::Unfit(why)) => {
-                    tracing::error!(why, "the claim is another's");
-                    return on_change(false);
-                }
-                Err(NotPrepared::Unreachable(_)) => tokio::time::sleep(LOOK).await,
-            }
+        let Some(renewed) = renew(&address).await else {
+            tracing::error!(why = ANOTHER, "the claim is another's");
+            return on_change(false);
         };
+        session = renewed;
         on_change(true);
         lost.store(false, Ordering::Release);
     }

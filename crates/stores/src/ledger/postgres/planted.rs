@@ -66,6 +66,8 @@ mod absent {
 
 #[cfg(feature = "planted")]
 mod on_purpose {
+    use std::sync::LazyLock;
+
     use rules::time::Moment;
 
     use super::*;
@@ -78,16 +80,19 @@ mod on_purpose {
     /// The statement that locks one subject.
     pub fn lock(ledger: &Inner, query: &'static str) -> &'static str {
         let counts = ledger.planted == PlantedBug::CountInLock && query == queries::LOCK_EVENT;
-        if counts { COUNT_IN_LOCK } else { query }
+        if counts { &COUNT_IN_LOCK } else { query }
     }
 
-    const COUNT_IN_LOCK: &str = "
-        SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n,
-               (SELECT coalesce(max(seat), 0) FROM taken WHERE event = $1),
-               (SELECT count(*)::integer FROM taken WHERE event = $1 AND kind = 'sold'), held, came_back, inside,
-               room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, hold_ttl,
-               lapsed, counted_to, counted_place, room_queue_most, head
-        FROM event WHERE id = $1 FOR NO KEY UPDATE";
+    /// The real statement, but for two columns that it counts in other rows.
+    static COUNT_IN_LOCK: LazyLock<String> = LazyLock::new(|| {
+        let (cursor, sold) = (
+            "(SELECT coalesce(max(seat), 0) FROM taken WHERE event = $1)",
+            "(SELECT count(*)::integer FROM taken WHERE event = $1 AND kind = 'sold')",
+        );
+        let counting = queries::LOCK_EVENT.replacen("\"cursor\", sold", &format!("{cursor}, {sold}"), 1);
+        assert_ne!(counting, queries::LOCK_EVENT);
+        counting
+    });
 
     /// The statement that asks for the time.
     pub fn now(ledger: &Inner, query: &'static str) -> &'static str {

@@ -102,7 +102,7 @@ impl SqliteSubject for Event {
             conn.prepare_cached(queries::SET_HOLD_TTL)?.execute(params![id.0, after.hold_ttl_ms])?;
         }
         if writes.event_changed {
-            let [most, ttl, age, idle, queue] = entries::room(after.waiting_room.as_ref());
+            let [most, ttl, age, idle, queue, gather, pace] = entries::room(after.waiting_room.as_ref());
             conn.prepare_cached(queries::AMEND_EVENT)?.execute(params![
                 id.0,
                 &*after.name,
@@ -119,6 +119,12 @@ impl SqliteSubject for Event {
                 after.price.as_ref().map(|price| &*price.amount),
                 after.price.as_ref().map(|price| &*price.currency),
                 after.archived_at.map(|at| at.0),
+                gather,
+                pace,
+                after.gathered,
+                after.occasion.starts_at.map(|at| at.0),
+                after.occasion.time_zone.as_deref(),
+                after.occasion.place.as_deref(),
             ])?;
         }
         let counts = after.counts;
@@ -220,7 +226,7 @@ fn create_event(
         return Ok(None);
     }
     let state = new.opens_at.map_or(State::Open, |_| State::Scheduled);
-    let [most, ttl, age, idle, queue] = entries::room(new.waiting_room.as_ref());
+    let [most, ttl, age, idle, queue, gather, pace] = entries::room(new.waiting_room.as_ref());
     let id: i64 = conn.prepare_cached(queries::CREATE_EVENT)?.query_row(
         params![
             id.map(|id| id.0),
@@ -239,6 +245,11 @@ fn create_event(
             new.price.as_ref().map(|price| &*price.amount),
             new.price.as_ref().map(|price| &*price.currency),
             new.rehearsal,
+            gather,
+            pace,
+            new.occasion.starts_at.map(|at| at.0),
+            new.occasion.time_zone.as_deref(),
+            new.occasion.place.as_deref(),
         ],
         |row| row.get(0),
     )?;

@@ -7,7 +7,8 @@ use rules::buyer::AskedFields;
 use rules::command::EventAction;
 use rules::entries::WaitingRoomAmendment;
 use rules::event::{
-    EVENT_NAME_CHARS, Event, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, SEATS_PER_EVENT, Turn,
+    EVENT_NAME_CHARS, Event, EventAmendment, HOLD_TTL_MOST_S, MAX_PER_USER, NewEvent, Occasion, OccasionAmendment,
+    PLACE_CHARS, SEATS_PER_EVENT, Turn, check_gathering,
 };
 use rules::hall::{Hall, HallRow, ROWS_MOST, SEATS_PER_ROW, SECTIONS_MOST, Section};
 use rules::history::{AdminName, RequestOrigin};
@@ -26,24 +27,37 @@ use crate::app::App;
 use crate::auth::{Admin, Viewer};
 use crate::http::plumbing::body::{Json, SentBody};
 use crate::http::plumbing::call::{Call, Incoming};
-use crate::http::plumbing::json::Node;
+use crate::http::plumbing::json::{self, Node};
 use crate::http::plumbing::operation::Handled;
 use crate::http::resources::events as public;
 use crate::http::respond::{Refused, Reply};
+use crate::http::wire::Succeeded;
 use crate::http::wire::answers::{AdminEventAnswer, AdminEventsAnswer};
-use crate::http::wire::{Succeeded, read_moment};
 use crate::path::{ChangeRequest, serve};
+use crate::zones;
 
 /// A deletion is answered after this time even if the door does not answer.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// What an operator sends about an event. Null removes `opensAt`, `waitingRoom`, `holdTtl`, `buyerFields` and `price`.
-struct EventFields<'a>(AdminFields<'a, 9>);
+/// What an operator sends about an event. Null removes what is not a count or a name.
+struct EventFields<'a>(AdminFields<'a, 12>);
 
 impl<'a> EventFields<'a> {
     fn read(sent: &'a [u8]) -> Result<EventFields<'a>, Refusal> {
-        let names =
-            ["name", "seats", "maxPerUser", "opensAt", "holdTtl", "waitingRoom", "buyerFields", "price", "rehearsal"];
+        let names = [
+            "name",
+            "seats",
+            "maxPerUser",
+            "opensAt",
+            "startsAt",
+            "timeZone",
+            "place",
+            "holdTtl",
+            "waitingRoom",
+            "buyerFields",
+            "price",
+            "rehearsal",
+        ];
         AdminFields::read(sent, names).map(EventFields)
     }
 
@@ -59,8 +73,15 @@ impl<'a> EventFields<'a> {
     }
 
     fn opens_at(&self) -> Result<Option<Option<Moment>>, Refusal> {
-        let not_a_moment = || FieldError::refused("opensAt", Problem::NotAMoment);
-        self.0.removable("opensAt", |node| read_moment(&node.text()?).ok_or_else(not_a_moment))
+        self.0.removable("opensAt", Node::moment)
+    }
+
+    fn occasion(&self) -> Result<OccasionAmendment, Refusal> {
+        Ok(OccasionAmendment {
+            starts_at: self.0.removable("startsAt", Node::moment)?,
+            time_zone: self.0.removable("timeZone", zones::name_sent)?,
+            place: self.0.removable("place", |node| json::text("place", Some(&node.text()?), PLACE_CHARS))?,
+        })
     }
 
     fn waiting_room(&self) -> Result<Option<Option<WaitingRoomAmendment>>, Refusal> {
@@ -102,14 +123,20 @@ fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
 
 fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName, origin: RequestOrigin) -> Result<NewEvent, Refusal> {
     let fields = EventFields::read(sent)?;
+    let opens_at = fields.opens_at()?.flatten();
+    let waiting_room = fields.waiting_room()?.flatten().map(|room| room.apply(None)).transpose()?;
+    check_gathering(waiting_room, opens_at)?;
+    let mut occasion = Occasion::default();
+    occasion.change(&fields.occasion()?);
     Ok(NewEvent {
         by,
         origin,
         name: fields.0.text("name", EVENT_NAME_CHARS)?,
         hall: fields.hall()?,
         max_per_user: fields.max_per_user()?.unwrap_or(1),
-        opens_at: fields.opens_at()?.flatten(),
-        waiting_room: fields.waiting_room()?.flatten().map(|room| room.apply(None)).transpose()?,
+        opens_at,
+        occasion,
+        waiting_room,
         hold_ttl_ms: fields.hold_ttl_ms(holds)?.flatten(),
         buyer_fields: fields.buyer_fields()?.flatten().unwrap_or_default(),
         price: fields.price()?.flatten(),
@@ -149,6 +176,7 @@ pub async fn amend(app: Arc<App>, Call { request, caller: admin, sent }: Call<Ad
         name: fields.0.new_text("name", EVENT_NAME_CHARS)?,
         max_per_user: fields.max_per_user()?,
         opens_at: fields.opens_at()?,
+        occasion: fields.occasion()?,
         waiting_room: fields.waiting_room()?,
         hold_ttl_ms: fields.hold_ttl_ms(app.settings.terms.holds)?,
         buyer_fields: fields.buyer_fields()?,
@@ -278,6 +306,14 @@ mod tests {
             (r#"{"name":"x","seats":{"sections":{}}}"#.to_owned(), "seats.sections"),
             (r#"{"name":"x","seats":5,"maxPerUser":0}"#.to_owned(), "maxPerUser"),
             (r#"{"name":"x","seats":5,"opensAt":"tomorrow"}"#.to_owned(), "opensAt"),
+            (
+                r#"{"name":"x","seats":5,"waitingRoom":{"gatherFrom":"2027-01-01T00:00:00Z"}}"#.to_owned(),
+                "waitingRoom.gatherFrom",
+            ),
+            (r#"{"name":"x","seats":5,"startsAt":"2027-02-30T19:00:00Z"}"#.to_owned(), "startsAt"),
+            (r#"{"name":"x","seats":5,"timeZone":"Seoul"}"#.to_owned(), "timeZone"),
+            (r#"{"name":"x","seats":5,"place":"a\u0007"}"#.to_owned(), "place"),
+            (r#"{"name":"x","seats":5,"place":""}"#.to_owned(), "place"),
             (r#"{"name":"x","seats":5,"holdTtl":0}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"holdTtl":"60"}"#.to_owned(), "holdTtl"),
             (r#"{"name":"x","seats":5,"holdTtl":1801}"#.to_owned(), "holdTtl"),

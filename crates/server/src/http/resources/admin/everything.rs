@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use rules::event::Event;
 use rules::history::Happened;
 use rules::holds::HoldState;
-use rules::ids::{EventId, Seat, User, whole, whole_id};
+use rules::ids::{EventId, Number, Seat, User, whole, whole_id};
 use rules::outcome::Refusal;
 use rules::subject::{HoldId, StayId, SubjectId};
 use stores::ledger::records::LedgerRecord;
@@ -86,7 +87,7 @@ impl Everything {
         let mut lines = Vec::with_capacity(events.len());
         for event in events {
             let place = match event.waiting_room {
-                Some(_) => self.place_in(event.id).await?,
+                Some(_) => self.place_in(&event).await?,
                 None => None,
             };
             lines.push((RecordPlace::Line(event.id), place.map(UserRecordBody::Place)));
@@ -94,14 +95,17 @@ impl Everything {
         Ok(lines)
     }
 
-    async fn place_in(&self, event: EventId) -> Result<Option<LinePlaceBody>, Failure> {
+    async fn place_in(&self, event: &Event) -> Result<Option<LinePlaceBody>, Failure> {
         let ledger = &self.app.ledger;
+        let (event, gathers) = (event.id, event.gathers(ledger.wall()));
         let entry = ledger.entry_of(event, self.user.clone()).await?.filter(|entry| entry.live(ledger.now()));
         if let Some(entry) = entry {
             return Ok(Some(LinePlaceBody::inside(event, entry.number, entry.ends.shown(&self.app))));
         }
         let number = self.app.door.number_in_line(event, self.user.clone()).await?;
-        Ok(number.map(|number| LinePlaceBody::waiting(event, number)))
+        // Not even an operator learns what will be drawn.
+        let shown = |number: Number| Some(number).filter(|number| !(gathers && number.is_drawn()));
+        Ok(number.map(|number| LinePlaceBody::waiting(event, shown(number))))
     }
 
     /// `told`: the hold that began with the first of these rows was in the list already.

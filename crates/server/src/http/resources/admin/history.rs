@@ -1,5 +1,5 @@
-//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold, kind and time. JSON
-//! in pages; CSV and JSON Lines whole.
+//! Who did what when: the history of all events and room types, by event, room type, user, seat, hold, kind, operator, request and time.
+//! JSON in pages; CSV and JSON Lines whole.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Searched for History {
     type Place = (SubjectId, u64);
     type Body = HistoryBody;
 
-    const ROWS: usize = 5_000;
+    const ROWS: usize = 1_000;
 
     async fn read(&self, after: Option<(SubjectId, u64)>, rows: usize) -> Result<Vec<LedgerRecord>, Failure> {
         Ok(self.app.ledger.records(self.wanted.subject, after, rows).await?.shown(&self.app))
@@ -148,6 +148,10 @@ struct Wanted {
     seat: Option<Seat>,
     hold: Option<u64>,
     what: Option<Happened>,
+    /// The operator who did it.
+    by_name: Option<String>,
+    /// The request that did it, by its trace id.
+    trace: Option<String>,
     /// From this moment on, and before that one.
     from: Option<Moment>,
     to: Option<Moment>,
@@ -178,25 +182,30 @@ impl Wanted {
         }
         let unknown = || FieldError::refused("what", Problem::OneOf(&KINDS));
         let what = request.query("what")?.map(|text| Happened::named(&text).ok_or_else(unknown)).transpose()?;
+        let (by_name, trace) = (request.query("byName")?, request.query("traceId")?);
         let moment = |name: &'static str| {
             let not_one = || FieldError::refused(name, Problem::NotAMoment);
             request.query(name)?.map(|text| read_moment(&text).ok_or_else(not_one)).transpose()
         };
         let (from, to) = (moment("from")?, moment("to")?);
-        Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n), what, from, to })
+        Ok(Wanted { subject, user, seat, hold: hold.map(|hold| hold.n), what, by_name, trace, from, to })
     }
 
     /// No row of the subject is passed over.
     fn is_everything(&self) -> bool {
         let about = self.user.is_none() && self.seat.is_none() && self.hold.is_none() && self.what.is_none();
-        about && self.from.is_none() && self.to.is_none()
+        let done_by = self.by_name.is_none() && self.trace.is_none();
+        about && done_by && self.from.is_none() && self.to.is_none()
     }
 
     fn fits(&self, record: &LedgerRecord) -> bool {
+        let operator = record.admin.as_ref().map(|admin| admin.as_str());
         self.user.as_ref().is_none_or(|user| record.owner.as_ref() == Some(user))
             && self.seat.is_none_or(|seat| record.seat == Some(seat))
             && self.hold.is_none_or(|hold| record.hold == Some(hold))
             && self.what.is_none_or(|what| record.what == what)
+            && self.by_name.as_deref().is_none_or(|name| operator == Some(name))
+            && self.trace.as_deref().is_none_or(|trace| record.trace.as_deref() == Some(trace))
             && self.from.is_none_or(|from| record.at >= from)
             && self.to.is_none_or(|to| record.at < to)
     }

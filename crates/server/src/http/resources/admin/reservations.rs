@@ -46,6 +46,8 @@ struct SaleSearch {
     name: Option<String>,
     /// The end of the telephone number, without what is not a digit.
     phone: Option<String>,
+    /// Part of the email address, in whatever case.
+    email: Option<String>,
     seat: Option<Seat>,
     /// The number of the sale; an id that cannot be read is of none.
     id: Option<Option<u64>>,
@@ -63,27 +65,31 @@ impl SaleSearch {
         if phone.as_ref().is_some_and(|phone| phone.len() < PHONE_DIGITS) {
             return Err(FieldError::refused("phone", Problem::NotAPhone));
         }
-        let name = request.query("name")?.map(|name| name.to_lowercase());
+        let lower = |text: String| text.to_lowercase();
+        let (name, email) = (request.query("name")?.map(lower), request.query("email")?.map(lower));
         let id = request.query("id")?.map(|text| match ids.read(&text) {
             Some(AnyReservation::Seat(id)) if id.event == event => Some(id.n),
             _ => None,
         });
-        Ok(SaleSearch { user: request.query("user")?, name, phone, seat: seat.transpose()?, id })
+        Ok(SaleSearch { user: request.query("user")?, name, phone, email, seat: seat.transpose()?, id })
     }
 
     fn is_everything(&self) -> bool {
-        self.user.is_none() && self.name.is_none() && self.phone.is_none() && self.seat.is_none() && self.id.is_none()
+        let buyer = self.user.is_none() && self.name.is_none() && self.phone.is_none() && self.email.is_none();
+        buyer && self.seat.is_none() && self.id.is_none()
     }
 
     fn fits(&self, sale: &Sale) -> bool {
         let owner = sale.owner.as_ref().map(|owner| owner.user.as_str());
-        let name = || sale.buyer_name.as_deref().unwrap_or_default().to_lowercase();
+        let has =
+            |text: &Option<Box<str>>, part: &str| text.as_deref().unwrap_or_default().to_lowercase().contains(part);
         let phone = sale.phone.as_deref().unwrap_or_default();
         self.user.as_deref().is_none_or(|user| owner == Some(user))
             && self.seat.is_none_or(|seat| sale.seat == seat)
             && self.id.is_none_or(|n| n == Some(sale.n))
             && self.phone.as_deref().is_none_or(|end| phone.ends_with(end))
-            && self.name.as_deref().is_none_or(|part| name().contains(part))
+            && self.name.as_deref().is_none_or(|part| has(&sale.buyer_name, part))
+            && self.email.as_deref().is_none_or(|part| has(&sale.email, part))
     }
 }
 
@@ -131,7 +137,7 @@ impl Searched for EventSales {
 
 impl ListRow for AdminReservationBody {
     const HEADING: &'static str =
-        "reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt,email,metadata\r\n";
+        "reservationId,eventId,seatId,seatName,userId,userName,phone,sequence,createdAt,email,metadata,publicId\r\n";
 
     fn cells(&self) -> Vec<String> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -147,6 +153,7 @@ impl ListRow for AdminReservationBody {
             self.reservation.created_at.clone(),
             text(&self.email),
             self.reservation.metadata.as_ref().map(|metadata| metadata.text().to_owned()).unwrap_or_default(),
+            self.public_id.clone(),
         ]
     }
 }

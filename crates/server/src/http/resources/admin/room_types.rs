@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::history::{AdminName, RequestOrigin};
 use rules::ids::printable;
-use rules::outcome::{Done, Expected, FieldError, Outcome, Problem, Refusal};
+use rules::outcome::{Done, FieldError, Outcome, Problem, Refusal};
 use rules::room_type::{
     DESCRIPTION_CHARS, NewRoomType, ROOM_NAME_CHARS, ROOMS_MOST, RoomAction, RoomType, RoomTypeAmendment,
 };
@@ -40,11 +40,7 @@ impl<'a> RoomTypeFields<'a> {
     }
 
     fn time_zone(&self) -> Result<Option<Box<str>>, Refusal> {
-        let Some(node) = self.0.given("timeZone") else { return Ok(None) };
-        let name = node.text()?;
-        let unknown = || FieldError::refused("timeZone", Problem::Expected(Expected::TimeZone));
-        zones::named(&name).ok_or_else(unknown)?;
-        Ok(Some(name.into()))
+        self.0.given("timeZone").map(zones::name_sent).transpose()
     }
 
     fn description(&self) -> Result<Option<Option<Box<str>>>, Refusal> {

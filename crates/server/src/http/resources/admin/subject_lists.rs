@@ -49,7 +49,7 @@ impl Searched for ListedEvents {
 }
 
 impl ListRow for AdminEventBody {
-    const HEADING: &'static str = "eventId,name,state,opensAt,seatCount,remainingSeats,maxPerUser,holdTtl,amount,currency,maxConcurrent,tokenTtl,tokenMaxAge,idleTimeout,queueMost,userName,phone,email,rehearsal,archivedAt\r\n";
+    const HEADING: &'static str = "eventId,name,state,opensAt,seatCount,remainingSeats,maxPerUser,holdTtl,amount,currency,maxConcurrent,tokenTtl,tokenMaxAge,idleTimeout,queueMost,userName,phone,email,rehearsal,archivedAt,gatherFrom,admitPerMinute,startsAt,timeZone,place\r\n";
 
     fn cells(&self) -> Vec<String> {
         let (room, price) = (self.waiting_room.as_ref(), self.price.as_ref());
@@ -74,6 +74,11 @@ impl ListRow for AdminEventBody {
             self.buyer_fields.email.to_owned(),
             self.rehearsal.to_string(),
             cell(self.archived_at.as_ref()),
+            cell(room.and_then(|room| room.gather_from.as_ref())),
+            cell(room.and_then(|room| room.admit_per_minute)),
+            cell(self.starts_at.as_ref()),
+            cell(self.time_zone.as_ref()),
+            cell(self.place.as_ref()),
         ]
     }
 }

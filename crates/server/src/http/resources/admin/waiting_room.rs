@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rules::entries::{IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoomAmendment};
+use rules::entries::{
+    ADMIT_PER_MINUTE_MOST, IDLE_TIMEOUT_S, INSIDE_MOST, QUEUE_MOST, TOKEN_MAX_AGE_S, TOKEN_TTL_S, WaitingRoomAmendment,
+};
 use rules::history::Happened;
 use rules::outcome::Refusal;
 use stores::ledger::records::LedgerNote;
@@ -19,7 +21,9 @@ use crate::http::wire::line::TicketKeyBody;
 
 /// The fields that change.
 pub fn read(node: &Node<'_>) -> Result<WaitingRoomAmendment, Refusal> {
-    let fields = AdminFields::of(node, ["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout", "queueMost"])?;
+    let names =
+        ["maxConcurrent", "tokenTtl", "tokenMaxAge", "idleTimeout", "queueMost", "gatherFrom", "admitPerMinute"];
+    let fields = AdminFields::of(node, names)?;
     let milliseconds = |name: &str, (least, most): (u32, u32)| {
         let sent = fields.whole(name, least, most);
         sent.map(|sent| sent.map(|seconds| i64::from(seconds) * 1_000))
@@ -30,6 +34,8 @@ pub fn read(node: &Node<'_>) -> Result<WaitingRoomAmendment, Refusal> {
         token_max_age_ms: milliseconds("tokenMaxAge", TOKEN_MAX_AGE_S)?,
         idle_ms: milliseconds("idleTimeout", IDLE_TIMEOUT_S)?,
         queue_most: fields.whole("queueMost", 1, QUEUE_MOST)?,
+        gather_from: fields.removable("gatherFrom", |node| node.moment())?,
+        admit_per_minute: fields.removable("admitPerMinute", |node| node.whole_within(1, ADMIT_PER_MINUTE_MOST))?,
     })
 }
 
@@ -68,6 +74,7 @@ mod tests {
             token_max_age_ms: 20_000,
             idle_ms: 5_000,
             queue_most: 7,
+            ..WaitingRoom::default()
         };
         assert_eq!(room(given), Ok(wanted));
         assert_eq!(room(r#"{"tokenTtl":7200}"#).unwrap().token_max_age_ms, 7_200_000);
@@ -84,6 +91,10 @@ mod tests {
             (r#"{"queueMost":0}"#, "waitingRoom.queueMost"),
             (r#"{"queueMost":10000001}"#, "waitingRoom.queueMost"),
             (r#"{"idleTimout":5}"#, "waitingRoom.idleTimout"),
+            (r#"{"gatherFrom":"tomorrow"}"#, "waitingRoom.gatherFrom"),
+            (r#"{"gatherFrom":5}"#, "waitingRoom.gatherFrom"),
+            (r#"{"admitPerMinute":0}"#, "waitingRoom.admitPerMinute"),
+            (r#"{"admitPerMinute":1000001}"#, "waitingRoom.admitPerMinute"),
         ] {
             assert_eq!(room(text), Err(field.to_owned()), "{text}");
         }

@@ -98,6 +98,13 @@ fn expected(what: Expected) -> (&'static str, &'static str) {
         ),
         Expected::TimeZone => ("a time zone such as Asia/Seoul", "Asia/Seoul과 같은 시간대여야 합니다."),
         Expected::AtLeastTokenTtl => ("at least tokenTtl", "tokenTtl 이상이어야 합니다."),
+        Expected::BeforeOpening => ("before opensAt", "opensAt보다 이른 시각이어야 합니다."),
+        Expected::BeforeGathering => {
+            ("an event whose gathering has not begun", "모이기 시작한 행사에서는 바꿀 수 없습니다.")
+        }
+        Expected::NotDrawnYet => {
+            ("an event whose order was not drawn yet", "이미 추첨한 행사의 시작 시각은 미룰 수 없습니다.")
+        }
         Expected::NoSeats => {
             ("no change: seats are fixed when an event is made", "좌석은 행사를 만든 뒤에는 변경할 수 없습니다.")
         }

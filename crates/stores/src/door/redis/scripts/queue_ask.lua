@@ -2,8 +2,10 @@
 -- keys and arguments.
 --
 -- args   6  join, poll, enter or leave     7  the user
---        8  the number on the user's ticket, verified and not yet used to enter; empty: none
---        9  queueMost
+--        8  the user's place: on their ticket, or drawn; not yet used to enter; empty: none
+--        9  with how many users in the line this one cannot join any more
+--       10  what is added to arrival numbers        11  admitPerMinute; empty: no limit
+--       12  how long a turn lasts, in ms
 -- reply  0: no number can be assigned here      1: the line has not started in this generation
 --        2: what is left is unknown             (after 0, 1 and 2 nothing has changed)
 --        3 <ms left> <ms left at most>: the user is inside      4: the user has left the line
@@ -13,9 +15,10 @@
 --        9 <number> <rank> <ahead> <0 waiting, 1 ready, 2 sold out> <seconds until the next poll>
 --
 -- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 join alice '' 1000000
---            ->  9 1234 733 500 0 3
+--            0 '' 60000  ->  9 1234 733 500 0 3
 
-local what, user, proven, queue_most = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local what, user, claim, most = ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local arrivals_from, per_minute, turn_ms = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 local AHEAD_PER_SECOND = 200
 
 local generation = opened(this_run())
@@ -44,19 +47,17 @@ if not number then
     number = tonumber(redis.call('ZSCORE', GONE, user) or nil)
     away = number ~= nil
 end
-local known = redis.call('ZCARD', QUEUE) + redis.call('ZCARD', GONE)
-if proven and not number and known >= 2 * queue_most then return { 10 } end
-if proven and (not number or proven < number) then
+if not number and not claim and what ~= 'join' then return { 5 } end
+if not number and redis.call('ZCARD', QUEUE) + redis.call('ZCARD', GONE) >= most then return { 10 } end
+if claim and (not number or claim < number) then
     forget(user)
-    stand(user, proven)
-    number, away = proven, false
+    stand(user, claim)
+    number, away = claim, false
 end
 if not number then
-    if what ~= 'join' then return { 5 } end
-    if known >= queue_most then return { 10 } end
     local given = tonumber(redis.call('GET', SEQ) or '0')
     if given + 1 >= NUMBERS then return { 6 } end
-    number = tonumber(generation) * NUMBERS + redis.call('INCR', SEQ)
+    number = arrivals_from + tonumber(generation) * NUMBERS + redis.call('INCR', SEQ)
     stand(user, number)
 end
 if away and (what == 'enter' or redis.call('SISMEMBER', PASSED, user) == 0) then
@@ -73,7 +74,7 @@ if away then
 else
     rank = redis.call('ZRANK', QUEUE, user)
 end
-local places = math.max(0, most_inside - inside())
+local places = places_left(inside(), per_minute)
 local turn = admits(free, state) and rank < places
 local ahead = turn and 0 or math.max(0, rank + 1 - places)
 local poll_after = math.min(1 + math.floor(ahead / AHEAD_PER_SECOND), math.max(1, math.floor(idle_ms / 3000)))
@@ -88,7 +89,7 @@ end
 -- `ready` starts with the first reply that says so, and ends when it is no longer the user's turn.
 if not away then
     if turn then
-        redis.call('ZADD', READY, 'NX', now + idle_ms, user)
+        redis.call('ZADD', READY, 'NX', now + turn_ms, user)
     else
         redis.call('ZREM', READY, user)
     end

@@ -106,6 +106,26 @@ local function inside()
     return redis.call('ZCOUNT', TOKEN, '(' .. whole(now), '+inf')
 end
 
+-- Users who entered in the last minute, and in the running slot.
+local function admissions()
+    local lately, running, tenth_now = 0, 0, math.floor(now / TENTH_MS)
+    for i = 0, TENTHS - 1 do
+        local tenth, count = string.match(redis.call('HGET', STATE, 'r' .. i) or '', '^(%d+) (%d+)$')
+        tenth = tonumber(tenth)
+        if tenth and tenth > tenth_now - TENTHS then lately = lately + tonumber(count) end
+        if tenth == tenth_now then running = tonumber(count) end
+    end
+    return lately, running
+end
+
+-- How many may enter now: free places inside, and as many as admitPerMinute leaves, spread over the minute.
+local function places_left(within, per_minute)
+    local free = math.max(0, most_inside - within)
+    if not per_minute then return free end
+    local lately, running = admissions()
+    return math.max(0, math.min(free, per_minute - lately, math.ceil(per_minute / TENTHS) - running))
+end
+
 local function admits(free, state)
     return state == 'open' and free > 0 and now >= tonumber(redis.call('HGET', STATE, 'from') or '0')
 end

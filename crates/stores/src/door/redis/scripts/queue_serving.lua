@@ -1,10 +1,11 @@
--- The public state of the waiting line. queue_line.lua has the keys and arguments.
+-- The public state of the waiting line. queue_line.lua has the keys and common arguments.
 --
+-- args   6  what is added to arrival numbers     7  admitPerMinute; empty: no limit
 -- reply  0, 1 or 2 as in queue_ask.lua
 --        3 <highest number that would be admitted now> <waiting> <admitted in the last minute>
 --          <1: sold out> <inside>
 --
--- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000
+-- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 0 ''
 --            ->  3 1301 8433 240 0 800
 
 local generation = opened(this_run())
@@ -15,8 +16,8 @@ if not free then return { 2 } end
 pass_over()
 
 local within = inside()
-local waiting, places = redis.call('ZCARD', QUEUE), math.max(0, most_inside - within)
-local given = tonumber(generation) * NUMBERS + tonumber(redis.call('GET', SEQ) or '0')
+local waiting, places = redis.call('ZCARD', QUEUE), places_left(within, tonumber(ARGV[7]))
+local given = tonumber(ARGV[6]) + tonumber(generation) * NUMBERS + tonumber(redis.call('GET', SEQ) or '0')
 
 local function at(rank)
     return tonumber(redis.call('ZRANGE', QUEUE, rank, rank, 'WITHSCORES')[2])
@@ -32,10 +33,6 @@ elseif waiting > 0 then
     serving = math.max(given, at(-1))
 end
 
-local admitted, since = 0, math.floor(now / TENTH_MS) - TENTHS
-for i = 0, TENTHS - 1 do
-    local tenth, count = string.match(redis.call('HGET', STATE, 'r' .. i) or '', '^(%d+) (%d+)$')
-    if tenth and tonumber(tenth) > since then admitted = admitted + tonumber(count) end
-end
+local admitted = admissions()
 local sold_out = (free == 0 and held == 0) and 1 or 0
 return { 3, serving, waiting, admitted, sold_out, within }

@@ -122,10 +122,20 @@ impl EntryWriter {
     }
 }
 
-/// The four columns of a room.
-pub fn room(room: Option<&WaitingRoom>) -> ([Option<i32>; 2], [Option<i64>; 3]) {
-    let counts = [room.map(|room| room.max_concurrent as i32), room.map(|room| room.queue_most as i32)];
-    (counts, [room.map(|r| r.token_ttl_ms), room.map(|r| r.token_max_age_ms), room.map(|r| r.idle_ms)])
+/// The columns of a room.
+pub fn room(room: Option<&WaitingRoom>) -> ([Option<i32>; 3], [Option<i64>; 4]) {
+    let counts = [
+        room.map(|room| room.max_concurrent as i32),
+        room.map(|room| room.queue_most as i32),
+        room.and_then(|room| room.admit_per_minute).map(|most| most as i32),
+    ];
+    let times = [
+        room.map(|room| room.token_ttl_ms),
+        room.map(|room| room.token_max_age_ms),
+        room.map(|room| room.idle_ms),
+        room.and_then(|room| room.gather_from).map(|from| from.0),
+    ];
+    (counts, times)
 }
 
 /// None: no such event.

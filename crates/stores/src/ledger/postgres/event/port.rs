@@ -70,8 +70,8 @@ impl Inner {
         let family = [&prepare::LOCK_FAMILY as &(dyn ToSql + Sync), &prepare::LOCK_NEW_EVENT];
         session.execute("SELECT pg_advisory_xact_lock($1, $2)", &family).await?;
         let statement = session.prepared(queries::CREATE_EVENT).await?;
-        let ([most, queue], [ttl, age, idle]) = entries::room(new.waiting_room.as_ref());
-        let row: [&(dyn ToSql + Sync); 14] = [
+        let ([most, queue, pace], [ttl, age, idle, gather]) = entries::room(new.waiting_room.as_ref());
+        let row: [&(dyn ToSql + Sync); 19] = [
             &id.map(|id| id.0),
             &&*new.name,
             &(new.hall.seat_count() as i32),
@@ -86,6 +86,11 @@ impl Inner {
             &new.price.as_ref().map(|price| &*price.amount),
             &new.price.as_ref().map(|price| &*price.currency),
             &new.rehearsal,
+            &gather,
+            &pace,
+            &new.occasion.starts_at.map(|at| at.0),
+            &new.occasion.time_zone.as_deref(),
+            &new.occasion.place.as_deref(),
         ];
         let Some(made) = session.query_opt(&statement, &row).await? else { return Ok(None) };
         let (id, at): (i64, i64) = (made.try_get(0)?, made.try_get(1)?);

@@ -7,7 +7,7 @@ use rules::buyer::{AskedFields, Metadata};
 use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock::{self, Gap, Walk};
-use rules::event::{Counts, Event, SaleTimes, State};
+use rules::event::{Counts, Event, Occasion, SaleTimes, State};
 use rules::history::{EventRecord, Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
@@ -52,6 +52,12 @@ pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
             },
         },
         waiting_room: room(row)?,
+        gathered: row.try_get("gathered")?,
+        occasion: Occasion {
+            starts_at: row.try_get::<_, Option<i64>>("starts_at")?.map(Moment),
+            time_zone: row.try_get::<_, Option<&str>>("time_zone")?.map(Into::into),
+            place: row.try_get::<_, Option<&str>>("place")?.map(Into::into),
+        },
         times: SaleTimes {
             first: row.try_get::<_, Option<i64>>("first_sold_at")?.map(Moment),
             sold_out: row.try_get::<_, Option<i64>>("sold_out_at")?.map(Moment),
@@ -81,6 +87,9 @@ fn room(row: &Row) -> Result<Option<WaitingRoom>, Trouble> {
         token_max_age_ms: row.try_get(15)?,
         idle_ms: row.try_get(16)?,
         queue_most: row.try_get::<_, Option<i32>>("room_queue_most")?.map_or(QUEUE_MOST_DEFAULT, |most| most as u32),
+        gather_from: row.try_get::<_, Option<i64>>("room_gather_from")?.map(Moment),
+        admit_per_minute: row.try_get::<_, Option<i32>>("room_admit_per_minute")?.map(|most| most as u32),
+        gathered: row.try_get("gathered")?,
     }))
 }
 

@@ -128,8 +128,8 @@ impl EventWriter {
     }
 
     async fn amend(&self, session: &Session, after: &Event) -> Result<(), Error> {
-        let ([most, queue], [ttl, age, idle]) = entries::room(after.waiting_room.as_ref());
-        let row: [&(dyn ToSql + Sync); 16] = [
+        let ([most, queue, pace], [ttl, age, idle, gather]) = entries::room(after.waiting_room.as_ref());
+        let row: [&(dyn ToSql + Sync); 22] = [
             &after.id.0,
             &&*after.name,
             &(after.max_per_user as i32),
@@ -146,6 +146,12 @@ impl EventWriter {
             &after.price.as_ref().map(|price| &*price.amount),
             &after.price.as_ref().map(|price| &*price.currency),
             &after.archived_at.map(|at| at.0),
+            &gather,
+            &pace,
+            &after.gathered,
+            &after.occasion.starts_at.map(|at| at.0),
+            &after.occasion.time_zone.as_deref(),
+            &after.occasion.place.as_deref(),
         ];
         execute(session, &self.amend_event, &row).await
     }

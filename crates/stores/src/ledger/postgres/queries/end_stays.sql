@@ -1,8 +1,10 @@
+-- The order leaves only the primary key to use: see holds_needed.
 WITH ended AS (
     UPDATE stay t SET cancelled_at = asked.at
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (room_type, n, at)
     CROSS JOIN LATERAL (
-        SELECT ctid FROM stay WHERE stay.room_type = asked.room_type AND stay.n = asked.n OFFSET 0
+        SELECT ctid FROM stay WHERE stay.room_type = asked.room_type AND stay.n >= asked.n AND stay.n <= asked.n
+        ORDER BY stay.n OFFSET 0
     ) AS place
     WHERE t.ctid = place.ctid AND t.cancelled_at IS NULL
     RETURNING 1

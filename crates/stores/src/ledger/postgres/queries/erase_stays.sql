@@ -1,1 +1,7 @@
-UPDATE stay SET metadata = NULL WHERE room_type = $1 AND n = ANY ($2::bigint[]) AND metadata IS NOT NULL
+UPDATE stay t SET metadata = NULL
+FROM unnest($2::bigint[]) AS asked (n)
+CROSS JOIN LATERAL (
+    SELECT ctid FROM stay WHERE stay.room_type = $1 AND stay.n >= asked.n AND stay.n <= asked.n
+    ORDER BY stay.n OFFSET 0
+) AS place
+WHERE t.ctid = place.ctid AND t.metadata IS NOT NULL

@@ -2,6 +2,6 @@
 -- left to it.
 WITH gone AS (
     DELETE FROM answer WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM answer WHERE at <= ledger_now() - $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT ctid FROM answer WHERE at <= (SELECT ledger_now()) - $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED
     )) RETURNING 1
 ) SELECT count(*) FROM gone

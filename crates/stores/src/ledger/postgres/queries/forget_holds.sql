@@ -2,7 +2,7 @@
 WITH gone AS (
     DELETE FROM hold WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM hold
-        WHERE state <> 'held' AND state <> 'confirmed' AND ended_at <= ledger_now() - $1
+        WHERE state <> 'held' AND state <> 'confirmed' AND ended_at <= (SELECT ledger_now()) - $1
         ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
     )) RETURNING 1
 ) SELECT count(*) FROM gone

@@ -1,8 +1,8 @@
--- Every hold that a batch of an event needs; a hold may occur twice. By history number; by seat; by owner; by
--- client key and seats; by owner and seats, given back lately; and expired holds, oldest first, up to a limit. Each is an index probe, because for
--- arrays the planner may read all holds of the event. `+ 0` leaves only the index on the owner, or on the key,
--- to use. The current time comes from a subquery, because PostgreSQL does not use a volatile function as an
--- index condition.
+-- Every hold that a batch of an event needs; a hold may occur twice. By history number; by seat; by owner; by client
+-- key and seats; by owner and seats, given back lately; and expired holds, oldest first, up to a limit. Each is an
+-- index probe, because for arrays the planner may read all holds of the event. `+ 0` and the order leave only the
+-- index on the owner, or on the key, to use: see holds_needed. The current time comes from a subquery, because
+-- PostgreSQL does not use a volatile function as an index condition.
 WITH now AS MATERIALIZED (SELECT greatest(ledger_now(), (SELECT changed_at FROM event WHERE id = $1)) AS ms)
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM unnest($2::bigint[]) AS asked (n)
@@ -16,12 +16,17 @@ WHERE t.kind = 'held'
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM unnest($4::text[]) AS asked (owner)
-CROSS JOIN LATERAL (SELECT * FROM hold WHERE hold.owner = asked.owner AND subject + 0 = $1 AND state = 'held' OFFSET 0) AS f
+CROSS JOIN LATERAL (
+    SELECT * FROM hold WHERE hold.owner >= asked.owner AND hold.owner <= asked.owner AND subject + 0 = $1 AND state = 'held'
+    ORDER BY hold.owner OFFSET 0
+) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM unnest($5::text[], $6::text[]) AS asked (key, stock)
 CROSS JOIN LATERAL (
-    SELECT * FROM hold WHERE hold.key = asked.key AND subject + 0 = $1 AND hold.stock = asked.stock AND state = 'held' OFFSET 0
+    SELECT * FROM hold
+    WHERE hold.key >= asked.key AND hold.key <= asked.key AND subject + 0 = $1 AND hold.stock = asked.stock AND state = 'held'
+    ORDER BY hold.key OFFSET 0
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason

@@ -1,7 +1,8 @@
 -- Every hold that a batch of room types needs; a hold may occur twice. By history number; by owner; by client
--- key and stock; by owner and stock, given back lately; and expired holds, oldest first, up to a limit per room type. Each is an index probe, because for arrays the
--- planner may read all holds of the room type. `+ 0` leaves only the index on the owner, or on the key, to use,
--- whatever the planner estimates for a new table. The current time comes from a subquery, because PostgreSQL
+-- key and stock; by owner and stock, given back lately; and expired holds, oldest first, up to a limit per room type.
+-- Each is an index probe, because for arrays the planner may read all holds of the room type. `+ 0` and the order
+-- leave only the index on the owner, or on the key, to use, whatever the planner estimates for a new table: three
+-- indexes have the same condition, and for an equal value the order would mean nothing. The current time comes from a subquery, because PostgreSQL
 -- does not use a volatile function as an index condition. It is never earlier than the time of any of these
 -- room types; the rules check each hold again. Owners and keys are unnested in the select list: see sell.
 WITH now AS MATERIALIZED (
@@ -17,14 +18,18 @@ UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM (SELECT unnest($4::bigint[]) AS subject, unnest($5::text[]) AS owner) AS asked
 CROSS JOIN LATERAL (
-    SELECT * FROM hold WHERE hold.owner = asked.owner AND hold.subject + 0 = asked.subject AND state = 'held' OFFSET 0
+    SELECT * FROM hold
+    WHERE hold.owner >= asked.owner AND hold.owner <= asked.owner AND hold.subject + 0 = asked.subject AND state = 'held'
+    ORDER BY hold.owner OFFSET 0
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason
 FROM (SELECT unnest($6::bigint[]) AS subject, unnest($7::text[]) AS key, unnest($8::text[]) AS stock) AS asked
 CROSS JOIN LATERAL (
     SELECT * FROM hold
-    WHERE hold.key = asked.key AND hold.subject + 0 = asked.subject AND hold.stock = asked.stock AND state = 'held' OFFSET 0
+    WHERE hold.key >= asked.key AND hold.key <= asked.key AND hold.subject + 0 = asked.subject
+        AND hold.stock = asked.stock AND state = 'held'
+    ORDER BY hold.key OFFSET 0
 ) AS f
 UNION ALL
 SELECT f.subject, f.n, f.owner, f.key, f.stock, f.first_at, f.at, f.ends_at, f.state, f.ended_at, f.reserved, f.metadata, f.reason

@@ -7,6 +7,6 @@ FROM (
     UNION ALL
     SELECT 0, erased_to FROM ledger
 ) s
-JOIN history h ON h.event = s.subject AND h.n = s.erased_to + 1
+CROSS JOIN LATERAL (SELECT at FROM history WHERE event = s.subject AND n = s.erased_to + 1 OFFSET 0) AS h
 WHERE h.at < ledger_now() - $1::bigint
 LIMIT 50

@@ -2,4 +2,4 @@
 -- nothing any more.
 SELECT h.event, h.n, h.address, h.details, h.salt, h.hold
 FROM unnest($1::bigint[], $2::bigint[]) AS asked (subject, n)
-JOIN history h ON h.event = asked.subject AND h.n = asked.n
+CROSS JOIN LATERAL (SELECT * FROM history WHERE event = asked.subject AND history.n = asked.n OFFSET 0) AS h

@@ -65,8 +65,8 @@ pub fn write(conn: &Connection, event: EventId, writes: &EventWrites) -> Result<
     Ok(())
 }
 
-/// The four columns of a room.
-pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 5] {
+/// The columns of a room.
+pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 7] {
     let column = |value: fn(&WaitingRoom) -> i64| room.map(value);
     [
         column(|r| r.max_concurrent.into()),
@@ -74,6 +74,8 @@ pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 5] {
         column(|r| r.token_max_age_ms),
         column(|r| r.idle_ms),
         column(|r| r.queue_most.into()),
+        room.and_then(|r| r.gather_from).map(|from| from.0),
+        room.and_then(|r| r.admit_per_minute).map(i64::from),
     ]
 }
 

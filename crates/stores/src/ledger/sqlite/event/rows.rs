@@ -6,7 +6,7 @@ use rules::buyer::{AskedFields, Metadata};
 use rules::entries::{Entry, EntryToken, QUEUE_MOST_DEFAULT, WaitingRoom};
 use rules::event::Holding;
 use rules::event::stock;
-use rules::event::{Counts, Event, SaleTimes, State};
+use rules::event::{Counts, Event, Occasion, SaleTimes, State};
 use rules::history::{EventRecord, Happened, RequestOrigin};
 use rules::holds::LapsedMark;
 use rules::ids::{EventId, Number, Seat, User};
@@ -104,6 +104,12 @@ fn bare_event(row: &Row<'_>) -> Result<BareEvent> {
             },
         },
         waiting_room: room(row)?,
+        gathered: row.get("gathered")?,
+        occasion: Occasion {
+            starts_at: row.get::<_, Option<i64>>("starts_at")?.map(Moment),
+            time_zone: row.get::<_, Option<String>>("time_zone")?.map(Into::into),
+            place: row.get::<_, Option<String>>("place")?.map(Into::into),
+        },
         times: SaleTimes {
             first: row.get::<_, Option<i64>>("first_sold_at")?.map(Moment),
             sold_out: row.get::<_, Option<i64>>("sold_out_at")?.map(Moment),
@@ -136,6 +142,9 @@ fn room(row: &Row<'_>) -> Result<Option<WaitingRoom>> {
         token_max_age_ms: row.get(15)?,
         idle_ms: row.get(16)?,
         queue_most: row.get::<_, Option<u32>>("room_queue_most")?.unwrap_or(QUEUE_MOST_DEFAULT),
+        gather_from: row.get::<_, Option<i64>>("room_gather_from")?.map(Moment),
+        admit_per_minute: row.get("room_admit_per_minute")?,
+        gathered: row.get("gathered")?,
     }))
 }
 

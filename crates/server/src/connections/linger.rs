@@ -1,0 +1,40 @@
+//! Reads on for a moment when a connection ends in the middle of a request's body. The kernel resets a connection that
+//! is closed while something comes, and then a client that still writes might never read the answer that says why it
+//! was refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::client::ClientSocket;
+use super::open::OpenConnection;
+use crate::http::plumbing::body::ADMIN_BODY_MOST;
+
+const TIME: Duration = Duration::from_secs(1);
+/// Whoever sends more than the largest body that is taken, and as much again, is cut off.
+const BYTES: usize = 2 * ADMIN_BODY_MOST;
+const READ: usize = 8 * 1024;
+
+/// Ends the server's side, and reads what the client still sends. Meanwhile the connection keeps its place.
+pub fn linger(mut client: ClientSocket, place: Arc<OpenConnection>) {
+    // Without a runtime the process ends.
+    let Ok(runtime) = Handle::try_current() else { return };
+    runtime.spawn(async move {
+        // An error: the client has left.
+        let _ = client.end();
+        let reading = async {
+            let (mut buffer, mut read) = ([0; READ], 0);
+            while let Ok(bytes @ 1..) = client.read(&mut buffer).await {
+                read += bytes;
+                if read > BYTES {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(TIME, reading).await;
+        drop(place);
+    });
+}

@@ -1,0 +1,103 @@
+//! A second listener on the address of the one that is served. Its backlog is full for good, so that the kernel drops
+//! every attempt that is steered to it.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_reuseport;
+use socket2::{Domain, Socket, Type};
+
+use super::backlog::ListenBacklog;
+use super::steering::Steering;
+
+/// The kernel takes one more. With a backlog of 0, some kernels take every attempt for a flood, and log that.
+const BACKLOG: i32 = 1;
+const FILLING: usize = 2;
+/// On this machine, but the kernel has much to do when a crowd comes.
+const CONNECTED_WITHIN: Duration = Duration::from_millis(200);
+/// A handshake may end a moment after the call that began it.
+const LOOKS: usize = 100;
+const LOOK: Duration = Duration::from_millis(1);
+
+#[derive(Debug)]
+pub struct Wall {
+    // Asked about, and never accepted from.
+    _listener: TcpListener,
+    _filling: Vec<Socket>,
+    pub backlog: ListenBacklog,
+}
+
+impl Wall {
+    /// Lets a socket that is bound and does not listen yet have a wall. The kernel takes a program for two listeners then,
+    /// or when the second one listens already, which is too late: it would get half of those who come.
+    pub fn foresee(socket: &impl AsFd) -> io::Result<()> {
+        // Only for this call: a second server on the address has to fail.
+        set_socket_reuseport(socket, true)?;
+        let attached = Steering::AllServed.attach(socket);
+        set_socket_reuseport(socket, false)?;
+        attached
+    }
+
+    /// The listener must be alone on its address, and its wall foreseen. Nobody else is steered to the wall before it is
+    /// full, nor afterwards until that is asked for.
+    pub fn beside(listener: &TcpListener) -> io::Result<Wall> {
+        let local = listener.local_addr()?;
+        let socket = Socket::new(Domain::for_address(local), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        socket.set_reuse_address(true)?;
+        set_socket_reuseport(&socket, true)?;
+        set_socket_reuseport(listener, true)?;
+        Steering::AllServed.attach(listener)?;
+        socket.bind(&local.into())?;
+        socket.listen(BACKLOG)?;
+        let wall = TcpListener::from(socket);
+        let mut backlog = ListenBacklog::of(&wall)?;
+        let filling = fill(listener, local)?;
+        Steering::AllServed.attach(listener)?;
+        for _ in 0..LOOKS {
+            let length = backlog.length()?;
+            if length.waiting > length.limit {
+                return Ok(Wall { _listener: wall, _filling: filling, backlog });
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(io::Error::other("the backlog of the second listener did not fill"))
+    }
+}
+
+/// Connections of our own, to the first address of the listener that this machine has.
+fn fill(listener: &TcpListener, local: SocketAddr) -> io::Result<Vec<Socket>> {
+    let mut failed = io::ErrorKind::AddrNotAvailable.into();
+    for ip in own_addresses(local.ip()) {
+        let mut target = local;
+        target.set_ip(ip);
+        match (0..FILLING).map(|_| connect(listener, target)).collect() {
+            Ok(filling) => return Ok(filling),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn own_addresses(listener: IpAddr) -> Vec<IpAddr> {
+    let (v4, v6) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
+    match listener.to_canonical() {
+        // A machine that listens on `[::]` may have no IPv6 address at all.
+        IpAddr::V6(ip) if ip.is_unspecified() => vec![v6, v4],
+        IpAddr::V4(ip) if ip.is_unspecified() => vec![v4],
+        ip => vec![ip],
+    }
+}
+
+fn connect(listener: &TcpListener, target: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(target), Type::STREAM, None)?;
+    let mut source = target;
+    source.set_port(0);
+    socket.bind(&source.into())?;
+    source = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Steering::OneToWall(source).attach(listener)?;
+    socket.connect_timeout(&target.into(), CONNECTED_WITHIN)?;
+    Ok(socket)
+}

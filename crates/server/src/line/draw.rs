@@ -1,0 +1,123 @@
+//! The draw: the order of those who gathered before the opening. Everybody can check it: the digest of the seed is
+//! public from the start, the seed from the opening on, and a place is the beginning of an HMAC under it.
+//!
+//! The draw is computed, not kept: a server that starts, or a door that lost everything, finds the same places.
+
+use std::sync::Arc;
+
+use hmac::Mac;
+use rules::event::Event;
+use rules::ids::{DRAW_BITS, DRAWN_FROM, EventId, Number, User};
+use rules::outcome::Refusal;
+use rules::queue::PlaceClaim;
+use rules::time::Moment;
+use sha2::{Digest, Sha256};
+
+use crate::app::App;
+use crate::refusals::Failure;
+use crate::secrets::hmac_with;
+use crate::tickets::Ticket;
+
+/// On the ticket of somebody who gathers: no place yet. No place has this number.
+pub const GATHERED: Number = Number(0);
+
+/// The draw of one event.
+pub struct Draw {
+    event: EventId,
+    seed: [u8; 32],
+}
+
+impl Draw {
+    pub fn new(event: EventId, seed: [u8; 32]) -> Draw {
+        Draw { event, seed }
+    }
+
+    pub fn seed(&self) -> String {
+        hex::encode(self.seed)
+    }
+
+    /// Tells nothing of the seed, and fits no other.
+    pub fn commitment(&self) -> String {
+        hex::encode(Sha256::digest(self.seed))
+    }
+
+    /// The first 13 hexadecimal digits of HMAC-SHA256(seed, `<event>:<user>`), lowest first.
+    pub fn place_of(&self, user: &User) -> Number {
+        let mut mac = hmac_with(&self.seed);
+        mac.update(format!("{}:{}", self.event, user.as_str()).as_bytes());
+        let mut first = [0; 8];
+        first.copy_from_slice(&mac.finalize().into_bytes()[..8]);
+        Number::drawn(u64::from_be_bytes(first) >> (64 - DRAW_BITS))
+    }
+}
+
+pub async fn draw(app: &App, event: &Event) -> Result<Draw, Failure> {
+    Ok(app.secrets.get().await?.draw(event))
+}
+
+/// The place that is this user's besides the one that the door knows: by their ticket, or drawn for them. `event` is as
+/// the ledger has it now if they join while people gather ([`now`]).
+pub async fn claim(
+    app: &App,
+    event: &Event,
+    user: &User,
+    ticket: Option<&Ticket>,
+    joins: bool,
+) -> Result<Option<PlaceClaim>, Failure> {
+    let takes_part = joins && event.gathers(app.ledger.wall());
+    let by_ticket = ticket.is_some();
+    let shown = ticket.map(|ticket| ticket.number);
+    let spent = match shown {
+        Some(number) if takes_part => app.ledger.number_spent(event.id, number).await?,
+        _ => false,
+    };
+    let theirs = match shown {
+        Some(GATHERED) if event.has_draw() || event.gathered => None,
+        // The draw was taken away before anybody gathered.
+        Some(GATHERED) => return Ok(None),
+        // Whoever stood in line before the draw was announced stays before everybody who is drawn.
+        Some(number) if !takes_part || number < Number(DRAWN_FROM) && !spent => Some(number),
+        None if !takes_part => return Ok(None),
+        _ => None,
+    };
+    let number = match theirs {
+        Some(number) => number,
+        None => draw(app, event).await?.place_of(user),
+    };
+    Ok(Some(PlaceClaim { number, by_ticket }))
+}
+
+/// What a server remembers of an event may be a second old, and whoever opened the event meanwhile made the seed public.
+/// So the ledger says whether people still gather, before anybody joins them.
+pub async fn now(app: &App, event: Arc<Event>) -> Result<Arc<Event>, Failure> {
+    let wall = app.ledger.wall();
+    if !event.gathers(wall) {
+        return Ok(event);
+    }
+    let now = app.ledger.event(event.id).await?.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
+    Ok(Arc::new(now))
+}
+
+/// Nobody may join before people gather.
+pub fn may_gather(event: &Event, wall: Moment) -> Result<(), Refusal> {
+    let Some(from) = event.gathers_later(wall) else { return Ok(()) };
+    Err(Refusal::NotOpen { opens_at: Some(from), retry_after: Some(wall.seconds_until(from).max(1)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `openssl dgst -sha256 -mac HMAC -macopt hexkey:<seed>` and `sha256sum` say.
+    #[test]
+    fn everybody_can_check_a_draw() {
+        let draw = Draw::new(EventId(2), [7; 32]);
+        assert_eq!(draw.seed(), "07".repeat(32));
+        assert_eq!(draw.commitment(), "4bb06f8e4e3a7715d201d573d0aa423762e55dabd61a2c02278fa56cc6d294e0");
+        let place = |user: &str| draw.place_of(&User::stored(user)).0 - rules::ids::DRAWN_FROM;
+        assert_eq!(format!("{:013x}", place("alice")), "525cbf37ab8f9");
+        assert_eq!(format!("{:013x}", place("김철수")), "7a152d0b2082e");
+        let alice = User::stored("alice");
+        assert_ne!(Draw::new(EventId(3), [7; 32]).place_of(&alice), draw.place_of(&alice));
+    }
+}

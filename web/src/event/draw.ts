@@ -1,0 +1,3 @@
+/** What an event with a draw has beside the others. Loaded for those only. */
+
+export { check, gather } from "./draw/Parts.svelte";

@@ -20,8 +20,10 @@ const LONG_WAIT: f64 = 0.3;
 const MOST_WAIT: f64 = 0.45;
 /// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
 const ALWAYS: u64 = 8;
-/// No fewer are let in as long as not more than this many times the served come: refusals shorten the backlog.
+/// Not everybody is let in when more than this many times the served come.
 const MORE_THAN_SERVED: f64 = 1.1;
+/// No fewer are let in as long as not more than this many times the served come in: refusals shorten the backlog.
+const MORE_THAN_REFUSED: f64 = 1.5;
 /// What is served is measured for this long before anything follows from it.
 const KNOWN_AFTER: Duration = Duration::from_millis(60);
 /// And for this long before it is remembered: batches end in bursts.
@@ -41,17 +43,24 @@ const COMING_LONG: Duration = Duration::from_millis(700);
 const COMING_LATELY: Duration = Duration::from_millis(800);
 const SERVED_LATELY: Duration = Duration::from_secs(1);
 /// Half of what could be served, in seconds.
-const FORGOTTEN_AFTER: f64 = 5.0;
-/// So many times as many are let in as can be served: what is too much is refused, which costs a sixth of a sale, and
-/// nobody waits for work. To let in too few is worse: each step back lets attempts in that were dropped before.
-const AIM: f64 = 1.05;
+const FORGOTTEN_AFTER: f64 = 10.0;
+/// So many times as many are let in as can be served: what is too much is refused, which costs a sixth of a sale. A
+/// server that becomes a quarter faster still has work. To let in too few is worse: each step back lets attempts in
+/// that were dropped before, and a step of a hundredth makes more than a hundredth of the served late.
+const AIM: f64 = 1.4;
+/// At least so many are dropped when anybody is: more is refused from then on.
+const SLIGHTLY_FEWER: f64 = 0.98;
 /// After this long without a backlog and without a refusal, everybody is let in if what comes and what is dropped is
-/// less than this many times what can be served; else more are. Repeated attempts are counted each time, and come in
-/// once.
+/// less than this many times what can be served. Repeated attempts are counted each time, and come in once.
 const CALM: Duration = Duration::from_millis(400);
 const KNOCKING: f64 = 1.4;
+/// If not, as many as can be served are let in, but only when fewer than this part of them come. When the whole crowd
+/// is hardly more than what can be served, those who are left of it are let in sooner, late as they are.
+const IDLE: f64 = 0.8;
+const HARDLY_MORE: f64 = 1.2;
+const FILLED: f64 = 1.05;
 /// After this long slightly more are let in in any case, because nobody knows what can be served while all are.
-const LONG_CALM: Duration = Duration::from_secs(1);
+const LONG_CALM: Duration = Duration::from_secs(5);
 const SLIGHTLY_MORE: f64 = 1.03;
 
 /// What happened at a listener since the last beat.
@@ -163,6 +172,13 @@ impl Sieve {
         self.came.rate_now(least, longest)
     }
 
+    /// How many should come in per second instead of `lately`, if those are too few.
+    fn wider(&self, lately: f64, served: f64) -> Option<f64> {
+        let crowd = lately * f64::from(ALL) / f64::from(self.share);
+        let (least, aim) = if crowd < HARDLY_MORE * served { (FILLED, FILLED) } else { (IDLE, 1.0) };
+        (lately < least * served).then_some(aim * served)
+    }
+
     /// By how much more are let in, so that `aim` come in instead of `lately`. Whoever is let in then includes those who
     /// were dropped and try again: the attempts that are dropped now, as far as they will not be.
     fn widened(&self, aim: f64, lately: f64, knocking: f64) -> f64 {
@@ -173,18 +189,20 @@ impl Sieve {
     fn wanted(&self, backlog: BacklogLength) -> Option<u32> {
         let served = self.can_serve?;
         let (lately, knocking) = (self.came.rate_over(CALM), self.knocked.rate_over(CALM));
-        let times = if self.calm >= CALM
-            && let Some((lately, knocking)) = lately.zip(knocking).filter(|(lately, _)| *lately < AIM * served)
+        let most = if self.lets_all_in() { MORE_THAN_SERVED } else { MORE_THAN_REFUSED };
+        let times = if self.calm >= CALM && knocking.is_some_and(|knocking| knocking < KNOCKING * served) {
+            f64::from(ALL)
+        } else if self.calm >= CALM
+            && let Some((lately, knocking)) = lately.zip(knocking)
+            && let Some(aim) = self.wider(lately, served)
         {
-            let least = if self.calm >= LONG_CALM { SLIGHTLY_MORE } else { 1.0 };
-            let widened = self.widened(AIM * served, lately, knocking).max(least);
-            if knocking < KNOCKING * served { f64::from(ALL) } else { widened }
+            self.widened(aim, lately, knocking)
         } else if self.calm >= LONG_CALM {
             SLIGHTLY_MORE
         } else if backlog.waiting as f64 > self.most(LONG_WAIT, backlog.limit)
-            && let Some(now) = self.comes_now(MORE_THAN_SERVED * served)
+            && let Some(now) = self.comes_now(most * served)
         {
-            AIM * served / now
+            (AIM * served / now).min(SLIGHTLY_FEWER)
         } else {
             return None;
         };

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use testing::rng::SeededRng;
+
 use super::*;
 
 const BEAT: Duration = Duration::from_millis(20);
@@ -26,6 +28,31 @@ struct Simulated {
     people: u64,
     /// Parts of people, carried over from beat to beat.
     coming: f64,
+    /// None: steady.
+    weather: Option<Weather>,
+}
+
+/// How a server's speed changes: it drifts by a tenth, and now and then nothing is served for some beats.
+struct Weather {
+    random: SeededRng,
+    drift: f64,
+    stall: u64,
+}
+
+impl Weather {
+    fn of(seed: u64) -> Weather {
+        Weather { random: SeededRng::new(seed), drift: 0.0, stall: 0 }
+    }
+
+    /// The speed in the next beat, of the usual one.
+    fn next(&mut self) -> f64 {
+        self.drift = 0.99 * self.drift + (self.random.below(1_000) as f64 / 1_000.0 - 0.5) * 0.05;
+        if self.stall == 0 && self.random.below(125) == 0 {
+            self.stall = 2 + self.random.below(11);
+        }
+        self.stall = self.stall.saturating_sub(1);
+        if self.stall > 0 { 0.0 } else { 1.0 + self.drift }
+    }
 }
 
 struct Attempt {
@@ -48,7 +75,8 @@ impl Simulated {
             self.now += BEAT;
             let dropped = self.dropped;
             self.come(comes);
-            let per_beat = serves / 50;
+            let speed = self.weather.as_mut().map_or(1.0, Weather::next);
+            let per_beat = (serves as f64 / 50.0 * speed) as u64;
             let refusals = match self.sieve.wait(self.length()) {
                 BacklogWait::TooLong => per_beat,
                 BacklogWait::Long => per_beat / 10,
@@ -119,7 +147,7 @@ fn share_settles_where_nobody_waits_for_long_and_the_server_is_busy() {
         assert!(listener.longest < SERVES / 2, "{multiple}: {} waited", listener.longest);
         assert!(listener.served > SERVES * 95 / 10, "{multiple}: {} served in 10 s", listener.served);
         let let_in = comes * f64::from(listener.share()) / f64::from(ALL) / SERVES as f64;
-        assert!((0.9..1.3).contains(&let_in), "{multiple}: {let_in} of what can be served");
+        assert!((0.9..1.6).contains(&let_in), "{multiple}: {let_in} of what can be served");
     }
 }
 
@@ -127,7 +155,7 @@ fn share_settles_where_nobody_waits_for_long_and_the_server_is_busy() {
 fn everybody_is_let_in_again_soon_after_the_crowd() {
     let mut listener = Simulated::default();
     listener.run(10.0 * SERVES as f64, Duration::from_secs(5));
-    assert!(listener.share() < ALL / 8);
+    assert!(listener.share() < ALL / 6);
     // Those who were dropped have left.
     listener.repeated.clear();
     listener.run(0.5 * SERVES as f64, Duration::from_secs(1));
@@ -189,6 +217,29 @@ fn share_follows_a_crowd_that_becomes_smaller() {
     listener.run(1.5 * SERVES as f64, Duration::from_secs(5));
     assert!(listener.served > SERVES * 5 * 8 / 10, "{} served", listener.served);
     listener.refused = 0;
-    listener.run(0.8 * SERVES as f64, Duration::from_secs(12));
+    listener.run(0.8 * SERVES as f64, Duration::from_secs(13));
     assert_eq!((listener.share(), listener.refused), (ALL, 0));
+}
+
+/// With a law that lets in only as many as can be served, 130 of these 160 sales serve more than a hundredth late: the
+/// server is a little faster than it was, has no work, and lets people in who were dropped before.
+#[test]
+fn server_whose_speed_changes_serves_few_late() {
+    let (mut sales, mut late_sales) = (0, Vec::new());
+    for seed in 1..=40 {
+        for multiple in [1.5, 2.0, 4.0, 10.0] {
+            let mut listener = Simulated { weather: Some(Weather::of(seed)), ..Simulated::default() };
+            listener.run(0.9 * SERVES as f64, Duration::from_secs(1));
+            (listener.served, listener.served_late) = (0, 0);
+            listener.run(multiple * SERVES as f64, Duration::from_secs(10));
+            let late = listener.served_late as f64 / listener.served as f64;
+            sales += 1;
+            if late >= 0.01 {
+                late_sales.push((seed, multiple, late));
+            }
+            let served = listener.served as f64 / (10 * SERVES) as f64;
+            assert!(served > 0.7, "{multiple} times, seed {seed}: {served} of what can be served at best");
+        }
+    }
+    assert!(late_sales.len() * 10 <= sales, "of {sales} sales: {late_sales:?}");
 }

@@ -93,9 +93,14 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   const { opensAt, startsAt, timeZone, place } = made.postDataJSON();
   assert.deepEqual([opensAt, startsAt, timeZone, place], [await evening(page, 2), null, null, null]);
   await page.getByRole("heading", { name: "봄 · Spring", level: 1 }).waitFor();
-  await button(page, "Open").first().click();
-  await button(page, "Pause").first().waitFor();
   const id = Number(/event\/(\d+)/.exec(page.url())[1]);
+  await button(page, "Open").first().click();
+  await page.getByText("Sales begin now.").waitFor();
+  await button(page, "Leave it").click();
+  assert.equal((await shop.buy(id, "early")).success, false, "it is not open yet");
+  await button(page, "Open").first().click();
+  await page.locator("dialog").getByRole("button", { name: "Open", exact: true }).click();
+  await button(page, "Pause").first().waitFor();
   const layout = await shop.call("GET", `/api/v1/events/${id}/layout`);
   assert.deepEqual(layout.layout.sections.map((section) => [section.name, section.seatCount]), [["Stalls", 22], ["Balcony", 9]]);
 
@@ -108,7 +113,7 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   assert.equal((await shop.buy(id, "bob")).success, false);
   await button(page, "Resume").click();
   await button(page, "Close").first().click();
-  await page.getByText("it cannot be opened again").waitFor();
+  await page.getByText("the console cannot open them again").waitFor();
   await button(page, "Leave it").click();
   assert.equal((await shop.buy(id, "carol")).success, true, "nothing happened");
   await button(page, "Close").first().click();
@@ -130,7 +135,7 @@ test("when and where an event takes place is said by the operator, and changed",
   await page.locator(".field", { has: zone }).locator(".error").waitFor();
   assert.equal(await zone.evaluate((input) => document.activeElement === input), true);
   await zone.fill("UTC");
-  await page.getByText(/^The clocks there: .*10:30 Coordinated Universal Time$/).waitFor();
+  await page.getByText(/^Local time there: .*10:30 Coordinated Universal Time$/).waitFor();
   await button(page, "Create the event").click();
   await page.getByRole("heading", { name: "Evening", level: 1 }).waitFor();
   const id = Number(/event\/(\d+)/.exec(page.url())[1]);
@@ -213,7 +218,7 @@ test("reservations are searched, exported and cancelled; the history and the aud
   await page.goto(`${server.base}/admin#/history`);
   await choose(page, "Events", "Records");
   await page.getByRole("cell", { name: "cancelled", exact: true }).waitFor();
-  await page.getByText("Every row is what its hash says.").waitFor();
+  await page.getByText("Every row matches its hash.").waitFor();
   const { head } = await shop.call("GET", `/api/v1/admin/events/${event.id}/history/head`);
   assert.match(head.kept, new RegExp(`^e${event.id}-${head.number}:[0-9a-f]{64}$`));
   await page.locator("code", { hasText: head.kept }).waitFor();
@@ -240,7 +245,7 @@ test("a webhook is made, tested, rotated, replayed and deleted; its secret is sh
   await page.getByRole("link", { name: receiver.url }).click();
   await page.getByRole("heading", { name: receiver.url, level: 1 }).waitFor();
   await button(page, "Send a test").click();
-  await page.getByText(/^The receiver took it, in/).waitFor();
+  await page.getByText(/^The receiver took it in/).waitFor();
   await page.getByRole("cell", { name: "webhook.test" }).waitFor();
   assert.ok((await receiver.last("webhook.test")).signedBy(secret));
 
@@ -393,7 +398,7 @@ test("the demo: a rush ends in 0 sold twice, and so does one whose server is kil
     await page.getByLabel("Buyers").fill("2000");
     await page.getByLabel("Seats", { exact: true }).fill("200");
     await button(page, "Start the rush").click();
-    await page.getByRole("heading", { name: "What people were told is what happened." }).waitFor({ timeout: 60_000 });
+    await page.getByRole("heading", { name: "Every answer was true." }).waitFor({ timeout: 60_000 });
     const verdict = async () => (await page.locator("section dl").last().innerText()).replaceAll(/\s+/g, " ");
     assert.match(await verdict(), /^sold 200 .*\bsold twice 0 .*\blost 0 .*\btold sold out [\d,]+/);
     await soldSeats(page, 200);
@@ -401,11 +406,11 @@ test("the demo: a rush ends in 0 sold twice, and so does one whose server is kil
     await page.getByLabel("Buyers").fill("20000");
     await page.getByLabel("Seats", { exact: true }).fill("1000");
     await button(page, "Pull the plug").click();
-    await page.getByText(/^A rush begins, of 20,000 buyers for 1,000 seats\./).waitFor();
+    await page.getByText(/^A rush of 20,000 buyers for 1,000 seats begins\./).waitFor();
     await page.locator("dialog").getByRole("button", { name: "Pull the plug", exact: true }).click();
     await page.getByText(/^Killed after [\d,]+ receipts; back after [\d,]+ ms$/).waitFor({ timeout: 60_000 });
     await page.getByText("Counted.").waitFor({ timeout: 120_000 });
-    await page.getByRole("heading", { name: "What people were told is what happened." }).waitFor();
+    await page.getByRole("heading", { name: "Every answer was true." }).waitFor();
     assert.match(await verdict(), /^sold 1,000 .*\bsold twice 0 .*\blost 0 /);
     assert.deepEqual(operator.strangers, []);
     await operator.close();

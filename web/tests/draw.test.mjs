@@ -42,7 +42,7 @@ const seen = (page) => page.evaluate(() => document.dispatchEvent(new Event("vis
 async function joined(event, options) {
   const one = await buyer(options);
   const page = await one.open(`/events/${event.id}`);
-  await button(page, "Join the line").click();
+  await button(page, "Join the draw").click();
   await gathers(page);
   await page.evaluate(() => (window.stays = true));
   return { ...one, page };
@@ -76,7 +76,7 @@ test("who joins before the opening gathers, is drawn when the clock opens it, an
   const [{ page: wide }, { page: narrow }] = people;
   await accessible(wide, "gathering");
   await button(narrow, "Leave the draw").click();
-  await narrow.getByText("You are not in the draw then.").waitFor();
+  await narrow.getByText("You will not be in the draw.").waitFor();
   await button(narrow, "Stay in the draw").click();
   await narrow.reload();
   await gathers(narrow);
@@ -142,10 +142,10 @@ test("before people gather the page says from when, and turns by itself", async 
   const a = await buyer();
   const page = await a.open(`/events/${event.id}`);
   await page.getByText(/^You can join from .*\.$/).waitFor();
-  assert.equal(await button(page, "Join the line").count(), 0);
+  assert.equal(await button(page, "Join the draw").count(), 0);
   await shop.call("PATCH", `/api/v1/admin/events/${event.id}`, { body: { waitingRoom: { gatherFrom: moment(2) } } });
   await seen(page);
-  await button(page, "Join the line").click();
+  await button(page, "Join the draw").click();
   await gathers(page);
   await a.done();
 });
@@ -162,14 +162,14 @@ test("an open page follows a draw that is announced, and a waiting room that is 
   }
   assert.equal((await patch({ ...ROOM, gatherFrom: moment(-60) })).status, 200);
   for (const page of pages) await seen(page);
-  await button(joins, "Join the line").click();
+  await button(joins, "Join the draw").click();
   await gathers(joins);
   await looks.getByText(/^At the opening the order is drawn by lot/).waitFor();
   assert.equal((await patch(null)).status, 200);
   for (const page of pages) {
     await seen(page);
     await page.locator("details").waitFor({ state: "detached" });
-    assert.equal(await button(page, "Join the line").count(), 0);
+    assert.equal(await button(page, "Join the").count(), 0);
   }
   await open(event);
   for (const page of pages) {

@@ -136,6 +136,7 @@ test("when and where it takes place is said on every page, and an entry for the 
   const wanted = { startsAt: "2027-04-18T10:00:00Z", timeZone: "America/New_York", place: "Olympic Hall; gate 2, Seoul" };
   const event = await shop.event({ name, seats: 5, maxPerUser: 2, ...wanted });
   const plain = await shop.event({ name: "Some day", seats: 5 });
+  const soon = await shop.event({ name: "Soon", seats: 5, ...wanted, opensAt: new Date(Date.now() + 86_400_000).toISOString() });
   const a = await buyer();
   const page = await a.open("/");
   const said = "Sun, 18 Apr 2027, 19:00 (Sun, 06:00 Eastern Daylight Time)\u00a0· Olympic Hall; gate 2, Seoul";
@@ -145,6 +146,10 @@ test("when and where it takes place is said on every page, and an entry for the 
   await page.goto(`/events/${plain.id}`);
   await step(page, "choose");
   assert.equal(await page.locator(".where").count(), 0);
+  // The opening too: by the viewer's clock, and by those there.
+  await page.goto(`/events/${soon.id}`);
+  await step(page, "before");
+  await page.getByText(/ \d\d:\d\d \(Asia\/Seoul, GMT\+9\)\s· \w{3}, \d\d:\d\d Eastern (Daylight|Standard) Time$/).waitFor();
   await page.goto(`/events/${event.id}`);
   await step(page, "choose");
   assert.equal(await where("header").innerText(), said);
@@ -300,7 +305,7 @@ test("the calendar: click, drag, hold, confirm, my stays, cancel", async () => {
   const kind = await shop.roomType({ name: "Double", totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
   const a = await buyer({ storage: { "tickettock.room": String(kind.id) } });
   const page = await a.open("/rooms");
-  await page.getByRole("radio", { name: "Double" }).first().waitFor();
+  await page.getByRole("button", { name: "Double" }).first().waitFor();
   await page.getByRole("button", { name: "Month after" }).click();
   const days = page.locator(".day[aria-disabled='false']");
   await page.waitForFunction(() => document.querySelectorAll(".day[aria-disabled='false']").length > 27);

@@ -42,7 +42,7 @@ test("a stay is held over plain HTTP, and a second tab learns that it was confir
   const kind = await shop.roomType({ name: "Plain", totalQuantity: 2, timeZone: "Asia/Seoul" });
   const a = await buyer({ ...elsewhere(), storage: { "tickettock.room": String(kind.id) } });
   const page = await a.open("/rooms");
-  await page.getByRole("radio", { name: "Plain" }).first().waitFor();
+  await page.getByRole("button", { name: "Plain" }).first().waitFor();
   await page.getByRole("button", { name: "Month after" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".day[aria-disabled='false']").length > 27);
   await page.locator(".day[aria-disabled='false']").nth(3).click();
@@ -65,7 +65,7 @@ test("over plain HTTP a draw is checked by hand: the page says with which comman
   // In a shell this name would be several things.
   const a = await buyer({ ...elsewhere(), user: "o'hara %d $HOME" });
   const page = await a.open(`/events/${event.id}`);
-  await button(page, "Join the line").click();
+  await button(page, "Join the draw").click();
   await page.waitForSelector('[data-status="gathering"]');
   await page.getByText("How the order will be drawn").click();
   const commitment = await page.getByTestId("commitment").innerText();

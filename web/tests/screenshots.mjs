@@ -35,7 +35,7 @@ const settle = (page, step) => page.waitForSelector(step ? `[data-step="${step}"
 /** The address of an event that people gather for: each opens once. */
 const gathers = async () => `/events/${(await gathering(shop)).id}`;
 const joined = async (page) => {
-  await page.getByRole("button", { name: /Join the line|대기열에 들어가기/ }).click();
+  await page.getByRole("button", { name: /Join the draw|추첨 참여하기/ }).click();
   await page.getByText(/^(42 people are in|지금까지 42명)/).waitFor();
 };
 

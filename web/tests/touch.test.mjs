@@ -143,7 +143,7 @@ async function calendar(name) {
   const kind = await shop.roomType({ name, totalQuantity: 2, timeZone: "Asia/Seoul", price: 100_000 });
   const a = await phone({ storage: { "tickettock.room": String(kind.id) } });
   const page = await a.open("/rooms");
-  await page.getByRole("radio", { name }).first().waitFor();
+  await page.getByRole("button", { name }).first().waitFor();
   await page.getByRole("button", { name: "Month after" }).tap();
   await page.waitForFunction(() => document.querySelectorAll(".day[aria-disabled='false']").length > 27);
   await page.locator("tbody").scrollIntoViewIfNeeded();

@@ -34,6 +34,9 @@ pub struct Section {
 pub struct HallRow {
     pub name: Box<str>,
     pub seats: u32,
+    /// Places in this row, counted from 1, that a wheelchair can reach.
+    #[serde(default, skip_serializing_if = "<[u32]>::is_empty")]
+    pub accessible: Box<[u32]>,
 }
 
 /// Sections, with the place where each row begins: a seat is found by binary search.
@@ -160,6 +163,16 @@ fn check_rows(at: &str, rows: &[HallRow]) -> Result<u64, Refusal> {
                 Problem::OutOfRange { least: 1, most: SEATS_PER_ROW.into() },
             ));
         }
+        let mut accessible = HashSet::new();
+        for (i, place) in row.accessible.iter().enumerate() {
+            let refused = |problem| Err(FieldError::refused(format!("{}[{i}]", field("accessible")), problem));
+            if !(1..=row.seats).contains(place) {
+                return refused(Problem::OutOfRange { least: 1, most: row.seats.into() });
+            }
+            if !accessible.insert(place) {
+                return refused(Problem::Repeated);
+            }
+        }
         seats += u64::from(row.seats);
     }
     Ok(seats)
@@ -191,7 +204,11 @@ mod tests {
     use super::*;
 
     fn row(name: &str, seats: u32) -> HallRow {
-        HallRow { name: name.into(), seats }
+        HallRow { name: name.into(), seats, accessible: [].into() }
+    }
+
+    fn accessible(places: &[u32]) -> HallRow {
+        HallRow { accessible: places.into(), ..row("A", 5) }
     }
 
     fn section(name: &str, rows: Vec<HallRow>) -> Section {
@@ -230,6 +247,17 @@ mod tests {
         assert_eq!(names.len(), hall.seat_count() as usize);
     }
 
+    /// Rows of halls that were made before there was such a field have none.
+    #[test]
+    fn accessible_seats_are_kept_and_old_halls_are_read() {
+        let hall = Hall::of_sections(vec![section("a", vec![accessible(&[4, 1]), row("B", 1)])]).unwrap();
+        let kept = serde_json::to_string(&hall).unwrap();
+        assert_eq!(serde_json::from_str::<Hall>(&kept).unwrap(), hall);
+        assert_eq!(kept.matches("accessible").count(), 1, "{kept}");
+        let old = r#"{"sections":[{"name":"a","rows":[{"name":"A","seats":2}]}]}"#;
+        assert!(serde_json::from_str::<Hall>(old).unwrap().sections().unwrap()[0].rows[0].accessible.is_empty());
+    }
+
     #[test]
     fn errors_name_the_path_of_the_field() {
         let rows = |count: u32| (0..count).map(|i| row(&format!("R{i}"), 1)).collect::<Vec<_>>();
@@ -242,6 +270,9 @@ mod tests {
             (vec![section("a", vec![row("A", 1), row("B", 1), row("C", 0)])], "seats.sections[0].rows[2].seats"),
             (vec![section("a", vec![row("A", SEATS_PER_ROW + 1)])], "seats.sections[0].rows[0].seats"),
             (vec![section("a", vec![row("A", 1), row("A", 1)])], "seats.sections[0].rows[1].name"),
+            (vec![section("a", vec![accessible(&[1, 5, 6])])], "seats.sections[0].rows[0].accessible[2]"),
+            (vec![section("a", vec![accessible(&[0])])], "seats.sections[0].rows[0].accessible[0]"),
+            (vec![section("a", vec![accessible(&[2, 1, 2])])], "seats.sections[0].rows[0].accessible[2]"),
             (vec![section("a", vec![row("A\u{0}", 1)])], "seats.sections[0].rows[0].name"),
             (vec![section("a", vec![row(&long, 1)])], "seats.sections[0].rows[0].name"),
             (vec![section("a", (0..101).map(|i| row(&format!("R{i}"), SEATS_PER_ROW)).collect())], "seats"),

@@ -5,6 +5,8 @@ export interface RetrySettings {
   attempts: number;
   /** How long all attempts may take together, in milliseconds. */
   withinMs: number;
+  /** Called before each pause, with its length in milliseconds: to tell people that the request is sent again. */
+  waits?: (ms: number) => void;
 }
 
 export const DEFAULTS: RetrySettings = { attempts: 8, withinMs: 120_000 };
@@ -47,6 +49,7 @@ export async function persistent(
       if (answer instanceof Response) return answer;
       throw new Unreachable(attempt, key, answer);
     }
+    settings.waits?.(pause);
     await rest(pause, signal);
   }
 }

@@ -1681,7 +1681,7 @@ export interface components {
             price: components["schemas"]["Price"] | null;
             /** @description Only where every seat is sold. */
             soldOut?: components["schemas"]["SoldOut"];
-            /** @description Only where the order is drawn at the opening: SHA-256 of the seed, in hexadecimal digits. */
+            /** @description Only where the order is drawn at the opening, or was: SHA-256 of the seed, in hexadecimal digits. */
             drawCommitment?: string;
             /**
              * @description The seed of that draw, from five seconds after the opening on. The number of a user who gathered is
@@ -1748,6 +1748,8 @@ export interface components {
             /** @description Printable characters of any script; no control characters. */
             name: string;
             seats: number;
+            /** @description Places in this row, counted from 1, that a wheelchair can reach. Pages mark them. */
+            accessible?: number[] | null;
         };
         HallSection: {
             /** @description Printable characters of any script; no control characters. */
@@ -1898,6 +1900,8 @@ export interface components {
             name: string;
             firstSeat: number;
             seats: number;
+            /** @description Ids of seats that a wheelchair can reach; absent if none is known. */
+            accessible?: number[];
         };
         LayoutSection: {
             /** @description A plain count has one section, without a name. */

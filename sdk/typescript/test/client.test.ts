@@ -63,9 +63,11 @@ test("comes again after Retry-After, not before", async () => {
     const body = { success: false, reason: "service_unavailable", message: "Busy.", traceId: "t", retryAfter: 1 };
     return new Response(JSON.stringify(body), { status: 503, headers: { "Retry-After": "1" } });
   };
-  assert.ok((await shop("later", { fetch: busy }).reserve(id, BUYER)).ok);
+  const pauses: number[] = [];
+  assert.ok((await shop("later", { fetch: busy, retry: { waits: (ms) => pauses.push(ms) } }).reserve(id, BUYER)).ok);
   const waited = (at[1] ?? 0) - (at[0] ?? 0);
   assert.ok(waited >= 1_000 && waited < 3_000, `${waited} ms`);
+  assert.ok(pauses.length === 1 && pauses[0]! >= 1_000 && pauses[0]! <= waited + 1, `told of ${pauses.join()} ms`);
 });
 
 test("a server that does not answer is an exception that names the key", async () => {

@@ -38,7 +38,8 @@ export async function send(request: Request): Promise<Response> {
 async function asViewer(request: Request): Promise<Response> {
   identity.sign(request.headers);
   const answer = await send(request);
-  if (answer.status === 401) identity.refused = true;
+  if (answer.status === 401) identity.refuse(request.method !== "GET");
+  else if (answer.ok) identity.refused = false;
   return answer;
 }
 
@@ -66,11 +67,20 @@ function asking(method: string, fetch: (request: Request) => Promise<Response>) 
 }
 
 function client(sending: (request: Request) => Promise<Response>): { api: Pick<Client<paths>, "GET" | "POST" | "DELETE"> } {
-  const fetch = (request: Request) => {
+  const fetch = async (request: Request) => {
     const key = request.headers.get("Idempotency-Key") ?? undefined;
+    /** What the page reads by itself is not worth a word. */
+    const told = request.method !== "GET";
     // A request without a key is sent again only if that changes nothing.
     const attempts = key || request.method === "GET" || request.url.includes("/queue") ? DEFAULTS.attempts : 1;
-    return persistent(() => sending(request.clone()), { ...DEFAULTS, attempts }, key, request.signal);
+    const waits = (ms: number) => {
+      if (told) connection.again = Math.ceil(ms / 1_000);
+    };
+    try {
+      return await persistent(() => sending(request.clone()), { ...DEFAULTS, attempts, waits }, key, request.signal);
+    } finally {
+      if (told) connection.again = 0;
+    }
   };
   const api = { GET: asking("GET", fetch), POST: asking("POST", fetch), DELETE: asking("DELETE", fetch) };
   return { api: api as unknown as Pick<Client<paths>, "GET" | "POST" | "DELETE"> };

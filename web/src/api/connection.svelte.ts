@@ -2,6 +2,8 @@
 
 class Connection {
   away = $state(false);
+  /** The seconds after which a busy server is asked again for what the viewer wants; 0: nothing waits. */
+  again = $state(0);
   #listeners: (() => void)[] = [];
 
   /** Calls back when the server is back: what was missed meanwhile is read anew. */

@@ -12,8 +12,14 @@ function fresh(): string {
   return `guest-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** What somebody may choose as their id. */
+export const USER_ID = /^[!-~]{1,128}$/;
+/** What a header can carry: with anything else no request leaves the page. */
+const CARRIED = /^[ -~]+$/;
+
 function firstUser(): string {
-  const user = recall("user") ?? fresh();
+  const kept = recall("user");
+  const user = kept && CARRIED.test(kept) ? kept : fresh();
   remember("user", user);
   return user;
 }
@@ -45,6 +51,8 @@ class Identity {
   #token = $state(handedToken());
   /** The server refused the token, or needs one: the page asks for it. */
   refused = $state(false);
+  /** How often it asks: once, and again when the viewer does something that needs it. */
+  asks = $state(0);
   readonly name = $derived(this.mode === "jwt" ? subject(this.#token) : this.#user);
 
   constructor() {
@@ -77,6 +85,12 @@ class Identity {
     this.#token = token;
     this.refused = false;
     location.reload();
+  }
+
+  /** An answer said so. `acted`: to something that the viewer did. */
+  refuse(acted: boolean): void {
+    if (acted || !this.refused) this.asks += 1;
+    this.refused = true;
   }
 
   /** There is somebody to ask for. */

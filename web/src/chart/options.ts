@@ -57,7 +57,7 @@ export function drawn(lines: readonly Line[], stacked: boolean): (number | null)
 export function options(width: number, { unit, lines, stacked, stepped, since, point }: ChartForm): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  const font = "12px system-ui";
+  const font = "13px system-ui";
   const axis = { stroke: token("soft"), grid: { stroke: token("line"), width: 1 }, ticks: { show: false }, font, labelFont: font, labelSize: 18, labelGap: 2 };
   const paths = stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
   return {

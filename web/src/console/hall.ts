@@ -7,18 +7,33 @@ export interface HallLine {
   section: string;
   row: string;
   seats: string;
+  /** Places in the row, such as `1-2, 19`. */
+  accessible: string;
 }
 
 const SEATS_MOST = 100_000;
 
-/** Lines of a spreadsheet: section, row, seats, apart by tabs, semicolons or commas. Headings are left out. */
+/**
+ * Lines of a spreadsheet: section, row, seats and, where there are any, accessible places, apart by tabs, semicolons or
+ * commas. Headings are left out.
+ */
 export function pasted(text: string): HallLine[] {
   const lines = text.split(/\r?\n/).map((line) => line.split(/\t|;|,/).map((cell) => cell.trim()));
   return lines
-    .filter((cells) => cells.length >= 2 && whole(cells.at(-1) ?? "") !== null)
-    .map((cells) =>
-      cells.length === 2 ? { section: "", row: cells[0]!, seats: cells[1]! } : { section: cells[0]!, row: cells[1]!, seats: cells[2]! },
-    );
+    .map((cells) => (cells.length === 2 ? ["", ...cells] : cells))
+    .filter((cells) => whole(cells[2] ?? "") !== null)
+    .map(([section, row, seats, ...places]) => ({ section: section!, row: row!, seats: seats!, accessible: places.filter(Boolean).join(", ") }));
+}
+
+/** `1-2, 19` as numbers in order; null if it is something else or leaves the row. */
+function placesIn(text: string, seats: number): number[] | null {
+  const places = new Set<number>();
+  for (const part of text.split(/[\s,]+/).filter(Boolean)) {
+    const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+    if (from === undefined || Number(from) < 1 || Number(to) > seats || Number(from) > Number(to)) return null;
+    for (let place = Number(from); place <= Number(to); place += 1) places.add(place);
+  }
+  return [...places].sort((a, b) => a - b);
 }
 
 function whole(text: string): number | null {
@@ -34,10 +49,10 @@ function filled(lines: readonly HallLine[], unnamed: string): HallLine[] {
 
 /** What is wrong with the table, and in which cell first. `twice` has the name that is there twice. */
 export interface HallProblem {
-  kind: "bad" | "twice";
+  kind: "bad" | "twice" | "places";
   name: string;
   line: number;
-  cell: "row" | "seats";
+  cell: "row" | "seats" | "accessible";
 }
 
 export function problem(lines: readonly HallLine[], unnamed: string): HallProblem | null {
@@ -46,6 +61,7 @@ export function problem(lines: readonly HallLine[], unnamed: string): HallProble
     const name = `${line.section} ${line.row.trim()}`;
     if (!line.row.trim()) return { kind: "bad", name, line: at, cell: "row" };
     if (whole(line.seats) === null) return { kind: "bad", name, line: at, cell: "seats" };
+    if (placesIn(line.accessible, whole(line.seats) ?? 0) === null) return { kind: "places", name, line: at, cell: "accessible" };
     if (seen.has(name)) return { kind: "twice", name, line: at, cell: "row" };
     seen.add(name);
   }
@@ -55,7 +71,9 @@ export function problem(lines: readonly HallLine[], unnamed: string): HallProble
 export function hallOf(lines: readonly HallLine[], unnamed: string): Schema["Hall"] {
   const sections: Schema["HallSection"][] = [];
   for (const line of filled(lines, unnamed)) {
-    const row = { name: line.row.trim(), seats: whole(line.seats) ?? 0 };
+    const seats = whole(line.seats) ?? 0;
+    const accessible = placesIn(line.accessible, seats) ?? [];
+    const row = { name: line.row.trim(), seats, ...(accessible.length > 0 && { accessible }) };
     const known = sections.find((section) => section.name === line.section);
     if (known) known.rows.push(row);
     else sections.push({ name: line.section, rows: [row] });
@@ -71,7 +89,8 @@ export function layoutOf(hall: Schema["Hall"]): Layout {
     const rows = section.rows.map((row) => {
       const at = next;
       next += row.seats;
-      return { name: row.name, firstSeat: at, seats: row.seats };
+      const accessible = row.accessible?.map((place) => at + place - 1);
+      return { name: row.name, firstSeat: at, seats: row.seats, ...(accessible && { accessible }) };
     });
     return { name: section.name, firstSeat, seatCount: next - firstSeat, rows };
   });

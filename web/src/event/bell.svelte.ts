@@ -25,7 +25,11 @@ class Bell {
 
   #ring(text: string): void {
     toasts.say(text, "good");
-    if ("Notification" in window && Notification.permission === "granted" && document.hidden) new Notification(text);
+    try {
+      if ("Notification" in window && Notification.permission === "granted" && document.hidden) new Notification(text);
+    } catch {
+      // Chrome on Android shows those of service workers only.
+    }
   }
 }
 

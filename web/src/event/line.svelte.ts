@@ -16,6 +16,10 @@ interface Entry {
   until: number;
 }
 
+/** These say how the viewer stands. With anything else the server has not said it: it is busy. */
+const SAYS = ["not_queued", "no_waiting_room", "closed", "not_found", "forbidden", "unauthorized", "missing_user", "validation"];
+const AGAIN_S = 2;
+
 export class Line {
   standing = $state<QueueStanding | null>(null);
   entry = $state<Entry | null>(null);
@@ -28,6 +32,9 @@ export class Line {
   #most = $state(0);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
+  /** How often the viewer left: answers to what was asked before tell of a place that was given up. */
+  #left = 0;
+  #leaving = false;
 
   /** `gone`: the event has no waiting room any more. */
   constructor(
@@ -65,10 +72,12 @@ export class Line {
   }
 
   async join(): Promise<void> {
+    const left = this.#left;
     this.busy = true;
     this.refusal = null;
     try {
       const told = await shop.api.POST("/api/v1/events/{eventId}/queue", { params: { path: this.#path, ...this.#shown() } });
+      if (left !== this.#left) return;
       if (told.data) this.heard(told.data as QueueStanding);
       else this.#refuse(told.error as Refusal);
     } catch {
@@ -80,12 +89,15 @@ export class Line {
 
   async leave(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#left += 1;
+    this.busy = this.#leaving = true;
     remember(this.#name("ticket"), null);
     remember(this.#name("most"), null);
     this.standing = null;
     this.entry = null;
     this.#most = 0;
     await shop.api.DELETE("/api/v1/events/{eventId}/queue", { params: { path: this.#path } }).catch(() => undefined);
+    this.busy = this.#leaving = false;
   }
 
   /** The entry was used up or has ended: the next answer says how it stands. */
@@ -96,6 +108,7 @@ export class Line {
 
   /** An answer about the viewer's place, however it came. */
   heard(standing: QueueStanding): void {
+    if (this.#leaving) return;
     this.known = true;
     this.standing = standing;
     if (standing.ticket) remember(this.#name("ticket"), standing.ticket);
@@ -130,17 +143,23 @@ export class Line {
   }
 
   async #ask(): Promise<void> {
+    const left = this.#left;
     try {
       const told = await shop.api.GET("/api/v1/events/{eventId}/queue", { params: { path: this.#path, ...this.#shown() } });
+      if (left !== this.#left) return;
       if (told.data) {
         this.heard(told.data as QueueStanding);
         return;
       }
-      const { reason } = told.error as Refusal;
+      const refusal = told.error as Refusal | undefined;
+      const reason = refusal?.reason ?? "";
+      if (!SAYS.includes(reason)) return this.#later((refusal?.retryAfter ?? AGAIN_S) * 1_000);
       this.entry = null;
-      // The line forgot somebody who carries a ticket: joining with it gives the place back.
-      if (reason === "not_queued" && this.standing && this.standing.status !== "entered") await this.join();
-      else {
+      // The line forgot somebody who carries a ticket: joining with it gives the place back. Who left in another tab has none.
+      if (reason === "not_queued" && this.standing && this.standing.status !== "entered" && recall(this.#name("ticket"))) {
+        await this.join();
+        if (this.refusal) this.#later((this.refusal.retryAfter ?? AGAIN_S) * 1_000);
+      } else {
         this.standing = null;
         remember(this.#name("most"), null);
         if (reason === "no_waiting_room") this.gone();
@@ -148,7 +167,7 @@ export class Line {
       }
       this.known = true;
     } catch {
-      this.#later(2_000);
+      if (left === this.#left) this.#later(AGAIN_S * 1_000);
     }
   }
 
@@ -158,8 +177,10 @@ export class Line {
   }
 
   async #enter(): Promise<void> {
+    const left = this.#left;
     try {
       const told = await shop.api.POST("/api/v1/events/{eventId}/queue/enter", { params: { path: this.#path, ...this.#shown() } });
+      if (left !== this.#left) return;
       if (told.data) {
         this.entry = { token: told.data.token, until: serverClock.exact() + told.data.expiresIn * 1_000 };
         if (this.standing) this.standing.status = "entered";

@@ -27,7 +27,7 @@ export async function ended<T>(telling: Promise<Told>): Promise<Ended<T>> {
     const { data, error, response } = await telling;
     if (data !== undefined) return { ok: true, data: data as T, raw: data };
     const retryAfter = Number(response.headers.get("retry-after")) || undefined;
-    const refusal: Refusal = { ...((error ?? { reason: "internal_error" }) as Refusal), ...(retryAfter ? { retryAfter } : {}) };
+    const refusal: Refusal = { ...((error ?? { reason: "internal_error" }) as Refusal), ...(retryAfter ? { retryAfter } : {}), at: Date.now() };
     return { ok: false, refusal, raw: error };
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
@@ -39,6 +39,8 @@ export async function ended<T>(telling: Promise<Told>): Promise<Ended<T>> {
 const FIELDS = ["userName", "phone", "email"] as const;
 /** Resent after a reload only while somebody may still be waiting for it. */
 const RESENT_MS = 120_000;
+/** Somebody who presses again gets the answer of the first time as long as the server keeps it. */
+const KEPT_MS = 86_400_000;
 
 interface Pending {
   key: string;
@@ -52,18 +54,27 @@ export class AnySeat {
     readonly user: string,
   ) {}
 
-  /** A request of before the reload that was never answered. */
+  /** A request of before the reload that was never answered, and is sent again without being asked for. */
   get pending(): Pending | null {
+    return this.#unanswered(RESENT_MS);
+  }
+
+  /** It is known by now how it ended. */
+  forget(): void {
+    remember(this.#name, null);
+  }
+
+  #unanswered(within: number): Pending | null {
     try {
       const pending = JSON.parse(recall(this.#name) ?? "null") as Pending | null;
-      return pending && Date.now() - pending.at < RESENT_MS ? pending : null;
+      return pending && Date.now() - pending.at < within ? pending : null;
     } catch {
       return null;
     }
   }
 
   async take(buyer: Buyer, entry: string | undefined): Promise<Ended<components["schemas"]["Reserved"]>> {
-    const before = this.pending;
+    const before = this.#unanswered(KEPT_MS);
     const same = before && FIELDS.every((field) => before.buyer[field] === buyer[field]);
     const pending: Pending = same ? before : { key: newKey(), at: Date.now(), buyer };
     remember(this.#name, JSON.stringify(pending));
@@ -71,7 +82,7 @@ export class AnySeat {
     const told = await ended<components["schemas"]["Reserved"]>(
       shop.api.POST("/api/v1/events/{eventId}/seats/reservation/fcfs", { params, body: buyer }),
     );
-    if (told.ok || told.refusal.reason !== "unreachable") remember(this.#name, null);
+    if (told.ok || told.refusal.reason !== "unreachable") this.forget();
     return told;
   }
 
@@ -87,6 +98,9 @@ export function createHold<H>(wanted: HoldRequest, key: string, entry?: string):
   const body = { ...wanted, clientHoldKey: key };
   return ended(shop.api.POST("/api/v1/holds", { params: { header: keyed(key, entry) }, body }));
 }
+
+/** Only the shop's backend confirms (`CONFIRM_BY=service`): the server writes that into the page. */
+export const shopConfirms = document.documentElement.dataset.confirm === "service";
 
 const HOLD = (holdId: string, what: string) => ({ params: { path: { holdId }, header: keyed(`${what}-${holdId}`) } });
 

@@ -4,7 +4,6 @@ import { newKey } from "@sdk/key";
 
 import { open, type components } from "../api/client";
 import { serverClock } from "../api/clock.svelte";
-import { connection } from "../api/connection.svelte";
 import { identity } from "../api/identity.svelte";
 import { watchEvent } from "../api/live";
 import type { LiveStream } from "../api/stream";
@@ -13,9 +12,10 @@ import { plan, type Layout, type Plan } from "../map/geometry";
 import { toasts } from "../kit/toasts.svelte";
 import type { Refusal } from "../outcomes/facts";
 import { tell } from "../outcomes/tell";
+import { BuyerForm } from "./buyer.svelte";
 import { Line } from "./line.svelte";
-import { AnySeat, confirmHold, createHold, extendHold, ownHolds, ownReservations, releaseHold } from "./purchase";
-import type { Buyer, Ended, SeatHold, SeatReservation } from "./purchase";
+import { OwnSeats, type Had } from "./own.svelte";
+import { AnySeat, confirmHold, createHold, extendHold, releaseHold, type Buyer, type Ended, type SeatHold, type SeatReservation } from "./purchase";
 
 export type Step = "loading" | "missing" | "before" | "paused" | "closed" | "waiting" | "choose" | "hold" | "yours" | "soldOut";
 
@@ -28,10 +28,6 @@ export class Sale {
   missing = $state(false);
   /** What an event that draws the order of its waiting room has beside the others. */
   draw = $state.raw<typeof import("./draw") | null>(null);
-  hold = $state<SeatHold | null>(null);
-  bought = $state<SeatReservation[]>([]);
-  /** Holds and reservations were read. */
-  ownKnown = $state(false);
   chosen = $state<ReadonlySet<number>>(new Set());
   /** Below the limit one may want another. */
   wantsMore = $state(false);
@@ -40,25 +36,31 @@ export class Sale {
   /** The last answer to something that the viewer did. */
   raw = $state<unknown>(null);
   readonly line: Line;
+  readonly own: OwnSeats;
+  /** One for every step: what is typed beside the map is there when the hold is confirmed. */
+  readonly form = new BuyerForm(this);
   #stream: LiveStream | null = null;
   #asks: ReturnType<typeof setTimeout> | undefined;
   #holdKey: { seats: string; key: string } | null = null;
   #timer: ReturnType<typeof setInterval>;
   /** Between two looks at an event that is not open yet. Not every page looks in the same moment. */
   readonly #pause = 20_000 + Math.random() * 10_000;
+  /** After an opening that no stream has told of. */
+  readonly #patience = 1_000 + Math.random() * 2_000;
   #looked = performance.now();
   #looking = false;
+  /** A request of before the reload waits to be sent again. */
+  #resumes = false;
 
   readonly plan: Plan | null = $derived(this.layout ? plan(this.layout) : null);
-  readonly mine: ReadonlySet<number> = $derived(
-    new Set([...this.bought.map((one) => one.seat.id), ...(this.hold?.seatIds ?? [])]),
-  );
-  readonly most: number = $derived(Math.min(10, Math.max(0, (this.event?.maxPerUser ?? 1) - this.bought.length)));
+  readonly most: number = $derived.by(() => Math.min(10, Math.max(0, (this.event?.maxPerUser ?? 1) - this.own.bought.length)));
   readonly soldOut: boolean = $derived(!!this.board?.known && this.board.free === 0 && this.board.held === 0);
   readonly step: Step = $derived.by(() => this.#step());
 
   constructor(readonly id: number) {
     this.line = new Line(id, () => this.#room(false));
+    const deciding = () => this.busy === "hold" || this.busy === "release";
+    this.own = new OwnSeats(id, deciding, (had) => this.#owns(had));
     void this.#begin();
     this.#timer = setInterval(() => this.#tick(), 250);
   }
@@ -73,15 +75,15 @@ export class Sale {
   #step(): Step {
     if (this.missing) return "missing";
     const { event } = this;
-    if (!event || !this.board?.known || !this.ownKnown) return "loading";
-    if (this.hold) return "hold";
-    if (this.bought.length > 0 && !(this.wantsMore && this.most > 0)) return "yours";
+    if (!event || !this.board?.known || !this.own.known) return "loading";
+    if (this.own.hold) return "hold";
+    if (this.own.bought.length > 0 && !(this.wantsMore && this.most > 0)) return "yours";
     if (event.state === "closed") return "closed";
     if (event.state === "paused") return "paused";
     const inLine = event.waitingRoom && this.line.standing !== null;
     if (event.state === "scheduled") return inLine && this.line.standing?.status !== "gathering" ? "waiting" : "before";
     if (event.waitingRoom && !this.line.known) return "loading";
-    if (this.soldOut && !inLine) return "soldOut";
+    if (this.soldOut && (!inLine || this.line.inside)) return "soldOut";
     return event.waitingRoom && !this.line.inside ? "waiting" : "choose";
   }
 
@@ -94,8 +96,9 @@ export class Sale {
           open.api.GET("/api/v1/events/{eventId}/layout", { params }),
         ]);
         if (!event.data || !layout.data) {
-          this.missing = true;
-          return;
+          this.missing = [event, layout].some(({ response }) => response.status === 404 || response.status === 400);
+          if (this.missing) return;
+          throw new Error("busy");
         }
         await this.#show(event.data.event);
         this.layout = layout.data.layout;
@@ -108,8 +111,8 @@ export class Sale {
     board.listen((seats) => this.#turned(seats));
     this.board = board;
     this.#stream = watchEvent(this.id, board, this.#listeners(), true);
-    await this.refreshOwn();
-    await this.#resume();
+    await this.own.read();
+    this.#resumes = true;
   }
 
   #listeners() {
@@ -119,51 +122,59 @@ export class Sale {
         else if (this.event) {
           this.event.state = state;
           this.event.opensAt = opensAt;
+          this.#over("not_open");
         }
       },
       line: (figures: NonNullable<Line["figures"]>) => (this.line.figures = figures),
       place: (place: Parameters<Line["heard"]>[0]) => this.line.heard(place),
-      mine: () => void this.refreshOwn(),
+      mine: () => void this.own.read(),
     };
   }
 
   /** The viewer is back, from another tab or a pocket. */
   seen(): void {
     if (this.event?.state === "scheduled") void this.look();
-    void this.refreshOwn();
+    void this.own.read();
   }
 
-  /** Holds and reservations of the viewer here. */
-  async refreshOwn(): Promise<void> {
-    if (!identity.known) {
-      this.hold = null;
-      this.bought = [];
-      this.ownKnown = true;
-      return;
-    }
-    try {
-      const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
-      const hold = holds.find((one): one is SeatHold => "eventId" in one && one.eventId === this.id);
-      const before = this.hold;
-      if (this.busy !== "hold" && this.busy !== "release") this.hold = hold ?? null;
-      this.bought = reservations.filter((one): one is SeatReservation => "eventId" in one && one.eventId === this.id);
-      if (before && !this.hold && this.busy === null) this.#ended(before);
-      this.ownKnown = true;
-    } catch {
-      // A token that is refused is asked for; until then the viewer is nobody.
-      if (identity.mode === "jwt" && !connection.away) this.ownKnown = true;
-      else setTimeout(() => void this.refreshOwn(), 1_500);
-    }
+  /** What is said beside the step, unless the step says it itself. */
+  get told(): Refusal | null {
+    const reason = this.refusal?.reason;
+    const said = (reason === "sold_out" && this.step === "soldOut") || (reason === "entry_required" && this.line.standing);
+    return said ? null : this.refusal;
+  }
+
+  #refuse(reason: string): void {
+    this.raw = null;
+    this.refusal = { reason };
+  }
+
+  /** These refusals are not true any more. */
+  #over(...reasons: string[]): void {
+    if (this.refusal && reasons.includes(this.refusal.reason)) this.refusal = null;
+  }
+
+  /** The viewer has something else than before. */
+  #owns(had: Had): void {
+    const { hold, bought } = this.own;
+    const more = bought.some((one) => !had.bought.some((before) => before.reservationId === one.reservationId));
+    // Its key has done its work: the same seats later are another hold.
+    if (hold) this.#holdKey = null;
+    if (more || hold?.expiresAt !== had.hold?.expiresAt) this.#over("unreachable");
+    if (this.busy !== null) return;
+    // It went through after all.
+    if (more) this.#any.forget();
+    if (had.hold && !hold) this.#ended(had.hold);
   }
 
   /** A hold is gone: was it its time? The stream may tell before our own clock does. */
   #ended(hold: SeatHold): void {
-    const got = this.bought.some((one) => hold.seatIds.includes(one.seat.id));
-    if (!got && Date.parse(hold.expiresAt) <= serverClock.exact() + 1_500) this.refusal = { reason: "hold_expired" };
+    const got = this.own.bought.some((one) => hold.seatIds.includes(one.seat.id));
+    if (!got && Date.parse(hold.expiresAt) <= serverClock.exact() + 1_500) this.#refuse("hold_expired");
   }
 
   pick(seat: number): "ok" | "full" | "taken" {
-    if (!this.board || this.mine.has(seat)) return "taken";
+    if (!this.board || this.own.seats.has(seat)) return "taken";
     const next = new Set(this.chosen);
     if (next.delete(seat)) {
       this.chosen = next;
@@ -179,11 +190,12 @@ export class Sale {
   }
 
   async takeAny(buyer: Buyer): Promise<void> {
+    this.#resumes = false;
     const done = await this.#during("any", () => this.#any.take(buyer, this.line.entry?.token));
     if (!done) return;
     this.chosen = new Set();
     this.wantsMore = false;
-    await this.refreshOwn();
+    await this.own.read();
   }
 
   async holdChosen(): Promise<void> {
@@ -191,36 +203,37 @@ export class Sale {
     if (this.#holdKey?.seats !== seats.join()) this.#holdKey = { seats: seats.join(), key: newKey() };
     const { key } = this.#holdKey;
     const done = await this.#during("hold", () => createHold<SeatHold>({ eventId: this.id, seatIds: seats }, key, this.line.entry?.token));
+    // Meanwhile others may have taken some.
+    this.chosen = new Set(done ? [] : seats.filter((seat) => this.board?.at(seat) === FREE));
     if (!done) return;
     this.#holdKey = null;
-    this.chosen = new Set();
-    this.hold = done.hold;
+    this.form.errors = {};
+    this.own.turned(done.hold);
   }
 
   async confirm(buyer: Buyer): Promise<void> {
-    const { hold } = this;
+    const { hold } = this.own;
     if (!hold) return;
     const done = await this.#during("confirm", () => confirmHold(hold.holdId, buyer));
     if (!done) return;
     this.wantsMore = false;
     const made = (done.reservations ?? [done.reservation]) as SeatReservation[];
-    this.bought = [...this.bought, ...made];
-    this.hold = null;
-    await this.refreshOwn();
+    this.own.turned(null, made);
+    await this.own.read();
   }
 
   async release(): Promise<void> {
-    const { hold } = this;
+    const { hold } = this.own;
     if (!hold) return;
-    if (await this.#during("release", () => releaseHold(hold.holdId))) this.hold = null;
-    await this.refreshOwn();
+    if (await this.#during("release", () => releaseHold(hold.holdId))) this.own.turned(null);
+    await this.own.read();
   }
 
   async extend(): Promise<boolean> {
-    const { hold } = this;
+    const { hold } = this.own;
     if (!hold) return false;
     const done = await this.#during("extend", () => extendHold(hold.holdId));
-    if (done) this.hold = done.hold;
+    if (done) this.own.turned(done.hold);
     return !!done;
   }
 
@@ -228,9 +241,13 @@ export class Sale {
     return new AnySeat(this.id, identity.name ?? "");
   }
 
-  async #resume(): Promise<void> {
-    const pending = this.#any.pending;
-    if (pending) await this.takeAny(pending.buyer);
+  /** Once the line has said how the viewer stands: who is inside sends the entry; who is not used it up, maybe by this very request. */
+  #resume(): void {
+    const { line } = this;
+    if (this.event?.waitingRoom && !line.inside && (!line.known || line.standing)) return;
+    const { pending } = this.#any;
+    this.#resumes = false;
+    if (pending) void this.takeAny(pending.buyer);
   }
 
   async #during<T>(what: NonNullable<Sale["busy"]>, run: () => Promise<Ended<T>>): Promise<T | null> {
@@ -251,7 +268,7 @@ export class Sale {
       this.#room(true);
       void this.line.lost();
     }
-    if (what !== "release") void this.refreshOwn();
+    if (what !== "release") void this.own.read();
     return null;
   }
 
@@ -260,13 +277,14 @@ export class Sale {
     const { board } = this;
     if (!board) return;
     // One's own seat turned: in another tab, or by the shop.
-    if (this.busy === null && seats?.some((seat) => this.mine.has(seat))) void this.refreshOwn();
+    if (this.busy === null && seats?.some((seat) => this.own.seats.has(seat))) void this.own.read();
     const kept = [...this.chosen].filter((seat) => board.at(seat) === FREE);
     if (kept.length < this.chosen.size && this.busy !== "hold") {
-      const seatIds = [...this.chosen].filter((seat) => !kept.includes(seat) && !this.mine.has(seat));
+      const seatIds = [...this.chosen].filter((seat) => !kept.includes(seat) && !this.own.seats.has(seat));
       if (seatIds.length > 0) toasts.say(tell({ reason: "not_available", seatIds }, (seat) => this.plan?.name(seat) ?? String(seat)).what);
       this.chosen = new Set(kept);
     }
+    if (board.free > 0) this.#over("sold_out", "held_out");
     if (this.event && !this.soldOut) delete this.event.soldOut;
     else if (this.event && !this.event.soldOut) this.#askHowLong();
   }
@@ -283,19 +301,28 @@ export class Sale {
   /** What time alone changes: a hold ends, an entry ends, the sale opens. */
   #tick(): void {
     const now = serverClock.exact();
-    if (this.hold && Date.parse(this.hold.expiresAt) <= now && this.busy === null) {
-      this.hold = null;
-      this.refusal = { reason: "hold_expired" };
-      void this.refreshOwn();
+    const { hold } = this.own;
+    if (hold && Date.parse(hold.expiresAt) <= now && this.busy === null) {
+      this.own.turned(null);
+      this.#refuse("hold_expired");
+      void this.own.read();
     }
+    if (this.#resumes) this.#resume();
     const { entry } = this.line;
-    if (entry && entry.until < now) void this.line.lost();
+    if (entry && entry.until < now) void this.#entryEnds();
     const waits = this.event?.state === "scheduled";
-    const opens = waits && this.event?.opensAt && Date.parse(this.event.opensAt) <= now;
+    const late = waits && this.event?.opensAt ? now - Date.parse(this.event.opensAt) : 0;
     const announced = !this.draw && this.line.standing?.status === "gathering";
     // Of what the operator changes before the opening, the stream tells only when that is.
-    const pause = opens ? 0 : announced ? 2_000 : waits && !document.hidden ? this.#pause : Infinity;
+    const pause = late > this.#patience ? this.#patience : announced ? 2_000 : waits && !document.hidden ? this.#pause : Infinity;
     if (performance.now() - this.#looked >= pause) void this.look();
+  }
+
+  /** Its time is over; the line may know better. Only who chooses needs it. */
+  async #entryEnds(): Promise<void> {
+    const chooses = this.step === "choose";
+    await this.line.lost();
+    if (chooses && !this.line.standing) this.#refuse("entry_required");
   }
 
   /** As the server has it now; none: it did not answer. */
@@ -310,6 +337,7 @@ export class Sale {
     const draw = event.waitingRoom && event.drawCommitment ? await import("./draw") : null;
     if (this.event?.state !== before) return;
     const begins = event.waitingRoom && !this.event?.waitingRoom;
+    if (this.event && this.event.state !== event.state) this.#over("not_open");
     this.draw = draw;
     this.event = event;
     if (begins) void this.line.begin();

@@ -4,21 +4,23 @@ const PREFIX = "tickettock.";
 const fallback = new Map<string, string>();
 
 export function recall(name: string): string | null {
+  const kept = fallback.get(name);
+  if (kept !== undefined) return kept;
   try {
-    return localStorage.getItem(PREFIX + name) ?? fallback.get(name) ?? null;
+    return localStorage.getItem(PREFIX + name);
   } catch {
-    return fallback.get(name) ?? null;
+    return null;
   }
 }
 
 export function remember(name: string, value: string | null): void {
-  if (value === null) fallback.delete(name);
-  else fallback.set(name, value);
+  fallback.delete(name);
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);
   } catch {
-    // Forbidden or full: `fallback` has it.
+    // Forbidden or full. What could be stored is not kept twice: another tab may change it.
+    if (value !== null) fallback.set(name, value);
   }
 }
 

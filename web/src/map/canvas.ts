@@ -3,10 +3,10 @@
  * one dot of it; near by, the seats in the window are drawn one by one, with their signs.
  */
 
-import { lookOf, PULSES_MOST, type Look, type Painter, type Scene } from "./painter";
+import { DISC, lookOf, PULSES_MOST, SIGNS, type Look, type Painter, type Scene } from "./painter";
 import type { Viewport } from "./viewport";
 
-const LOOKS: Look[] = ["free", "held", "sold", "mine", "chosen"];
+const LOOKS = Object.keys(SIGNS) as Look[];
 /** Seats drawn one by one at most. */
 const SINGLE_MOST = 7_000;
 const SINGLE_LEAST_PX = 7;
@@ -15,7 +15,7 @@ const PULSE_MS = 450;
 /** What styles obey by themselves, a canvas has to ask for. */
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
-type Colours = Record<Look | "ink" | "card" | "line" | "soft" | "stage" | "edge", string>;
+type Colours = Record<Look | "ink" | "soft" | "stage" | "edge", string> & { signs: Record<Look, string> };
 
 export class CanvasPainter implements Painter {
   #canvas = document.createElement("canvas");
@@ -75,26 +75,27 @@ export class CanvasPainter implements Painter {
     const of = (name: string) => style.getPropertyValue(`--${name}`).trim();
     return {
       free: of("card"),
+      accessible: of("card"),
       held: of("amber"),
       sold: of("sand"),
       mine: of("pine"),
       chosen: of("brick"),
       ink: of("ink"),
-      card: of("card"),
-      line: of("line"),
       soft: of("soft"),
       stage: of("sand"),
       edge: of("edge"),
+      signs: { free: of("edge"), accessible: of("ink"), held: of("on-amber"), sold: of("on-sand"), mine: of("on-pine"), chosen: of("on-brick") },
     };
   }
 
   #dot(seat: number): void {
     const { plan } = this.scene;
     const look = lookOf(this.scene, seat);
+    const free = look === "free" || look === "accessible";
     const size = 0.72 * this.#grain;
     const [x, y] = [plan.xs[seat]! * this.#grain - size / 2, plan.ys[seat]! * this.#grain - size / 2];
     // A free seat is the colour of its outline: from afar the inside is too small to be seen.
-    this.#dots.fillStyle = look === "free" ? this.#colours.edge : this.#colours[look];
+    this.#dots.fillStyle = free ? this.#colours.edge : this.#colours[look];
     this.#dots.fillRect(x, y, size, size);
   }
 
@@ -152,7 +153,7 @@ export class CanvasPainter implements Painter {
   /** One path per look: as many fills as there are looks, not as there are seats. */
   #single(viewport: Viewport): void {
     const { plan } = this.scene;
-    const seen: Record<Look, number[]> = { free: [], held: [], sold: [], mine: [], chosen: [] };
+    const seen: Record<Look, number[]> = { free: [], accessible: [], held: [], sold: [], mine: [], chosen: [] };
     const from = viewport.toPlan(0, 0);
     const to = viewport.toPlan(viewport.width, viewport.height);
     plan.within(from.x - 1, from.y - 1, to.x + 1, to.y + 1, (seat) => seen[lookOf(this.scene, seat)].push(seat));
@@ -160,16 +161,17 @@ export class CanvasPainter implements Painter {
     for (const look of LOOKS) {
       context.beginPath();
       for (const seat of seen[look]) {
-        context.moveTo(plan.xs[seat]! + 0.41, plan.ys[seat]!);
-        context.arc(plan.xs[seat]!, plan.ys[seat]!, 0.41, 0, 2 * Math.PI);
+        context.moveTo(plan.xs[seat]! + DISC, plan.ys[seat]!);
+        context.arc(plan.xs[seat]!, plan.ys[seat]!, DISC, 0, 2 * Math.PI);
       }
       context.fillStyle = this.#colours[look];
       context.fill();
-      if (look === "free") {
+      if (look === "free" || look === "accessible") {
         context.strokeStyle = this.#colours.edge;
         context.lineWidth = 0.07;
         context.stroke();
-      } else this.#signs(look, seen[look]);
+      }
+      this.#signs(look, seen[look]);
     }
   }
 
@@ -179,21 +181,14 @@ export class CanvasPainter implements Painter {
     context.beginPath();
     for (const seat of seats) {
       const [x, y] = [plan.xs[seat]!, plan.ys[seat]!];
-      const line = (...points: number[]) => {
-        context.moveTo(x + points[0]!, y + points[1]!);
-        for (let i = 2; i < points.length; i += 2) context.lineTo(x + points[i]!, y + points[i + 1]!);
-      };
-      if (look === "held") line(0, -0.2, 0, 0, 0.15, 0.1);
-      if (look === "mine") line(-0.19, 0.01, -0.05, 0.15, 0.2, -0.15);
-      if (look === "chosen") line(-0.01, 0, 0.01, 0);
-      if (look === "sold") {
-        line(-0.13, -0.13, 0.13, 0.13);
-        line(0.13, -0.13, -0.13, 0.13);
+      for (const line of SIGNS[look]) {
+        context.moveTo(x + line[0]!, y + line[1]!);
+        for (let i = 2; i < line.length; i += 2) context.lineTo(x + line[i]!, y + line[i + 1]!);
       }
     }
     context.lineCap = "round";
     context.lineWidth = look === "chosen" ? 0.26 : 0.08;
-    context.strokeStyle = look === "sold" ? this.#colours.soft : look === "held" ? "#1f1a10" : this.#colours.card;
+    context.strokeStyle = this.#colours.signs[look];
     context.stroke();
   }
 
@@ -204,7 +199,7 @@ export class CanvasPainter implements Painter {
     for (const label of this.scene.plan.labels) {
       const section = label.kind === "section";
       if (!section && scale < 11) continue;
-      const size = section ? Math.max(0.9, 12 / scale) : 0.62;
+      const size = section ? Math.max(0.9, 13 / scale) : 0.62;
       context.font = `${section ? 600 : 450} ${size}px ${getComputedStyle(this.element).fontFamily}`;
       context.fillStyle = section ? this.#colours.ink : this.#colours.soft;
       context.fillText(label.text, label.x, label.y);

@@ -16,6 +16,8 @@ export interface Label {
 
 export interface Plan {
   seatCount: number;
+  /** Those that a wheelchair can reach. */
+  accessible: ReadonlySet<number>;
   /** By seat id. */
   xs: Float32Array;
   ys: Float32Array;
@@ -142,7 +144,8 @@ export function plan(layout: Layout): Plan {
   const index = buckets(xs, ys, width, height);
   const byFirst = [...lines].sort((a, b) => a.first - b.first);
   const rowOf = (seat: number) => byFirst[last(byFirst, (line) => line.first <= seat)]!;
-  return { seatCount, xs, ys, labels, width, height, stage, ...index, name: namer(layout), rowOf, lines };
+  const accessible = new Set(layout.sections.flatMap((section) => section.rows.flatMap((row) => row.accessible ?? [])));
+  return { seatCount, accessible, xs, ys, labels, width, height, stage, ...index, name: namer(layout), rowOf, lines };
 }
 
 /** The last entry for which it is true; they are true first and false then. */

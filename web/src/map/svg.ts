@@ -1,18 +1,9 @@
 /** Seats as elements of an SVG: crisp at every size, styled by the page's own colours. Up to some 5,000. */
 
-import { lookOf, PULSES_MOST, type Look, type Painter, type Scene } from "./painter";
+import { DISC, lookOf, PULSES_MOST, signOf, SIGNS, type Look, type Painter, type Scene } from "./painter";
 import type { Viewport } from "./viewport";
 
 const NS = "http://www.w3.org/2000/svg";
-
-/** Told apart without colour: outline, clock hands, cross, check, dot. */
-const GLYPHS: Record<Look, string> = {
-  free: "",
-  held: "M0 -0.2V0L0.15 0.1",
-  sold: "M-0.13 -0.13L0.13 0.13M0.13 -0.13L-0.13 0.13",
-  mine: "M-0.19 0.01L-0.05 0.15L0.2 -0.15",
-  chosen: "M-0.01 0L0.01 0",
-};
 
 function make<Name extends keyof SVGElementTagNameMap>(name: Name, attributes: Record<string, string | number>): SVGElementTagNameMap[Name] {
   const element = document.createElementNS(NS, name);
@@ -22,8 +13,7 @@ function make<Name extends keyof SVGElementTagNameMap>(name: Name, attributes: R
 
 function symbol(look: Look): SVGGElement {
   const group = make("g", { id: `seat-${look}`, class: `seat-look ${look}` });
-  group.append(make("circle", { r: 0.41, class: "seat-disc" }));
-  if (GLYPHS[look]) group.append(make("path", { d: GLYPHS[look], class: "seat-glyph" }));
+  group.append(make("circle", { r: DISC, class: "seat-disc" }), make("path", { d: signOf(look), class: "seat-glyph" }));
   return group;
 }
 
@@ -39,7 +29,7 @@ export class SvgPainter implements Painter {
   ) {
     const { plan } = scene;
     const defs = make("defs", {});
-    defs.append(...(Object.keys(GLYPHS) as Look[]).map(symbol));
+    defs.append(...(Object.keys(SIGNS) as Look[]).map(symbol));
     this.#svg.append(defs, this.#world);
     const { stage } = plan;
     const [left, right] = [stage.x - stage.width / 2, stage.x + stage.width / 2];

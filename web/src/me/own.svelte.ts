@@ -20,6 +20,9 @@ export class Own {
   refusal = $state<Refusal | null>(null);
   raw = $state<unknown>(null);
   busy = $state<string | null>(null);
+  /** Reads are numbered: their answers may come in another order. */
+  #reads = 0;
+  #shown = 0;
 
   constructor() {
     void this.#run();
@@ -35,10 +38,14 @@ export class Own {
       this.reservations = [];
       return;
     }
+    const asked = ++this.#reads;
     const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
     for (const hold of holds) if ("eventId" in hold) for (const seat of hold.seatIds) void this.#name(`events/${hold.eventId}/${seat}`);
     // With their names at once: nothing grows or moves when those come.
     await Promise.all([...holds, ...reservations].map((one) => this.#name("eventId" in one ? `events/${one.eventId}` : `room-types/${one.roomTypeId}`)));
+    // A later one was faster.
+    if (asked < this.#shown) return;
+    this.#shown = asked;
     this.holds = holds;
     this.reservations = reservations;
   }

@@ -19,7 +19,11 @@ export type BuyerReason =
   /** No attempt was answered. */
   | "unreachable";
 
-export type Refusal = Partial<components["schemas"]["Refusal"]> & { reason: string };
+export type Refusal = Partial<components["schemas"]["Refusal"]> & {
+  reason: string;
+  /** When the answer came, by the viewer's own clock. */
+  at?: number;
+};
 
 /** A refusal as the page shows it: what happened, and what to do next. */
 export interface Told {

@@ -4,8 +4,8 @@ import type { Dictionary } from "../i18n/language.svelte";
 const en = {
   title: (buyers: number, seats: number) => `${number(buyers)} buyers for ${number(seats)} seats`,
   where: (target: string, event: number, at: string) => `${target}, event ${event}, ${at}`,
-  holds: "What people were told is what happened.",
-  broken: "What people were told is not what happened.",
+  holds: "Every answer was true.",
+  broken: "Some answers were not true.",
   sold: ["sold", "receipts that stand at the end"],
   twice: ["sold twice", "seats with two owners, in the list and in the answers"],
   lost: ["lost", "receipts that the server does not list"],
@@ -41,7 +41,7 @@ const en = {
 
 const ko: typeof en = {
   title: (buyers, seats) => `좌석 ${number(seats)}석에 구매자 ${number(buyers)}명`,
-  where: (target, event, at) => `${target}, 이벤트 ${event}, ${at}`,
+  where: (target, event, at) => `${target}, 공연 ${event}, ${at}`,
   holds: "안내한 내용과 실제 결과가 일치합니다.",
   broken: "안내한 내용과 실제 결과가 다릅니다.",
   sold: ["판매", "끝까지 유효한 예매 확인"],

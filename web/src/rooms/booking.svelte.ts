@@ -7,7 +7,7 @@ import { serverClock } from "../api/clock.svelte";
 import { connection } from "../api/connection.svelte";
 import { identity } from "../api/identity.svelte";
 import { LiveStream } from "../api/stream";
-import { confirmHold, createHold, ownHolds, ownReservations, releaseHold, type Ended } from "../event/purchase";
+import { confirmHold, createHold, ownHolds, ownReservations, releaseHold, shopConfirms, type Ended } from "../event/purchase";
 import { recall, remember } from "../kit/remembered";
 import type { Refusal } from "../outcomes/facts";
 import { addDays, addMonths, daysBetween, today } from "../kit/dates";
@@ -19,6 +19,10 @@ export type Stay = components["schemas"]["Stay"];
 
 /** Today where the viewer is: until the property's zone is known, it is the best guess, and mostly right. */
 const here = () => today(Intl.DateTimeFormat().resolvedOptions().timeZone, serverClock.now);
+
+const stayOf = (kind: number, checkIn: string, checkOut: string) => `${kind} ${checkIn} ${checkOut}`;
+/** No stream tells of one's own stays. */
+const CONFIRMED_MS = 4_000;
 
 export class Booking {
   kinds = $state<RoomType[] | null>(null);
@@ -36,6 +40,10 @@ export class Booking {
   done = $state<Stay | null>(null);
   #key: { stay: string; key: string } | null = null;
   #live: LiveStream | null = null;
+  /** Reads are numbered: their answers may come in another order. */
+  #reads = 0;
+  #shown = 0;
+  #readAt = 0;
 
   readonly today: string = $derived(this.kind ? today(this.kind.timeZone, serverClock.now) : here());
   readonly checkOut: string | null = $derived(this.last ? addDays(this.last, 1) : null);
@@ -58,7 +66,8 @@ export class Booking {
     while (this.kinds === null) {
       try {
         const { data } = await open.api.GET("/api/v1/room-types", { params: { query: { limit: 100 } } });
-        this.kinds = data?.roomTypes ?? [];
+        if (!data) throw new Error("busy");
+        this.kinds = data.roomTypes;
       } catch {
         await new Promise((done) => setTimeout(done, 1_000));
       }
@@ -76,7 +85,7 @@ export class Booking {
     remember("room", String(kind.id));
     this.nights = {};
     this.clear();
-    this.done = null;
+    this.done = this.refusal = null;
     this.month = (this.hold?.checkIn ?? today(kind.timeZone, serverClock.exact())).slice(0, 7);
     this.#watch();
   }
@@ -109,7 +118,7 @@ export class Booking {
   async holdStay(): Promise<void> {
     const { kind, first, checkOut } = this;
     if (!kind || !first || !checkOut) return;
-    const stay = `${kind.id} ${first} ${checkOut}`;
+    const stay = stayOf(kind.id, first, checkOut);
     if (this.#key?.stay !== stay) this.#key = { stay, key: newKey() };
     const { key } = this.#key;
     const wanted = { roomTypeId: kind.id, checkIn: first, checkOut };
@@ -141,10 +150,21 @@ export class Booking {
 
   async refreshOwn(): Promise<void> {
     if (!identity.known) return;
+    const asked = ++this.#reads;
+    this.#readAt = performance.now();
     try {
       const [holds, reservations] = await Promise.all([ownHolds(), ownReservations()]);
+      // A later one was faster.
+      if (asked < this.#shown) return;
+      this.#shown = asked;
+      const { hold: before, stays: had } = this;
       this.holds = holds.filter((one): one is NightHold => "roomTypeId" in one);
       this.stays = reservations.filter((one): one is Stay => "roomTypeId" in one);
+      // Its key has done its work: the same nights later are another hold.
+      if (this.holds.some((one) => stayOf(one.roomTypeId, one.checkIn, one.checkOut) === this.#key?.stay)) this.#key = null;
+      // The shop confirmed it, or another tab.
+      const stay = before && !this.hold && this.busy === null ? this.#became(before) : undefined;
+      if (stay && !had.some((one) => one.reservationId === stay.reservationId)) this.done = stay;
     } catch {
       // Shown by the bar; they are read again when the server is back, and when somebody looks at the page.
     }
@@ -161,6 +181,8 @@ export class Booking {
       this.busy = null;
     }
     this.raw = told.raw;
+    // What was read before it is older.
+    if (told.ok) this.#shown = ++this.#reads;
     await this.#read().catch(() => undefined);
     if (told.ok) return told.data;
     this.refusal = told.refusal;
@@ -199,18 +221,22 @@ export class Booking {
 
   #tick(): void {
     const now = serverClock.exact();
+    if (shopConfirms && this.hold && !document.hidden && performance.now() - this.#readAt > CONFIRMED_MS) void this.refreshOwn();
     const over = this.holds.filter((one) => Date.parse(one.expiresAt) <= now);
     if (over.length === 0 || this.busy) return;
     this.holds = this.holds.filter((one) => !over.includes(one));
     void this.#ended(over);
   }
 
+  /** The stay that a hold is by now. */
+  #became(hold: NightHold): Stay | undefined {
+    return this.stays.find((stay) => stay.roomTypeId === hold.roomTypeId && stay.checkIn === hold.checkIn && stay.checkOut === hold.checkOut);
+  }
+
   /** Their time is over; but another tab may have confirmed or extended them before. */
   async #ended(over: NightHold[]): Promise<void> {
     await this.refreshOwn();
-    const kept = (one: NightHold) =>
-      this.holds.some((hold) => hold.holdId === one.holdId) ||
-      this.stays.some((stay) => stay.roomTypeId === one.roomTypeId && stay.checkIn === one.checkIn && stay.checkOut === one.checkOut);
+    const kept = (one: NightHold) => this.holds.some((hold) => hold.holdId === one.holdId) || this.#became(one);
     if (over.some((one) => one.roomTypeId === this.kind?.id && !kept(one))) this.refusal = { reason: "hold_expired" };
   }
 }

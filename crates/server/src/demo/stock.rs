@@ -22,7 +22,12 @@ pub fn hall(seats: u32) -> Value {
 fn rows(seats: u32, width: u32) -> Vec<Value> {
     let whole = (0..seats / width).map(|_| width);
     let rest = Some(seats % width).filter(|rest| *rest > 0);
-    whole.chain(rest).enumerate().map(|(i, seats)| json!({ "name": row_name(i), "seats": seats })).collect()
+    let row = |(i, seats): (usize, u32)| {
+        // The ends of the first row are beside the aisles.
+        let accessible = if i == 0 && seats >= 8 { vec![1, 2, seats - 1, seats] } else { Vec::new() };
+        json!({ "name": row_name(i), "seats": seats, "accessible": accessible })
+    };
+    whole.chain(rest).enumerate().map(row).collect()
 }
 
 /// A to Z, then AA, AB and so on.

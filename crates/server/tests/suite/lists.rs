@@ -77,7 +77,7 @@ async fn halls_have_names_and_a_layout(backing: Backing) {
     let stand = TestServer::on(backing, &[]).await;
     let mut client = stand.client();
     let hall = json!({ "sections": [
-        { "name": "1층", "rows": [{ "name": "A", "seats": 20 }, { "name": "12", "seats": 2 }] },
+        { "name": "1층", "rows": [{ "name": "A", "seats": 20 }, { "name": "12", "seats": 2, "accessible": [2] }] },
         { "name": "2층", "rows": [{ "name": "A", "seats": 1 }] },
     ] });
     let made = stand.admin("POST", "events", &json!({ "name": "공연", "seats": hall })).await;
@@ -95,7 +95,7 @@ async fn halls_have_names_and_a_layout(backing: Backing) {
     let layout = client.get(&format!("/api/v1/events/{id}/layout")).await;
     let expected = json!({ "success": true, "layout": { "seatCount": 23, "sections": [
         { "name": "1층", "firstSeat": 1, "seatCount": 22, "rows": [
-            { "name": "A", "firstSeat": 1, "seats": 20 }, { "name": "12", "firstSeat": 21, "seats": 2 }] },
+            { "name": "A", "firstSeat": 1, "seats": 20 }, { "name": "12", "firstSeat": 21, "seats": 2, "accessible": [22] }] },
         { "name": "2층", "firstSeat": 23, "seatCount": 1, "rows": [{ "name": "A", "firstSeat": 23, "seats": 1 }] },
     ] } });
     assert_eq!(layout.json(), expected);
@@ -120,6 +120,14 @@ async fn bad_halls_are_refused(backing: Backing) {
     assert_eq!((answer.status, answer.reason().as_str()), (400, "validation"));
     assert_eq!(answer.json()["field"], "seats.sections[0].rows[2].seats");
     assert_eq!(answer.json()["message"], "seats.sections[0].rows[2].seats must be from 1 to 100000.");
+    for (accessible, field) in [(json!([3]), "accessible[0]"), (json!([1, 1]), "accessible[1]"), (json!("1"), "accessible")]
+    {
+        let rows = json!([{ "name": "A", "seats": 2, "accessible": accessible }]);
+        let body = json!({ "name": "x", "seats": { "sections": [{ "name": "s", "rows": rows }] } });
+        let answer = stand.admin("POST", "events", &body).await;
+        let expected = format!("seats.sections[0].rows[0].{field}");
+        assert_eq!((answer.status, answer.json()["field"].as_str()), (400, Some(expected.as_str())), "{}", answer.text());
+    }
 }
 
 async fn list_is_read_in_pages(backing: Backing) {

@@ -156,7 +156,10 @@ async fn pages_say_how_users_are_told_apart() {
     assert!(stand.client().get("/").await.text().contains("data-identity=\"header x-customer\""));
     let secret = "0123456789abcdef0123456789abcdef";
     let stand = TestServer::embedded(&[("AUTH_MODE", "jwt"), ("JWT_SECRET", secret)]).await;
-    assert!(stand.client().get("/me").await.text().contains("data-identity=\"jwt "));
+    let page = stand.client().get("/me").await.text();
+    assert!(page.contains("data-identity=\"jwt ") && !page.contains("data-confirm"), "{page}");
+    let stand = TestServer::embedded(&[("CONFIRM_BY", "service")]).await;
+    assert!(stand.client().get("/rooms").await.text().contains(" data-confirm=\"service\""));
 }
 
 /// People get a page that helps; programs get the refusal, and the API never answers with a page.

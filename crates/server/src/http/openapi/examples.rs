@@ -182,7 +182,10 @@ fn room() -> Value {
 }
 
 fn layout() -> Value {
-    let rows = json!([{ "name": "A", "firstSeat": 1, "seats": 20 }, { "name": "B", "firstSeat": 21, "seats": 24 }]);
+    let rows = json!([
+        { "name": "A", "firstSeat": 1, "seats": 20, "accessible": [1, 20] },
+        { "name": "B", "firstSeat": 21, "seats": 24 },
+    ]);
     json!({ "seatCount": 44, "sections": [{ "name": "1층", "firstSeat": 1, "seatCount": 44, "rows": rows }] })
 }
 

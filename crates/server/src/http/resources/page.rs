@@ -38,7 +38,8 @@ const SVG: &str = "image/svg+xml";
 const ICO: &str = "image/x-icon";
 const PNG: &str = "image/png";
 
-/// How the built pages say who a user is; the server writes its own settings in its place.
+/// How the built pages say who a user is; the server writes its own settings in its place, and whether only the
+/// shop confirms holds.
 const IDENTITY: &str = "data-identity=\"header X-User-Id\"";
 
 /// A file under `/assets/`, compressed once for everybody.
@@ -144,14 +145,15 @@ fn guarded(reply: Reply) -> Reply {
     reply.with(CONTENT_SECURITY_POLICY, HeaderValue::from_static(NOTHING_FROM_ELSEWHERE))
 }
 
-/// With how this server tells users apart.
+/// With how this server tells users apart, and whom it lets confirm holds.
 fn built(app: &App, name: &str) -> Option<String> {
     let file = Built::get(name)?;
     let mode = match app.settings.auth_mode {
         AuthMode::Header => "header",
         AuthMode::Jwt(_) => "jwt",
     };
-    let identity = format!("data-identity=\"{mode} {}\"", app.settings.user_header);
+    let confirms = if app.settings.confirm_by_service { " data-confirm=\"service\"" } else { "" };
+    let identity = format!("data-identity=\"{mode} {}\"{confirms}", app.settings.user_header);
     Some(String::from_utf8_lossy(&file.data).replacen(IDENTITY, &identity, 1))
 }
 

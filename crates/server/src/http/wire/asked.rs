@@ -141,6 +141,9 @@ pub struct HallRowBody {
     pub name: String,
     #[schemars(range(min = 1, max = SEATS_PER_ROW))]
     pub seats: u32,
+    /// Places in this row, counted from 1, that a wheelchair can reach. Pages mark them.
+    #[schemars(inner(range(min = 1, max = SEATS_PER_ROW)), extend("uniqueItems" = true))]
+    pub accessible: Option<Vec<u32>>,
 }
 
 /// In seconds. Every field has a default; an object that names none has all of them.

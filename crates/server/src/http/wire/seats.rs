@@ -1,7 +1,7 @@
 //! Seats, and where they are.
 
 use rules::ids::Seat;
-use rules::seats::Hall;
+use rules::seats::{Hall, HallRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,27 +87,29 @@ pub struct RowBody {
     #[schemars(range(min = 1))]
     pub first_seat: u32,
     pub seats: u32,
+    /// Ids of seats that a wheelchair can reach; absent if none is known.
+    #[schemars(inner(range(min = 1)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accessible: Vec<u32>,
 }
 
 impl LayoutBody {
     pub fn of(hall: &Hall) -> LayoutBody {
         let mut next = 1;
-        let mut section = |name: Option<String>, rows: &mut dyn Iterator<Item = (String, u32)>| {
+        let mut section = |name: Option<String>, rows: &[HallRow]| {
             let first_seat = next;
-            let rows = rows.map(|(name, seats)| {
-                let row = RowBody { name, first_seat: next, seats };
-                next += seats;
-                row
+            let rows = rows.iter().map(|row| {
+                let accessible = row.accessible.iter().map(|place| next + place - 1).collect();
+                let body = RowBody { name: row.name.to_string(), first_seat: next, seats: row.seats, accessible };
+                next += row.seats;
+                body
             });
             let rows = rows.collect();
             SectionBody { name, first_seat, seat_count: next - first_seat, rows }
         };
         let sections = match hall.sections() {
-            None => vec![section(None, &mut std::iter::once(("A".to_owned(), hall.seat_count())))],
-            Some(sections) => sections
-                .iter()
-                .map(|s| section(Some(s.name.to_string()), &mut s.rows.iter().map(|r| (r.name.to_string(), r.seats))))
-                .collect(),
+            None => vec![section(None, &[HallRow { name: "A".into(), seats: hall.seat_count(), accessible: [].into() }])],
+            Some(sections) => sections.iter().map(|s| section(Some(s.name.to_string()), &s.rows)).collect(),
         };
         LayoutBody { seat_count: hall.seat_count(), sections }
     }

@@ -116,9 +116,11 @@ fn section(node: &Node<'_>) -> Result<Section, Refusal> {
 }
 
 fn row(node: &Node<'_>) -> Result<HallRow, Refusal> {
-    let fields = AdminFields::of(node, ["name", "seats"])?;
+    let fields = AdminFields::of(node, ["name", "seats", "accessible"])?;
     let seats = fields.required("seats")?.whole_within(1, SEATS_PER_ROW)?;
-    Ok(HallRow { name: fields.required("name")?.text()?.into(), seats })
+    let places = fields.given("accessible").map(|node| node.list(seats as usize)).transpose()?.unwrap_or_default();
+    let accessible = places.iter().map(|place| place.whole_within(1, seats)).collect::<Result<_, _>>()?;
+    Ok(HallRow { name: fields.required("name")?.text()?.into(), seats, accessible })
 }
 
 fn new_event(sent: &[u8], holds: HoldTerms, by: AdminName, origin: RequestOrigin) -> Result<NewEvent, Refusal> {

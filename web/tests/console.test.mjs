@@ -61,13 +61,17 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   await button(page, "Start over").click();
   await page.getByLabel("Row 1").evaluate((input) => {
     const clipboardData = new DataTransfer();
-    clipboardData.setData("text", "section\trow\tseats\nStalls\tA\t10\n\tB\t12\nBalcony\tA\t8");
+    clipboardData.setData("text", "section\trow\tseats\nStalls\tA\t10\t1-2\n\tB\t12\nBalcony\tA\t8");
     input.value = "";
     input.dispatchEvent(new Event("input", { bubbles: true }));
     input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   });
   await page.getByText("30 seats in 3 rows").waitFor();
   assert.equal(await page.locator(".map-svg use").count(), 30, "the preview has every seat");
+  assert.equal(await page.locator('.map-svg use[href="#seat-accessible"]').count(), 2, "wheelchair places have their sign");
+  await page.getByLabel("Wheelchair 2").fill("13");
+  await page.getByText("Wheelchair places of Stalls B: numbers within the row").waitFor();
+  await page.getByLabel("Wheelchair 2").fill("12, 1");
   await page.getByLabel("Seats 3").fill("none");
   await page.getByText("Seats must be a number").waitFor();
   await button(page, "Create the event").click();
@@ -103,6 +107,7 @@ test("a hall is pasted from a spreadsheet, opened, watched, paused and closed", 
   await button(page, "Pause").first().waitFor();
   const layout = await shop.call("GET", `/api/v1/events/${id}/layout`);
   assert.deepEqual(layout.layout.sections.map((section) => [section.name, section.seatCount]), [["Stalls", 22], ["Balcony", 9]]);
+  assert.deepEqual(layout.layout.sections[0].rows.map((row) => row.accessible), [[1, 2], [11, 22]]);
 
   assert.equal((await shop.buy(id, "alice")).success, true, "the sale is open");
   await soldSeats(page, 1, 2_000);

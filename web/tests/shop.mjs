@@ -62,7 +62,7 @@ export const ROOM = {
 
 export const HALL = {
   sections: [
-    { name: "1층 · Stalls", rows: ["A", "B", "C", "D", "E", "F", "G", "H", "J", "K", "L", "M"].map((name, i) => ({ name, seats: 22 + i })) },
+    { name: "1층 · Stalls", rows: ["A", "B", "C", "D", "E", "F", "G", "H", "J", "K", "L", "M"].map((name, i) => ({ name, seats: 22 + i, accessible: name === "M" ? [1, 2, 32, 33] : [] })) },
     { name: "2층 · Balcony", rows: ["A", "B", "C", "D", "E", "F"].map((name) => ({ name, seats: 30 })) },
   ],
 };

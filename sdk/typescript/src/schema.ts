@@ -1418,7 +1418,7 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             };
@@ -1449,7 +1449,7 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             };
@@ -1579,7 +1579,7 @@ export interface components {
              * @example alice@example.com
              */
             email?: string | null;
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             } | null;
@@ -1840,7 +1840,7 @@ export interface components {
             /** @enum {string} */
             state: "held" | "confirmed" | "cancelled" | "expired";
             secondsRemaining: number;
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             };
@@ -1861,7 +1861,7 @@ export interface components {
             /** @enum {string} */
             state: "held" | "confirmed" | "cancelled" | "expired";
             secondsRemaining: number;
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             };
@@ -2051,7 +2051,7 @@ export interface components {
             checkOut: string;
             /** @description The client's own name for the hold: a random UUID or ULID. */
             clientHoldKey: string;
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             } | null;
@@ -2060,7 +2060,7 @@ export interface components {
             seatIds: number[];
             /** @description The client's own name for the hold: a random UUID or ULID. */
             clientHoldKey: string;
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             } | null;
@@ -2192,7 +2192,7 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             };
@@ -2336,7 +2336,7 @@ export interface components {
             createdAt: string;
             /** @constant */
             state: "confirmed";
-            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes. */
+            /** @description What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs. */
             metadata?: {
                 [key: string]: string | number | boolean;
             };

@@ -87,6 +87,9 @@ async fn metadata_is_kept_returned_and_exported(backing: Backing) {
         (json!({ "a": null }), "metadata.a"),
         (json!({ "a": { "b": 1 } }), "metadata.a"),
         (json!({ "a": "x".repeat(2_048) }), "metadata"),
+        (json!({ "a": "x\u{0}" }), "metadata.a"),
+        (json!({ "a": "x\u{1b}[31m" }), "metadata.a"),
+        (json!({ "a\u{0}": "x" }), "metadata.a?"),
         (too_many, "metadata"),
     ] {
         for (path, body) in [

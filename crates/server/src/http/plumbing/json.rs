@@ -126,11 +126,19 @@ impl<'a> Node<'a> {
         Ok(nodes)
     }
 
-    /// Text, a number, true or false, as JSON. A number keeps its spelling if a client can read it.
+    /// Text, a number, true or false, as JSON. A number keeps its spelling if a client can read it. Text may have several
+    /// lines and tabs, and no other control characters: not everything that reads JSON takes them.
     pub fn plain(&self) -> Result<String, Refusal> {
         let raw = self.raw.get();
         match raw.as_bytes().first() {
-            Some(b'"') => self.text().map(|text| serde_json::Value::from(text).to_string()),
+            Some(b'"') => {
+                let text = self.text()?;
+                let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+                if text.contains(control) {
+                    return Err(self.fault(Problem::Unprintable));
+                }
+                Ok(serde_json::Value::from(text).to_string())
+            }
             Some(b't' | b'f') => Ok(raw.into()),
             Some(b'-' | b'0'..=b'9') if serde_json::from_str::<f64>(raw).is_ok_and(f64::is_finite) => Ok(raw.into()),
             _ => Err(self.fault(Problem::Expected(Expected::PlainValue))),

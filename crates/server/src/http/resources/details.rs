@@ -85,6 +85,10 @@ mod tests {
         for bad in [r#"{"a":null}"#, r#"{"a":[]}"#, r#"{"a":{}}"#, r#"{"a":1e999}"#, r#"{"a":"\ud800"}"#] {
             assert_eq!(field(bad), "metadata.a", "{bad}");
         }
+        for bad in [r#"{"a":"\u0000"}"#, r#"{"a":"x\u001b[31m"}"#, r#"{"a":"\u007f"}"#, r#"{"a":"\u0085"}"#] {
+            assert_eq!(read(bad), Err(("metadata.a".into(), Problem::Unprintable)), "{bad}");
+        }
+        assert_eq!(read(r#"{"a":" 1\n\t2\r\n"}"#), Ok(Some(r#"{"a":" 1\n\t2\r\n"}"#.into())), "lines may stand there");
         assert_eq!(read(r#"{"a":1,"a":2}"#), Err(("metadata.a".into(), Problem::Repeated)));
         assert_eq!(field(r#"{"":1}"#), "metadata.");
         assert_eq!(field(r#"{"a\u0007":1}"#), "metadata.a?");

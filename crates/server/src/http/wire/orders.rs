@@ -37,7 +37,7 @@ impl JsonSchema for MetadataBody {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "description": "What the shop keeps with the order: at most 32 keys and 2048 bytes.",
+            "description": "What the shop keeps with the order: at most 32 keys and 2048 bytes, no control characters but line breaks and tabs.",
             "maxProperties": METADATA_KEYS,
             "additionalProperties": { "type": ["string", "number", "boolean"] },
         })

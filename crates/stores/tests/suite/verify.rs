@@ -77,6 +77,21 @@ async fn every_violation_is_found() {
     }
 }
 
+/// One question cannot be answered; what the others find is still said, of the same moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_question_hides_no_other() {
+    let database = Database::fresh().await;
+    sold(&database).await;
+    let client = database.connect().await;
+    client.batch_execute(UNGUARDED).await.unwrap();
+    client.batch_execute("ALTER TABLE entry RENAME COLUMN most TO another").await.unwrap();
+    client.batch_execute("UPDATE taken SET owner = 'thief' WHERE seat = 3").await.unwrap();
+    let (looked, findings) = verify(&database.url).await.unwrap();
+    let broken: Vec<&str> = findings.iter().filter(|f| !f.holds()).map(|f| f.name).collect();
+    assert_eq!(broken, ["every reservation is in the history", "never more inside than allowed"], "{findings:?}");
+    assert_eq!(looked.chain.chained, looked.history, "the chain was walked");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn database_without_a_ledger_is_an_error() {
     let bare = Database::bare().await;

@@ -12,6 +12,7 @@ use super::queries;
 use super::records::chain_row;
 use super::trouble::words;
 use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
+use crate::verify::reasons::{GIVEN_BACK, ReasonWalk};
 use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ONLY, SHOWN_MOST, chain_findings};
 
 /// One snapshot for all of it, and no writes even by mistake.
@@ -39,17 +40,43 @@ pub async fn verify_at(address: &PostgresAddress, kept: &[KeptHead]) -> Result<(
     let mut findings = Vec::with_capacity(INVARIANTS.len() + 1);
     for invariant in INVARIANTS.iter().chain(POSTGRES_ONLY) {
         // What cannot be read is broken too.
-        let broken = sentences(&client, invariant.sql).await.unwrap_or_else(|error| vec![words(&error)]);
-        findings.push(Finding { name: invariant.name, broken });
+        let broken = apart(&client, sentences(&client, invariant.sql)).await;
+        findings.push(Finding { name: invariant.name, broken: broken.unwrap_or_else(|error| vec![words(&error)]) });
     }
+    let mut reasons = ReasonWalk::default();
+    if let Err(error) = apart(&client, given_back(&client, &mut reasons)).await {
+        reasons.unreadable(&words(&error));
+    }
+    findings.push(reasons.finish());
     let mut walk = ChainWalk::looking_for(kept);
-    if let Err(error) = walked(&client, &mut walk).await {
+    if let Err(error) = apart(&client, walked(&client, &mut walk)).await {
         walk.unreadable(&words(&error));
     }
     let (chain, of_chain) = chain_findings(walk, !kept.is_empty());
     looked.chain = chain;
     findings.extend(of_chain);
     Ok((looked, findings))
+}
+
+/// A question that fails leaves the snapshot to the next one: without a savepoint PostgreSQL would answer nothing more.
+async fn apart<T>(client: &Client, question: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    client.batch_execute("SAVEPOINT question").await?;
+    let answer = question.await;
+    match answer {
+        Ok(_) => client.batch_execute("RELEASE question").await?,
+        // If the connection is gone, the next question says so.
+        Err(_) => client.batch_execute("ROLLBACK TO question").await.unwrap_or_default(),
+    }
+    answer
+}
+
+async fn given_back(client: &Client, walk: &mut ReasonWalk) -> Result<(), Error> {
+    let none: [&(dyn ToSql + Sync); 0] = [];
+    let mut rows = std::pin::pin!(client.query_raw(GIVEN_BACK, none).await?);
+    while let Some(row) = rows.try_next().await? {
+        walk.step(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+    }
+    Ok(())
 }
 
 /// Row by row as they come: nothing is kept of a row that was passed.

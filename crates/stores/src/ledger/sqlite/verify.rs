@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use super::records::chain_row;
 use super::{NotOpened, database_in, readers};
 use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
+use crate::verify::reasons::{GIVEN_BACK, ReasonWalk};
 use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ONLY, chain_findings};
 
 /// Every invariant with what breaks it, in one snapshot.
@@ -39,6 +40,11 @@ fn look(database: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), No
     for invariant in INVARIANTS.iter().chain(SQLITE_ONLY) {
         findings.push(Finding { name: invariant.name, broken: sentences(&moment, invariant.sql) });
     }
+    let mut reasons = ReasonWalk::default();
+    if let Err(error) = given_back(&moment, &mut reasons) {
+        reasons.unreadable(&error.to_string());
+    }
+    findings.push(reasons.finish());
     let mut walk = ChainWalk::looking_for(kept);
     if let Err(error) = walked(&moment, &mut walk) {
         walk.unreadable(&error.to_string());
@@ -54,6 +60,16 @@ fn walked(conn: &Connection, walk: &mut ChainWalk) -> rusqlite::Result<()> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         chain_row(row, |row, stored| walk.step(row, stored))?;
+    }
+    Ok(())
+}
+
+fn given_back(conn: &Connection, walk: &mut ReasonWalk) -> rusqlite::Result<()> {
+    let mut statement = conn.prepare(GIVEN_BACK)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = |i: usize| Ok::<_, rusqlite::Error>(row.get_ref(i)?.as_str_or_null()?);
+        walk.step(row.get(0)?, row.get(1)?, text(2)?, text(3)?);
     }
     Ok(())
 }

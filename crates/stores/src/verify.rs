@@ -29,8 +29,10 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "every night counts what stands on it", sql: include_str!("verify/nights.sql") },
     Invariant { name: "no night of a stay is missing", sql: include_str!("verify/nights_there.sql") },
     Invariant { name: "every hold began and ended once", sql: include_str!("verify/holds.sql") },
+    Invariant { name: "every hold is what the history says", sql: include_str!("verify/holds_told.sql") },
     Invariant { name: "every seat on hold has its hold", sql: include_str!("verify/held_seats.sql") },
     Invariant { name: "every stay was held and confirmed", sql: include_str!("verify/stays.sql") },
+    Invariant { name: "every stay is what the history says", sql: include_str!("verify/stays_told.sql") },
     Invariant { name: ORDERS, sql: include_str!("verify/orders.sql") },
 ];
 

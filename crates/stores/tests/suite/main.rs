@@ -22,6 +22,7 @@ mod sqlite;
 mod sqlite_log;
 mod verify;
 mod verify_holds;
+mod verify_told;
 mod walk;
 
 use stores::conformance::{CHAPTERS, Stand};
@@ -34,7 +35,16 @@ async fn complaints(stand: &Stand) -> Vec<String> {
             complaints.push(format!("{name}: {words}"));
         }
     }
+    complaints.extend(denied_by_history(stand).await);
     complaints
+}
+
+/// Holds and stays that the history denies, after what the chapters removed, erased and deleted.
+async fn denied_by_history(stand: &Stand) -> Vec<String> {
+    let (_, findings) = stand.ledger.audit().await.unwrap();
+    let about = |name: &str| ["every hold", "every stay", "metadata", "reasons"].iter().any(|of| name.starts_with(of));
+    let broken = findings.into_iter().filter(|finding| about(finding.name) && !finding.holds());
+    broken.map(|finding| format!("{}: {:?}", finding.name, finding.broken)).collect()
 }
 
 /// The first chapter that says no, with its words: enough to know that a bug is noticed.

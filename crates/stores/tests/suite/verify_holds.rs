@@ -9,9 +9,13 @@ use stores::ledger::{postgres, sqlite};
 use stores::verify::Finding;
 use testing::database::Database;
 use testing::stands::{SqliteStand, postgres_stand};
+use tokio_postgres::Client;
+
+/// What is altered.
+const TABLES: [&str; 5] = ["taken", "history", "night", "hold", "stay"];
 
 /// Holds in every state, stays that stand and one that was cancelled, seats on hold and paid.
-async fn kept(stand: &Stand) {
+pub async fn kept(stand: &Stand) {
     let hotel = Hotel::open(stand, 5).await.unwrap();
     let mut holds = Vec::new();
     for i in 0..5u64 {
@@ -90,30 +94,33 @@ const LIES: &[(&str, &str, &str)] = &[
     ("a stay struck out", "DELETE FROM stay", "every stay was held and confirmed"),
 ];
 
-fn broken(findings: &[Finding]) -> Vec<&'static str> {
+pub fn broken(findings: &[Finding]) -> Vec<&'static str> {
     findings.iter().filter(|finding| !finding.holds()).map(|finding| finding.name).collect()
+}
+
+/// A copy of the ledger whose rows nothing guards.
+pub fn unguarded_copy(ground: &SqliteStand) -> (tempfile::TempDir, rusqlite::Connection) {
+    let copy = tempfile::tempdir().unwrap();
+    let file = copy.path().join("tickettock.db");
+    let db = rusqlite::Connection::open(ground.database()).unwrap();
+    db.execute("VACUUM INTO ?1", [file.to_str().unwrap()]).unwrap();
+    let db = rusqlite::Connection::open(file).unwrap();
+    db.execute_batch("DROP VIEW seats; DROP VIEW room_type_stock").unwrap();
+    for table in TABLES {
+        let loose = format!("CREATE TABLE loose AS SELECT * FROM {table}; DROP TABLE {table};");
+        db.execute_batch(&format!("{loose} ALTER TABLE loose RENAME TO {table}")).unwrap();
+    }
+    (copy, db)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_violation_of_holds_is_found_in_sqlite() {
     let ground = SqliteStand::fresh();
     kept(&ground.stand).await;
-    let database = ground.database();
-    let folder = database.parent().unwrap();
-    let (_, findings) = sqlite::verify(folder).unwrap();
+    let (_, findings) = sqlite::verify(&ground.data()).unwrap();
     assert_eq!(broken(&findings), Vec::<&str>::new(), "{findings:?}");
-    let loose = |table: &str| {
-        format!("CREATE TABLE loose AS SELECT * FROM {table}; DROP TABLE {table}; ALTER TABLE loose RENAME TO {table};")
-    };
     for (lie, sql, invariant) in LIES {
-        let copy = tempfile::tempdir().unwrap();
-        let db = rusqlite::Connection::open(&database).unwrap();
-        db.execute("VACUUM INTO ?1", [copy.path().join("tickettock.db").to_str().unwrap()]).unwrap();
-        let db = rusqlite::Connection::open(copy.path().join("tickettock.db")).unwrap();
-        db.execute_batch("DROP VIEW seats; DROP VIEW room_type_stock").unwrap();
-        for table in ["taken", "history", "night", "hold", "stay"] {
-            db.execute_batch(&loose(table)).unwrap();
-        }
+        let (copy, db) = unguarded_copy(&ground);
         assert!(db.execute(sql, []).unwrap() > 0, "{lie}: nothing was changed");
         drop(db);
         let (_, findings) = sqlite::verify(copy.path()).unwrap();
@@ -122,7 +129,7 @@ async fn every_violation_of_holds_is_found_in_sqlite() {
 }
 
 /// The rows without what guards them.
-const UNGUARDED: &str = "
+pub const UNGUARDED: &str = "
     DO $$ DECLARE c record; BEGIN
         FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint
                  WHERE contype = 'c' AND conrelid IN ('taken'::regclass, 'hold'::regclass, 'night'::regclass, 'stay'::regclass)
@@ -131,6 +138,19 @@ const UNGUARDED: &str = "
     ALTER TABLE taken DISABLE TRIGGER USER; ALTER TABLE history DISABLE TRIGGER USER;
     ALTER TABLE hold DISABLE TRIGGER USER; ALTER TABLE stay DISABLE TRIGGER USER;
     DROP INDEX hold_owner; DROP INDEX hold_key; DROP INDEX stay_hold";
+
+pub async fn put_aside(client: &Client) {
+    for table in TABLES {
+        client.batch_execute(&format!("CREATE TABLE aside_{table} AS TABLE {table}")).await.unwrap();
+    }
+}
+
+pub async fn put_back(client: &Client) {
+    for table in TABLES {
+        let back = format!("DELETE FROM {table}; INSERT INTO {table} TABLE aside_{table}; DROP TABLE aside_{table}");
+        client.batch_execute(&back).await.unwrap();
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_violation_of_holds_is_found_in_postgres() {
@@ -142,17 +162,10 @@ async fn every_violation_of_holds_is_found_in_postgres() {
     client.batch_execute(UNGUARDED).await.unwrap();
     for (lie, sql, invariant) in LIES {
         // Copies aside, the lie, the question, and everything as it was.
-        let tables = ["taken", "history", "night", "hold", "stay"];
-        for table in tables {
-            client.batch_execute(&format!("CREATE TABLE aside_{table} AS TABLE {table}")).await.unwrap();
-        }
+        put_aside(&client).await;
         assert!(client.execute(*sql, &[]).await.unwrap() > 0, "{lie}: nothing was changed");
         let (_, findings) = postgres::verify(&database.url).await.unwrap();
         assert!(broken(&findings).contains(invariant), "{lie}: {:?}", broken(&findings));
-        for table in tables {
-            let back =
-                format!("DELETE FROM {table}; INSERT INTO {table} TABLE aside_{table}; DROP TABLE aside_{table}");
-            client.batch_execute(&back).await.unwrap();
-        }
+        put_back(&client).await;
     }
 }

@@ -130,18 +130,17 @@ impl OwnMessages {
 impl Own {
     /// What the user has when they begin to watch.
     async fn begin(&mut self) -> Result<(), Failure> {
-        let subject = SubjectId::Event(self.event);
-        let held = self.app.ledger.holds_of(self.user.clone(), None, TOLD_MOST).await?;
-        for hold in held.found.into_iter().filter(|hold| hold.id.subject == subject) {
+        let event = self.event;
+        let subject = SubjectId::Event(event);
+        // Both lists are in the order of subjects, and numbers begin at 1: what the user has here comes first.
+        let after = Some(HoldId { subject, n: 0 });
+        let held = self.app.ledger.holds_of(self.user.clone(), after, TOLD_MOST).await?;
+        for hold in held.found.into_iter().take_while(|hold| hold.id.subject == subject) {
             self.tell_hold(hold, held.now).await?;
         }
-        let before = EventId(self.event.0 - 1);
-        let after = Some((before, Seat(u32::MAX)));
+        let after = Some((event, Seat(0)));
         let found = self.app.ledger.reservations_of(self.user.clone(), after, TOLD_MOST).await?;
-        for reservation in found {
-            if reservation.event != self.event {
-                break;
-            }
+        for reservation in found.into_iter().take_while(|one| one.event == event) {
             self.tell_reservation(reservation.sale.seat, reservation.sale.n, "confirmed").await?;
         }
         Ok(())

@@ -41,6 +41,20 @@ pub async fn chapter(stand: &Stand) -> Verdict {
     ensure!(seats(&first) == [1, 3], "a's first page {:?}", seats(&first));
     let rest = ledger.reservations_of(user, Some((event, Seat(3))), 2).await.map_err(fault)?;
     ensure!(seats(&rest) == [5], "a's second page {:?}", seats(&rest));
+    let next = stand.event(10, 3).await?.id;
+    expect_sale(&stand.one(next, stand.reserve("reader-a")).await?)?;
+    // Seats are numbered from 1, up to where a caller may say.
+    for (after, wanted) in
+        [((event, Seat(5)), &[1][..]), ((event, Seat(u32::MAX)), &[1]), ((next, Seat(0)), &[1]), ((next, Seat(1)), &[])]
+    {
+        let page = ledger.reservations_of(User::stored("reader-a"), Some(after), 9).await.map_err(fault)?;
+        ensure!(seats(&page) == wanted, "a's page after {after:?}: {:?}", seats(&page));
+        ensure!(page.iter().all(|one| one.event == next), "a's page after {after:?} begins elsewhere");
+    }
+    let none = ledger.reservations_in(event, Some(Seat(u32::MAX)), 9).await.map_err(fault)?;
+    ensure!(none.is_empty(), "seats behind every seat: {:?}", seats(&none));
+    let beyond = ledger.sale_of_seat(event, Seat(u32::MAX)).await.map_err(fault)?;
+    ensure!(beyond.is_none(), "a seat that there is not: {beyond:?}");
     let page = ledger.reservations_in(event, Some(Seat(1)), 2).await.map_err(fault)?;
     ensure!(seats(&page) == [3, 4], "the event's page {:?}", seats(&page));
 

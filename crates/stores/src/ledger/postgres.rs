@@ -31,6 +31,7 @@ mod webhooks;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
+use rules::ids::Seat;
 use rules::room_type::RoomType;
 use rules::time::Clock;
 use tokio_postgres::Row;
@@ -253,6 +254,11 @@ async fn watch(ledger: Weak<Inner>) {
             tracing::debug!(fault = %trouble.fault(), "the ledger's identity could not be looked up");
         }
     }
+}
+
+/// A seat that somebody names may be beyond the column's type; it is then behind every seat that there is.
+fn seat_column(seat: Seat) -> i32 {
+    i32::try_from(seat.0).unwrap_or(i32::MAX)
 }
 
 fn first<T>(rows: &[Row], understand: impl Fn(&Row) -> Result<T, Trouble>) -> Result<Option<T>, Trouble> {

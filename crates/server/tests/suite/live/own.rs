@@ -10,7 +10,11 @@ use super::watcher::open;
 use crate::holds::{hold, hold_id, seats};
 use crate::waiting::Person;
 
-on_every_backing!(own_changes_are_streamed_to_their_owner_only, place_in_line_is_streamed_and_kept);
+on_every_backing!(
+    own_changes_are_streamed_to_their_owner_only,
+    what_one_has_in_other_events_hides_nothing,
+    place_in_line_is_streamed_and_kept,
+);
 
 async fn ticket(server: &TestServer, event: u64, user: &str) -> String {
     let path = format!("/api/v1/events/{event}/stream-ticket");
@@ -80,6 +84,42 @@ async fn own_changes_are_streamed_to_their_owner_only(backing: Backing) {
     assert_eq!(bob.until("hold", "held").await["seatIds"], json!([9]));
     let others = bob.seen.iter().filter(|(name, _)| name == "hold" || name == "reservation").count();
     assert_eq!(others, 1, "{:?}", bob.seen);
+}
+
+/// The stream begins with what the user has here, whatever they have in the event before and in the one after.
+async fn what_one_has_in_other_events_hides_nothing(backing: Backing) {
+    let server = TestServer::on(backing, &[]).await;
+    let events = [server.event(10, 4).await, server.event(10, 4).await, server.event(10, 4).await];
+    let mut client = server.client();
+    for event in events {
+        for _ in 0..2 {
+            assert_eq!(client.reserve(event, "alice").await.status, 200);
+        }
+        hold_id(&hold(&mut client, "alice", &seats(event, &[event + 5], event)).await);
+    }
+    let mut alice = OwnStream::of(&server, events[1], &ticket(&server, events[1], "alice").await).await;
+    assert_eq!(alice.until("hold", "held").await["seatIds"], json!([events[1] + 5]));
+    for seat in [1, 2] {
+        assert_eq!(alice.until("reservation", "confirmed").await["seat"]["id"], seat);
+    }
+    client.reserve(events[1], "alice").await;
+    assert_eq!(alice.until("reservation", "confirmed").await["seat"]["id"], 3);
+    let own = |(name, _): &&(String, Value)| name == "hold" || name == "reservation";
+    assert_eq!(alice.seen.iter().filter(own).count(), 4, "of this event only: {:?}", alice.seen);
+}
+
+/// However many holds there are elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_holds_in_another_event_hide_none() {
+    let server = TestServer::embedded(&[("HOLDS_PER_USER", "200")]).await;
+    let (other, event) = (server.event(120, 120).await, server.event(10, 4).await);
+    let mut client = server.client();
+    for seat in 1..=101 {
+        hold_id(&hold(&mut client, "agent", &seats(other, &[seat], seat)).await);
+    }
+    hold_id(&hold(&mut client, "agent", &seats(event, &[7], 200)).await);
+    let mut agent = OwnStream::of(&server, event, &ticket(&server, event, "agent").await).await;
+    assert_eq!(agent.until("hold", "held").await["seatIds"], json!([7]));
 }
 
 async fn place_in_line_is_streamed_and_kept(backing: Backing) {

@@ -11,7 +11,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::session::{Session, execute};
 use super::trouble::{Trouble, unknown};
-use super::{PostgresLedger, all, first, queries, values};
+use super::{PostgresLedger, all, first, queries, seat_column, values};
 use crate::ledger::Answered;
 use crate::ledger::details::sparse;
 use crate::ledger::holds::{At, HoldCensus, Holds, read_numbers, read_stock, write_numbers, write_stock};
@@ -118,7 +118,7 @@ impl Holds for PostgresLedger {
     }
 
     fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool> {
-        let row = values![event.0, seat.0 as i32];
+        let row = values![event.0, seat_column(seat)];
         self.read(queries::SEAT_IS_HELD, row, |_, rows| Ok(first(&rows, |row| Ok(row.try_get(0)?))?.unwrap_or(false)))
     }
 

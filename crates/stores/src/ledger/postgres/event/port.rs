@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 
 use super::super::session::{Session, within};
 use super::super::trouble::Trouble;
-use super::super::{Inner, PostgresLedger, Values, all, first, prepare, queries, values};
+use super::super::{Inner, PostgresLedger, Values, all, first, prepare, queries, seat_column, values};
 use super::writes::append;
 use super::{entries, rows};
 use crate::chain::{Chain, ChainedSubject};
@@ -153,7 +153,7 @@ impl Ledger for PostgresLedger {
     }
 
     fn sale_of_seat(&self, event: EventId, seat: Seat) -> Answered<Option<Sale>> {
-        let row = values![event.0, seat.0 as i32];
+        let row = values![event.0, seat_column(seat)];
         self.read(queries::SALE_OF_SEAT, row, |_, rows| first(&rows, rows::sale))
     }
 
@@ -184,13 +184,13 @@ impl Ledger for PostgresLedger {
     }
 
     fn reservations_of(&self, user: User, after: Option<(EventId, Seat)>, limit: usize) -> Answered<Vec<Reservation>> {
-        let (event, seat) = after.map_or((i64::MIN, 0), |(event, seat)| (event.0, seat.0));
-        let row = values![user.as_str().to_owned(), event, seat as i32, limit as i64];
+        let (event, seat) = after.map_or((i64::MIN, 0), |(event, seat)| (event.0, seat_column(seat)));
+        let row = values![user.as_str().to_owned(), event, seat, limit as i64];
         self.read(queries::RESERVATIONS_OF, row, |_, rows| all(&rows, rows::reservation))
     }
 
     fn reservations_in(&self, event: EventId, after: Option<Seat>, limit: usize) -> Answered<Vec<Reservation>> {
-        let row = values![event.0, after.map_or(0, |s| s.0) as i32, limit as i64];
+        let row = values![event.0, after.map_or(0, seat_column), limit as i64];
         self.read(queries::RESERVATIONS_IN, row, |_, rows| all(&rows, rows::reservation))
     }
 

@@ -12,7 +12,7 @@ use tokio_postgres::{Error, Row, Statement};
 use super::super::engine::Portion;
 use super::super::session::{Session, rows_of, within};
 use super::super::trouble::Trouble;
-use super::super::{answers, queries};
+use super::super::{answers, queries, seat_column};
 use super::entries::{EntryReads, EntryRows};
 use super::rows;
 use super::seat_holds::{SeatHoldReads, SeatHoldRows};
@@ -68,7 +68,7 @@ impl EventReads {
         let answers = (!keys.is_empty())
             .then_some(async { session.query(&self.answers, &[&key_events, &key_users, &keys]).await });
         let sales = (!numbers.is_empty()).then_some(async { session.query(&self.sales, &[&event.0, &numbers]).await });
-        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
+        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat_column(*seat)).collect();
         let chosen =
             (!seats.is_empty()).then_some(async { session.query(&self.rows_of_seats, &[&event.0, &seats]).await });
         let people = try_join3(rows_of(holdings), rows_of(answers), rows_of(sales));

@@ -12,9 +12,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::super::holds::{begin_holds, change_holds, hold, lapsed};
-use super::super::queries;
 use super::super::session::{Sent, Session, execute, within};
 use super::super::trouble::Trouble;
+use super::super::{queries, seat_column};
 use crate::chain::Chain;
 use crate::ledger::details::sparse;
 use crate::ledger::holds::write_stock;
@@ -40,7 +40,7 @@ impl SeatHoldReads {
         terms: &Terms,
     ) -> Result<SeatHoldRows, Error> {
         let numbers: Vec<i64> = needs.holds.iter().map(|n| *n as i64).collect();
-        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat.0 as i32).collect();
+        let seats: Vec<i32> = needs.seats.iter().map(|seat| seat_column(*seat)).collect();
         let users: Vec<&str> = needs.users.iter().map(|user| user.as_str()).collect();
         let keys: Vec<&str> = needs.hold_keys.iter().map(|(key, _)| *key).collect();
         let stocks: Vec<String> = needs.hold_keys.iter().map(|(_, on)| write_stock(on)).collect();

@@ -42,6 +42,7 @@ pub struct MessageMaker<'a> {
 pub struct HistoryStep {
     pub messages: Vec<WebhookMessage>,
     pub n: u64,
+    /// Seats of an event. Of a room type it says nothing and is left as it is.
     pub sold: u64,
 }
 
@@ -60,9 +61,9 @@ impl MessageMaker<'_> {
         let step = |group: &&[LedgerRecord]| {
             let (first, last) = (group.first()?, group.last()?);
             let before = sold;
-            match first.what {
-                Happened::Reserved => sold += 1,
-                Happened::Cancelled => sold = sold.saturating_sub(1),
+            match (self.subject, first.what) {
+                (SubjectId::Event(_), Happened::Reserved) => sold += 1,
+                (SubjectId::Event(_), Happened::Cancelled) => sold = sold.saturating_sub(1),
                 _ => {}
             }
             let mut messages: Vec<WebhookMessage> = self.message(group).into_iter().collect();

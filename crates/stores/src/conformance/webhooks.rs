@@ -1,9 +1,11 @@
 //! Webhooks: what an endpoint is told of, and who moves its cursors.
 
 use rules::history::{AdminName, Happened, RequestOrigin};
+use rules::holds::Ask;
 use rules::subject::SubjectId;
 use rules::time::Moment;
 
+use super::hotel::{Hotel, client_key, expect_confirmed, nights};
 use super::{Stand, Verdict, expect_sale};
 use crate::ensure;
 use crate::ledger::LedgerFault;
@@ -16,6 +18,7 @@ use crate::ledger::webhooks::{
 pub async fn chapter(stand: &Stand) -> Verdict {
     endpoint_is_told_from_now_on(stand).await?;
     cursor_moves_once_and_rewinds(stand).await?;
+    cursors_of_room_types_count_nothing(stand).await?;
     failures_wait_and_are_forgotten(stand).await?;
     secrets_overlap_and_deliveries_are_few(stand).await
 }
@@ -108,6 +111,29 @@ async fn cursor_moves_once_and_rewinds(stand: &Stand) -> Verdict {
     for (subject, after) in [(subject, 5), (SubjectId::of_row(987_654), 1), (SubjectId::of_row(-987_654), 1)] {
         let rewound = stand.ledger.rewind_webhook(made.id, subject, after, None).await.map_err(fault)?;
         ensure!(!rewound, "{subject} has no row {after}");
+    }
+    ensure!(stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "it was there");
+    Ok(())
+}
+
+/// Seats that were sold are counted for events only: what was sold of a room type is not behind its cursor.
+async fn cursors_of_room_types_count_nothing(stand: &Stand) -> Verdict {
+    let hotel = Hotel::open(stand, 3).await?;
+    let subject = SubjectId::RoomType(hotel.id);
+    let stays = async |user: &str, n: u64| {
+        let held = hotel.hold(user, nights(0, 2), &client_key(n)).await?;
+        expect_confirmed(&hotel.ask(user, held.id.n, Ask::Confirm).await?)
+    };
+    stays("a", 1).await?;
+    let made = endpoint(stand).await?;
+    hotel.one(hotel.cancels("b", stays("b", 2).await?)).await?;
+    stays("c", 3).await?;
+    let newest = stand.ledger.room_type(hotel.id).await.map_err(fault)?.ok_or("no room type")?.n;
+    for (rewound, after) in [(1, 3), (2, 0)] {
+        ensure!(stand.ledger.rewind_webhook(made.id, subject, after, None).await.map_err(fault)?, "it has such a row");
+        let again = due(stand, made.id).await?;
+        let cursor = WebhookCursor { n: after, rewound, ..WebhookCursor::default() };
+        ensure!(again == [WebhookDue { subject, cursor, newest }], "after {after}: {again:?}");
     }
     ensure!(stand.ledger.delete_webhook(made.id, None).await.map_err(fault)?, "it was there");
     Ok(())

@@ -7,10 +7,12 @@ use testing::server::TestServer;
 
 use super::receiver::{Received, Receiver};
 use super::{ALLOWED, endpoint, on_both_ledgers, reserve};
+use crate::holds::{hold, hold_id, nights, on_hold, room_type};
 
 on_both_ledgers!(
     rotated_secret_signs_beside_the_old_one
     replay_sends_the_same_messages_again
+    replay_of_a_room_type_sends_every_stay_again
     changes_are_in_the_history
     endpoints_are_few
 );
@@ -54,6 +56,30 @@ async fn replay_sends_the_same_messages_again(backing: Backing) {
     {
         assert_eq!(stand.admin("POST", &path, &bad).await.status, 400, "{bad}");
     }
+}
+
+/// From the beginning of a room type, whose sales no cursor counts.
+async fn replay_of_a_room_type_sends_every_stay_again(backing: Backing) {
+    let stand = TestServer::on(backing, ALLOWED).await;
+    let receiver = Receiver::start();
+    let rooms = room_type(&stand, 3).await;
+    let (id, _) = endpoint(&stand, &receiver.url(), &json!(["reservation.confirmed", "reservation.cancelled"])).await;
+    let mut client = stand.client();
+    for (user, n) in [("a", 1), ("b", 2), ("c", 3)] {
+        let held = hold_id(&hold(&mut client, user, &nights(rooms, 1, 2, n)).await);
+        let paid = on_hold(&mut client, user, &held, "confirm").await.json();
+        if user == "b" {
+            let stay = paid["reservation"]["reservationId"].as_str().unwrap();
+            assert_eq!(client.cancel(user, stay).await.status, 200);
+        }
+    }
+    let ids = |received: &[Received]| received.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+    let first = ids(&receiver.messages(4).await);
+    receiver.forget();
+    let body = json!({ "roomTypeId": rooms, "from": 1 });
+    let replayed = stand.admin("POST", &format!("webhooks/{id}/replay"), &body).await;
+    assert_eq!(replayed.status, 200, "{}", replayed.text());
+    assert_eq!(ids(&receiver.messages(4).await), first);
 }
 
 /// Who made, changed, rotated, replayed and deleted a webhook is in the history of the ledger, without its secrets.

@@ -1,10 +1,13 @@
--- The cursor goes back to $3. How many seats were sold there follows from what was sold and given back since.
+-- The cursor goes back to $3. How many seats were sold there follows from what was sold and given back since. Room types
+-- have no such count: it tells when an event is sold out.
 -- From the beginning the opening is told again, too. A subject that has no cursor yet may be told right now: what that
 -- has read was before the rewind.
 INSERT INTO webhook_cursor AS c (webhook, subject, n, sold, opened, rewound)
 SELECT webhook.id, told.id, $3::bigint,
-       told.sold - (SELECT count(*) FILTER (WHERE what = 'reserved') - count(*) FILTER (WHERE what = 'cancelled')
-                    FROM history WHERE history.event = told.id AND history.n > $3::bigint AND history.n <= told.n),
+       CASE WHEN told.id > 0 THEN
+           told.sold - (SELECT count(*) FILTER (WHERE what = 'reserved') - count(*) FILTER (WHERE what = 'cancelled')
+                        FROM history WHERE history.event = told.id AND history.n > $3::bigint AND history.n <= told.n)
+       ELSE 0 END,
        NULL, 1
 FROM webhook
 CROSS JOIN (

@@ -188,8 +188,13 @@ async fn one_answer_has_everything_of_a_user(backing: Backing) {
 
     let nobody = json_of(&stand, "users/carol").await;
     assert_eq!((&nobody["history"], &nobody["next"]), (&json!([]), &Value::Null));
-    let bad = stand.admin("GET", "users/alice?after=elsewhere", &Value::Null).await;
-    assert_eq!((bad.status, &bad.json()["field"]), (400, &json!("after")));
+    let beyond = ["history", "ended"].map(|kind| format!("{kind}.ledger-{}", u64::MAX));
+    for after in ["elsewhere", &beyond[0], &beyond[1], &format!("history.ledger-{}", i64::MAX as u64 + 1)] {
+        let bad = stand.admin("GET", &format!("users/alice?after={after}"), &Value::Null).await;
+        assert_eq!((bad.status, &bad.json()["field"]), (400, &json!("after")), "{after}");
+    }
+    let last = json_of(&stand, &format!("users/alice?after=history.ledger-{}", i64::MAX)).await;
+    assert_eq!(last["reservations"], json!([]), "the ledger's own history comes before that of the events");
 }
 
 /// Whoever is silent is passed over, however often an operator looks at them.

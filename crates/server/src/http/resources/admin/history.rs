@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rules::history::Happened;
-use rules::ids::{EventId, Seat, User, whole as whole_number};
+use rules::ids::{EventId, Seat, User, whole_id};
 use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{AnyReservation, RoomTypeId, SubjectId};
 use rules::time::Moment;
@@ -35,7 +35,7 @@ pub async fn list(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled 
 /// `e1-43`, `r7-12`, `ledger-3`: a subject and a history number.
 pub fn place_read(text: &str) -> Option<(SubjectId, u64)> {
     if let Some(n) = text.strip_prefix("ledger-") {
-        return whole_number(n).map(|n| (SubjectId::Ledger, n));
+        return whole_id(n).map(|n| (SubjectId::Ledger, n as u64));
     }
     match text.parse().ok()? {
         AnyReservation::Seat(id) => Some((SubjectId::Event(id.event), id.n)),
@@ -162,7 +162,7 @@ impl Wanted {
         let number = |name: &'static str, most: i64| {
             let out = || FieldError::refused(name, Problem::OutOfRange { least: 0, most });
             let text = request.query(name)?;
-            let read = |text: String| whole_number(&text).and_then(|n| i64::try_from(n).ok()).filter(|n| *n <= most);
+            let read = |text: String| whole_id(&text).filter(|n| *n <= most);
             text.map(|text| read(text).ok_or_else(out)).transpose()
         };
         let event = number("event", i64::MAX)?.map(|id| SubjectId::Event(EventId(id)));

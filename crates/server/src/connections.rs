@@ -19,6 +19,6 @@ mod unparsed;
 mod unrouted;
 mod wall;
 
-pub use self::client::{ClientSocket, current_client};
+pub use self::client::{ClientSocket, client_left, current_client};
 pub use self::listener::{HttpListener, ListenerKind, bind};
 pub use self::open::{ConnectionLimits, OpenConnections};

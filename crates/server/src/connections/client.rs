@@ -24,6 +24,14 @@ pub fn current_client() -> Option<ClientSocket> {
     CLIENT.try_with(Clone::clone).ok()
 }
 
+/// Completes when the client has closed its side. None: it never does.
+pub async fn client_left(client: Option<&ClientSocket>) {
+    match client {
+        Some(client) => client.left().await,
+        None => std::future::pending().await,
+    }
+}
+
 #[derive(Clone)]
 pub struct ClientSocket(Arc<ClientEnd>);
 

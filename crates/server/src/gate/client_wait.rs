@@ -1,5 +1,6 @@
-//! Tells the gate that a request waits for its client. The future that reads a body marks the poll in which it found
-//! nothing; whoever polled the request looks at the mark afterwards, in the same thread.
+//! Tells the gate that a request waits for its client: for its body, or because of the wrong token that it showed. The
+//! future that waits marks the poll in which it found nothing; whoever polled the request looks at the mark afterwards,
+//! in the same thread.
 
 use std::cell::Cell;
 
@@ -7,11 +8,11 @@ thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Polls `body`, and marks this poll if the client has not sent all of it.
-pub async fn waiting_for_client<T>(body: impl Future<Output = T>) -> T {
-    let mut body = std::pin::pin!(body);
+/// Polls `wait`, and marks this poll if it is not over.
+pub async fn waiting_for_client<T>(wait: impl Future<Output = T>) -> T {
+    let mut wait = std::pin::pin!(wait);
     std::future::poll_fn(|context| {
-        let polled = body.as_mut().poll(context);
+        let polled = wait.as_mut().poll(context);
         WAITS.set(polled.is_pending());
         polled
     })

@@ -18,6 +18,7 @@ mod v2025_08_17;
 #[cfg(test)]
 mod golden;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rules::ids::Number;
@@ -52,11 +53,13 @@ pub struct Refused {
     pub ids: Option<Arc<PublicIds>>,
     /// Seconds after which to come again, where they are not those of the card.
     pub retry_after: Option<u64>,
+    /// The address from which a wrong token came.
+    pub guessed_from: Option<IpAddr>,
 }
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
-        Refused { refusal, hall: None, number: None, caller: None, ids: None, retry_after: None }
+        Refused { refusal, hall: None, number: None, caller: None, ids: None, retry_after: None, guessed_from: None }
     }
 }
 

@@ -17,7 +17,7 @@ use super::follower::BEAT;
 use super::message::chunk;
 use super::round_log::{NextRound, RoundReader};
 use super::series::LiveSeries;
-use crate::connections::ClientSocket;
+use crate::connections::{ClientSocket, client_left};
 
 /// A place among the watchers of this server, until it is dropped.
 pub struct WatcherPlace {
@@ -158,7 +158,7 @@ impl Watching {
                 self.place.series.messages.inc_by(u64::from(own.is_some()));
                 own
             }
-            () = left(self.client.as_ref()) => None,
+            () = client_left(self.client.as_ref()) => None,
         }
     }
 
@@ -178,7 +178,7 @@ impl Watching {
                     }
                     None => return watcher.close(),
                 },
-                () = left(self.client.as_ref()) => return watcher.close(),
+                () = client_left(self.client.as_ref()) => return watcher.close(),
             }
         }
     }
@@ -193,14 +193,6 @@ async fn said(rounds: &mut RoundReader, from: Instant) -> Option<Round> {
             NextRound::Lagged => return None,
             NextRound::None => rounds.wait().await,
         }
-    }
-}
-
-/// Completes when the client has closed its side.
-async fn left(client: Option<&ClientSocket>) {
-    match client {
-        Some(client) => client.left().await,
-        None => std::future::pending().await,
     }
 }
 

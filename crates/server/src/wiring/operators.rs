@@ -11,8 +11,12 @@ use tokio::sync::oneshot;
 use crate::app::App;
 use crate::connections::{ConnectionLimits, HttpListener, ListenerKind, OpenConnections};
 use crate::http::routes::{operator_table, router};
+use crate::logins::WAITING_OF_ALL;
 
 const LIMITS: ConnectionLimits = ConnectionLimits { most: 64, per_address: 64, loopback_unlimited: true };
+
+/// Wrong tokens that are answered late leave half of the connections to operators.
+const _: () = assert!(2 * WAITING_OF_ALL <= LIMITS.most);
 
 /// Health checks do not wait for a long list that an operator asked for.
 const THREADS: usize = 2;

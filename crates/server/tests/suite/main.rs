@@ -25,6 +25,7 @@ mod exports;
 mod faults;
 mod form;
 mod gateway;
+mod guesses;
 mod holds;
 mod input;
 mod jwt;

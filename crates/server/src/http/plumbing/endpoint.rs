@@ -1,6 +1,7 @@
 //! What every request passes: a trace id, the dialect, the method, the declared checks, a time limit,
 //! an answer even if the handler panics, and the count of how it ended.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +20,11 @@ use super::gateway::Aside;
 use super::operation::{Completion, Operation, Route, TimeLimit};
 use super::refused_admin::AdminAttempt;
 use crate::app::App;
+use crate::connections::{client_left, current_client};
+use crate::gate::waiting_for_client;
 use crate::http::resources::page;
 use crate::http::respond::{self, Dialect, Language, Reply, Speech};
+use crate::logins::GuessConnection;
 use crate::telemetry::durations::OperationTimes;
 use crate::telemetry::journey::{self, Journey};
 use crate::telemetry::shards::ShardedCounter;
@@ -93,6 +97,10 @@ impl Endpoint {
             },
         };
         self.count(served, &completion);
+        let guessed_from = match &completion {
+            Completion::Refused(refused) => refused.guessed_from,
+            Completion::Done(_) | Completion::Unready(_) => None,
+        };
         let outcome = completion.code(served.map_or("", |served| served.operation.doc.done));
         let reply = match completion {
             Completion::Done(reply) | Completion::Unready(reply) => reply.ended(dialect),
@@ -141,13 +149,20 @@ impl Endpoint {
         } else {
             self.unmatched.took(reply.class(), began.elapsed(), None);
         }
+        let from_gateway = aside.is_some();
         let reply = match aside {
             Some(aside) => aside.write(&self.app, reply),
             None => reply,
         };
+        // The connections of a gateway are those of many clients.
+        let after_guess = match guessed_from {
+            Some(from) => self.answer_late(from).await == GuessConnection::Closed && !from_gateway,
+            None => false,
+        };
         // Where the next request begins is not certain. In a shutdown, a client that keeps its connection would
         // otherwise ask here until it is cut off.
-        if !sound || self.app.draining() { reply.with(CONNECTION, HeaderValue::from_static("close")) } else { reply }
+        let closes = after_guess || !sound || self.app.draining();
+        if closes { reply.with(CONNECTION, HeaderValue::from_static("close")) } else { reply }
     }
 
     fn find(&self, method: &Method) -> Option<&Served> {
@@ -181,12 +196,12 @@ impl Endpoint {
         };
         // After a panic the gateway hears nothing, and so removes the request's mark itself.
         let Ok(completion) = ended else { return Refusal::Internal.into() };
-        let completion = counted.hides_anothers(completion);
-        if let Some(from) = guesses
-            && completion.is_unauthorized()
+        let mut completion = counted.hides_anothers(completion);
+        if let (Some(from), Completion::Refused(refused)) = (guesses, &mut completion)
+            && refused.refusal == Refusal::Unauthorized
         {
             self.app.metrics.failed_login();
-            self.app.failed_logins.failed(from).await;
+            refused.guessed_from = Some(from);
         }
         if let (Some(attempt), Completion::Refused(refused)) = (attempt, &completion) {
             attempt.refused(&self.app, &refused.refusal).await;
@@ -197,6 +212,14 @@ impl Endpoint {
             aside.tell_outcome(completion.code(operation.doc.done));
         }
         completion
+    }
+
+    /// Waits until a wrong token may be answered. That says nothing about how fast this server is: the request was
+    /// measured before, and the gate does not count it meanwhile.
+    async fn answer_late(&self, from: IpAddr) -> GuessConnection {
+        let client = current_client();
+        let left = client_left(client.as_ref());
+        waiting_for_client(self.app.failed_logins.failed(from, left)).await
     }
 
     /// Every outcome of every operation, refused or not.

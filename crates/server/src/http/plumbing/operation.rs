@@ -146,10 +146,6 @@ impl Completion {
             Completion::Unready(_) => respond::code(&Refusal::Overloaded),
         }
     }
-
-    pub fn is_unauthorized(&self) -> bool {
-        matches!(self, Completion::Refused(refused) if refused.refusal == Refusal::Unauthorized)
-    }
 }
 
 impl From<Handled> for Completion {

@@ -111,6 +111,11 @@ impl Dates {
         Ok(self)
     }
 
+    /// From the first night of both to the last, and all between.
+    pub fn around(self, other: Dates) -> Dates {
+        Dates { check_in: self.check_in.min(other.check_in), check_out: self.check_out.max(other.check_out) }
+    }
+
     pub fn nights(self) -> impl Iterator<Item = Night> {
         (self.check_in.0..self.check_out.0).map(Night)
     }
@@ -162,6 +167,9 @@ mod tests {
         let rest = december.within(night("2026-12-30"), night("2030-01-01"));
         assert_eq!(rest.map(Dates::count), Some(2));
         assert_eq!(december.within(night("2027-01-01"), night("2030-01-01")), None);
+        let [january, march] = ["2027-01", "2027-03"].map(|month| Dates::of_month(month).unwrap());
+        let winter = Dates { check_in: night("2027-01-01"), check_out: night("2027-04-01") };
+        assert_eq!([march.around(january), january.around(march), winter.around(march)], [winter; 3]);
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod watcher;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use rules::ids::{EventId, User};
 use rules::nights::Dates;
@@ -35,7 +36,7 @@ use self::channel::Subscribed;
 use self::fan_out::FanOut;
 use self::hub::EventHub;
 pub use self::message::StreamPosition;
-use self::nights::NightHub;
+use self::nights::RoomTypeHub;
 use self::own::OwnMessages;
 use self::pace::HubPace;
 use self::planted::LiveBug;
@@ -77,7 +78,7 @@ type Opening<H> = Arc<OnceCell<Arc<H>>>;
 #[derive(Default)]
 struct Hubs {
     events: HashMap<EventId, Opening<EventHub>>,
-    nights: HashMap<(RoomTypeId, Dates), Opening<NightHub>>,
+    room_types: HashMap<RoomTypeId, Opening<RoomTypeHub>>,
     /// A task asks the ledger for all of them.
     followed: bool,
 }
@@ -85,8 +86,8 @@ struct Hubs {
 impl Hubs {
     fn open(&self) -> Vec<Arc<dyn Hub>> {
         let events = self.events.values().filter_map(|cell| Some(cell.get()?.clone() as Arc<dyn Hub>));
-        let nights = self.nights.values().filter_map(|cell| Some(cell.get()?.clone() as Arc<dyn Hub>));
-        events.chain(nights).collect()
+        let room_types = self.room_types.values().filter_map(|cell| Some(cell.get()?.clone() as Arc<dyn Hub>));
+        events.chain(room_types).collect()
     }
 }
 
@@ -138,9 +139,9 @@ impl LiveStreams {
     pub async fn watch_nights(&self, app: &Arc<App>, id: RoomTypeId, dates: Dates) -> Result<Watching, Refusal> {
         let place = self.place()?;
         for _ in 0..TRIES {
-            let find = |hubs: &mut Hubs| hubs.nights.entry((id, dates)).or_default().clone();
-            let hub = self.opened(app, find, NightHub::open(app, id, dates)).await?;
-            if let Some(subscribed) = hub.subscribe() {
+            let find = |hubs: &mut Hubs| hubs.room_types.entry(id).or_default().clone();
+            let hub = self.opened(app, find, RoomTypeHub::open(app, id, dates)).await?;
+            if let Some(subscribed) = hub.subscribe(app, dates).await? {
                 return Ok(self.watching(subscribed, place));
             }
             let hub: Arc<dyn Hub> = hub;
@@ -170,6 +171,11 @@ impl LiveStreams {
         HubPace::of(self.taken.load(Ordering::Relaxed), own)
     }
 
+    /// Between two rounds there is at least so much time now.
+    fn pause(&self) -> Duration {
+        pace::pause(self.taken.load(Ordering::Relaxed))
+    }
+
     /// The hub, opened by whoever comes first.
     async fn opened<H>(
         &self,
@@ -192,8 +198,8 @@ impl LiveStreams {
         let mut hubs = self.lock();
         // What could not be opened, and nobody is opening now.
         hubs.events.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
-        hubs.nights.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
-        hubs.followed = !hubs.events.is_empty() || !hubs.nights.is_empty();
+        hubs.room_types.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
+        hubs.followed = !hubs.events.is_empty() || !hubs.room_types.is_empty();
         hubs.followed.then(|| hubs.open())
     }
 
@@ -201,7 +207,7 @@ impl LiveStreams {
         let mut hubs = self.lock();
         let ended = Arc::as_ptr(hub).cast::<()>();
         hubs.events.retain(|_, cell| cell.get().is_none_or(|known| Arc::as_ptr(known).cast() != ended));
-        hubs.nights.retain(|_, cell| cell.get().is_none_or(|known| Arc::as_ptr(known).cast() != ended));
+        hubs.room_types.retain(|_, cell| cell.get().is_none_or(|known| Arc::as_ptr(known).cast() != ended));
     }
 
     /// The ledger was restored: watchers reconnect and are told anew.
@@ -209,7 +215,7 @@ impl LiveStreams {
         let mut hubs = self.lock();
         hubs.open().iter().for_each(|hub| hub.end());
         hubs.events.clear();
-        hubs.nights.clear();
+        hubs.room_types.clear();
     }
 
     /// Every stream ends.

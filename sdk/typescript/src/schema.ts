@@ -5161,7 +5161,7 @@ export interface operations {
     streamRoomType: {
         parameters: {
             query?: {
-                /** @description The first night; without it, and at the earliest, today. */
+                /** @description The first night; without it, and at the earliest, today. At most `MAX_DAYS_AHEAD` days ahead. */
                 from?: string;
                 /** @description The day after the last night: at most 366 nights, without it 62. */
                 to?: string;

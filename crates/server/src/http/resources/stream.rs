@@ -52,6 +52,10 @@ pub async fn nights(app: Arc<App>, Call { request, .. }: Call) -> Handled {
     let id = id_in_path(&request)?;
     let room_type = app.ledger.room_type(id).await?.ok_or(Refusal::NotFound)?;
     let today = zones::today(&room_type.time_zone, app.ledger.wall());
+    let furthest = today.plus(app.settings.max_days_ahead);
+    if from.is_some_and(|from| from > furthest) {
+        return Err(FieldError::refused("from", Problem::Dates { least: today, most: furthest }).into());
+    }
     // What is past is not sold, and does not change.
     let check_in = from.unwrap_or(today).max(today);
     let (least, most) = (check_in.plus(1), check_in.plus(NIGHTS_MOST));

@@ -22,7 +22,11 @@ const EVENT_FILTERS: &[Filter] = &[
 ];
 
 const NIGHT_FILTERS: &[Filter] = &[
-    Filter { name: "from", kind: "string", about: "The first night; without it, and at the earliest, today." },
+    Filter {
+        name: "from",
+        kind: "string",
+        about: "The first night; without it, and at the earliest, today. At most `MAX_DAYS_AHEAD` days ahead.",
+    },
     Filter { name: "to", kind: "string", about: "The day after the last night: at most 366 nights, without it 62." },
 ];
 

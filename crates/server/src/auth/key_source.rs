@@ -62,6 +62,8 @@ struct Looked {
     /// When the address was last asked for a token's sake.
     for_a_token: Option<Instant>,
     file: Option<FileVersion>,
+    /// The keys that are in use, as they were written.
+    document: Option<Vec<u8>>,
     failing: bool,
 }
 
@@ -127,17 +129,21 @@ impl UserTokens {
                     return;
                 }
                 looked.file = version;
-                read_file(path)
+                read_keys(path)
             }
             KeySource::Address(url) => fetch_keys(url).await,
         };
         match found {
-            Ok(keys) => {
+            Ok((keys, document)) => {
                 if looked.failing {
                     tracing::info!("the keys of tokens can be read again");
                 }
                 looked.failing = false;
-                *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Verified::with(keys));
+                // The same keys keep the tokens that they verified: anybody can make the server look.
+                if looked.document.as_ref() != Some(&document) {
+                    looked.document = Some(document);
+                    *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Verified::with(keys));
+                }
             }
             Err(why) => {
                 if !looked.failing {
@@ -196,17 +202,68 @@ impl FileVersion {
 }
 
 pub fn read_file(path: &Path) -> Result<KeySet, String> {
+    Ok(read_keys(path)?.0)
+}
+
+/// Keys, and the document that has them.
+type ReadKeys = (KeySet, Vec<u8>);
+
+fn read_keys(path: &Path) -> Result<ReadKeys, String> {
     let named = |why: String| format!("{}: {why}", path.display());
     let bytes = std::fs::metadata(path).map_err(|e| named(e.to_string()))?.len();
     if bytes > FILE_BYTES {
         return Err(named(format!("it has {bytes} bytes: expected at most {FILE_BYTES}")));
     }
-    let text = std::fs::read(path).map_err(|e| named(e.to_string()))?;
-    KeySet::of_jwks(&text, JwksPlace::File).map_err(named)
+    let document = std::fs::read(path).map_err(|e| named(e.to_string()))?;
+    Ok((KeySet::of_jwks(&document, JwksPlace::File).map_err(named)?, document))
 }
 
-async fn fetch_keys(url: &Url) -> Result<KeySet, String> {
+async fn fetch_keys(url: &Url) -> Result<ReadKeys, String> {
     let named = |why: String| format!("{url}: {why}");
-    let text = fetch(url, LIMITS).await.map_err(|why| named(why.to_string()))?;
-    KeySet::of_jwks(&text, JwksPlace::Address).map_err(named)
+    let document = fetch(url, LIMITS).await.map_err(|why| named(why.to_string()))?.to_vec();
+    Ok((KeySet::of_jwks(&document, JwksPlace::Address).map_err(named)?, document))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// An issuer with one key, by its name.
+    fn issuer(name: &str) -> String {
+        let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"{name}","x":"{key}"}}]}}"#)
+    }
+
+    /// An address that answers with one document after the other.
+    fn serving(documents: Vec<String>) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/jwks", listener.local_addr().unwrap()).parse().unwrap();
+        std::thread::spawn(move || {
+            for body in documents {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = stream.read(&mut [0; 4_096]).unwrap();
+                write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+            }
+        });
+        url
+    }
+
+    /// A token with a made-up key makes the server look; others must not have to be verified again for that.
+    #[tokio::test]
+    async fn same_keys_keep_the_tokens_that_they_verified() {
+        let source = KeySource::Address(serving(vec![issuer("one"), issuer("one"), issuer("two")]));
+        let terms = TokenTerms { issuers: Vec::new(), audiences: Vec::new(), leeway_ms: 0 };
+        let tokens = UserTokens::new(&JwtSettings { source, keys: KeySet::default(), terms });
+        let mut looked = tokens.looked.lock().await;
+        tokens.look(&mut looked).await;
+        let first = tokens.keys();
+        assert!(!first.keys.is_empty());
+        tokens.look(&mut looked).await;
+        assert!(Arc::ptr_eq(&first, &tokens.keys()), "the same keys");
+        tokens.look(&mut looked).await;
+        assert!(!Arc::ptr_eq(&first, &tokens.keys()), "other keys");
+    }
 }

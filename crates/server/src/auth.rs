@@ -158,7 +158,14 @@ impl Admin {
 
 /// Proof that a request showed a token that may read: only `viewer` makes one.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Viewer(());
+pub struct Viewer(AdminRole);
+
+impl Viewer {
+    /// Whether it may also read what is as good as a password.
+    pub fn sees_secrets(&self) -> bool {
+        self.0 == AdminRole::Admin
+    }
+}
 
 /// Proof that a request showed a token that may confirm holds: only `service` makes one.
 #[derive(Debug, PartialEq, Eq)]
@@ -175,7 +182,9 @@ pub async fn admin(app: &App, headers: &HeaderMap) -> Result<Admin, Refusal> {
 }
 
 pub async fn viewer(app: &App, headers: &HeaderMap) -> Result<Viewer, Refusal> {
-    operator(app, headers).await?.may(AdminRole::Viewer).map(|_| Viewer(()))
+    let operator = operator(app, headers).await?;
+    let role = operator.role;
+    operator.may(AdminRole::Viewer).map(|_| Viewer(role))
 }
 
 pub async fn service(app: &App, headers: &HeaderMap) -> Result<Service, Refusal> {

@@ -2400,6 +2400,7 @@ export interface components {
         /** @description An endpoint, without its secret. */
         Webhook: {
             id: number;
+            /** @description A viewer sees scheme, host and port only: the rest may be secret. */
             url: string;
             types: ("reservation.confirmed" | "reservation.cancelled" | "hold.created" | "hold.expired" | "event.opened" | "event.sold_out")[];
             /**

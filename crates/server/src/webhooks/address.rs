@@ -24,6 +24,11 @@ pub fn target(text: &str, private: bool) -> Option<Url> {
     (scheme && bare && public).then_some(url)
 }
 
+/// Scheme, host and port of a target. The rest of it may be secret.
+pub fn origin(target: &str) -> String {
+    Url::parse(target).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+}
+
 /// Reachable from everywhere, and nobody's own network.
 pub fn is_public(ip: IpAddr) -> bool {
     match ip.to_canonical() {

@@ -7,7 +7,8 @@ use serde::Serialize;
 use stores::ledger::webhooks::{Webhook, WebhookDelivery};
 
 use super::{Succeeded, moment};
-use crate::webhooks::address::URL_CHARS;
+use crate::auth::Viewer;
+use crate::webhooks::address::{URL_CHARS, origin};
 
 /// 30 days.
 pub const OVERLAP_MOST_S: u32 = 2_592_000;
@@ -85,6 +86,7 @@ pub struct WebhookReplayBody {
 #[serde(rename_all = "camelCase")]
 pub struct WebhookBody {
     pub id: i64,
+    /// A viewer sees scheme, host and port only: the rest may be secret.
     pub url: String,
     #[schemars(with = "Vec<WebhookTypeName>")]
     pub types: Vec<&'static str>,
@@ -112,6 +114,12 @@ impl WebhookBody {
             created_by: webhook.made_by.as_str().to_owned(),
             old_secret_ends_at: old.map(|ends_at| moment(ends_at.plus_ms(shift_ms))),
         }
+    }
+}
+
+impl WebhookBody {
+    pub fn seen_by(self, viewer: &Viewer) -> WebhookBody {
+        if viewer.sees_secrets() { self } else { WebhookBody { url: origin(&self.url), ..self } }
     }
 }
 

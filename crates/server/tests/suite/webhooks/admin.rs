@@ -15,6 +15,7 @@ on_both_ledgers!(
     replay_of_a_room_type_sends_every_stay_again
     changes_are_in_the_history
     endpoints_are_few
+    viewers_see_no_path_of_an_endpoint
 );
 
 async fn rotated_secret_signs_beside_the_old_one(backing: Backing) {
@@ -115,4 +116,28 @@ async fn endpoints_are_few(backing: Backing) {
     assert_eq!(stand.admin("POST", "webhooks", &body).await.status, 400);
     let typo = stand.admin("POST", "webhooks", &json!({ "urll": "https://shop.example/" })).await;
     assert!(typo.status == 400 && typo.text().contains("url"), "{}", typo.text());
+}
+
+/// Path and query may be as good as a password for whoever can write to the receiver.
+async fn viewers_see_no_path_of_an_endpoint(backing: Backing) {
+    let stand = TestServer::on(backing, ALLOWED).await;
+    let url = "https://shop.example:8443/T0/hidden?token=hidden";
+    let (id, _) = endpoint(&stand, url, &Value::Null).await;
+    let made = stand.admin("POST", "tokens", &json!({ "name": "press", "role": "viewer" })).await.json();
+    let viewer = format!("Bearer {}", made["secret"].as_str().unwrap());
+    let admin = format!("Bearer {}", stand.app.admin_token);
+    for path in ["/api/v1/admin/webhooks".to_owned(), format!("/api/v1/admin/webhooks/{id}")] {
+        for format in ["application/json", "text/csv", "application/x-ndjson"] {
+            let mut shown = Vec::new();
+            for token in [&viewer, &admin] {
+                let headers = [("Authorization", token.as_str()), ("Accept", format)];
+                let told = stand.client().send("GET", &path, &headers, "").await;
+                assert_eq!(told.status, 200, "{}", told.text());
+                shown.push(told.text());
+            }
+            let seen = shown[0].contains("https://shop.example:8443") && !shown[0].contains("hidden");
+            assert!(seen, "{format}: {}", shown[0]);
+            assert!(shown[1].contains(url), "{format}: {}", shown[1]);
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::refusals::Failure;
 
 pub async fn webhooks(app: Arc<App>, call: Call<Viewer>) -> Handled {
     let json = |webhooks, next| Reply::ok(&WebhooksAnswer { success: Succeeded, webhooks, next });
-    listed(ListedWebhooks { app }, &call.request, json).await
+    listed(ListedWebhooks { app, viewer: call.caller }, &call.request, json).await
 }
 
 pub async fn deliveries(app: Arc<App>, call: Call<Viewer>) -> Handled {
@@ -31,6 +31,7 @@ pub async fn deliveries(app: Arc<App>, call: Call<Viewer>) -> Handled {
 /// Every endpoint, in order of id.
 struct ListedWebhooks {
     app: Arc<App>,
+    viewer: Viewer,
 }
 
 impl Searched for ListedWebhooks {
@@ -59,7 +60,8 @@ impl Searched for ListedWebhooks {
     }
 
     fn body(&self, webhook: Webhook) -> Option<WebhookBody> {
-        Some(WebhookBody::of(&webhook, self.app.ledger.now(), self.app.ledger.shift_ms()))
+        let body = WebhookBody::of(&webhook, self.app.ledger.now(), self.app.ledger.shift_ms());
+        Some(body.seen_by(&self.viewer))
     }
 }
 

@@ -8,7 +8,6 @@ use rules::outcome::{Expected, FieldError, Problem, Refusal};
 use rules::subject::{RoomTypeId, SubjectId};
 use stores::ledger::records::LedgerNote;
 use stores::ledger::webhooks::{NewWebhook, Webhook, WebhookChange, WebhookNote, WebhookState, WebhookType};
-use url::Url;
 
 use super::fields::AdminFields;
 use crate::app::App;
@@ -23,7 +22,7 @@ use crate::http::wire::webhooks::{
 };
 use crate::refusals::Failure;
 use crate::tickets::random;
-use crate::webhooks::address::{URL_CHARS, target};
+use crate::webhooks::address::{URL_CHARS, origin, target};
 use crate::webhooks::signature::shown;
 
 /// The old secret signs beside the new one this long, unless told otherwise.
@@ -33,9 +32,9 @@ const WEBHOOKS_MOST: usize = 100;
 /// Attempts that are shown.
 const DELIVERIES: usize = 50;
 
-pub async fn one(app: Arc<App>, Call { request, .. }: Call<Viewer>) -> Handled {
+pub async fn one(app: Arc<App>, Call { request, caller: viewer, .. }: Call<Viewer>) -> Handled {
     let webhook = named(&app, &request).await?;
-    shown_whole(&app, &webhook).await
+    shown_whole(&app, &webhook, |body| body.seen_by(&viewer)).await
 }
 
 pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled {
@@ -48,9 +47,7 @@ pub async fn create(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled
     }
     let secret = random::<32>()?.to_vec();
     let new = NewWebhook { url, types, enabled, secret, by: call.caller.name() };
-    // Without path and query, which may be secret.
-    let origin = Url::parse(&new.url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-    let note = noted(Happened::WebhookMade, call.caller.name(), &call.request, origin);
+    let note = noted(Happened::WebhookMade, call.caller.name(), &call.request, origin(&new.url));
     let webhook = app.ledger.create_webhook(new, note).await?;
     tracing::info!(webhook = webhook.id, by = call.caller.name().as_str(), "a webhook was made");
     Ok(secret_shown(&app, &webhook))
@@ -68,7 +65,7 @@ pub async fn amend(app: Arc<App>, call: Call<Admin, SentBody<Json>>) -> Handled 
     }
     tracing::info!(webhook = id, by = call.caller.name().as_str(), "a webhook was changed");
     let webhook = named(&app, &call.request).await?;
-    shown_whole(&app, &webhook).await
+    shown_whole(&app, &webhook, |body| body).await
 }
 
 pub async fn delete(app: Arc<App>, call: Call<Admin>) -> Handled {
@@ -142,11 +139,12 @@ fn body(app: &App, webhook: &Webhook) -> WebhookBody {
     WebhookBody::of(webhook, app.ledger.now(), app.ledger.shift_ms())
 }
 
-async fn shown_whole(app: &App, webhook: &Webhook) -> Handled {
+async fn shown_whole(app: &App, webhook: &Webhook, seen: impl FnOnce(WebhookBody) -> WebhookBody) -> Handled {
     let outstanding = app.ledger.webhook_outstanding(webhook.id).await?.rows;
     let kept = app.ledger.deliveries(webhook.id, None, DELIVERIES).await?;
     let deliveries = kept.iter().map(|kept| WebhookDeliveryBody::of(&kept.made, app.ledger.shift_ms())).collect();
-    Ok(Reply::ok(&WebhookAnswer { success: Succeeded, webhook: body(app, webhook), outstanding, deliveries }))
+    let webhook = seen(body(app, webhook));
+    Ok(Reply::ok(&WebhookAnswer { success: Succeeded, webhook, outstanding, deliveries }))
 }
 
 fn secret_shown(app: &App, webhook: &Webhook) -> Reply {

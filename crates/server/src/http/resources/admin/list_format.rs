@@ -77,13 +77,29 @@ const FORMULA: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－'
 /// A cell with one of these is quoted. Some spreadsheets separate cells by semicolons or tabs.
 const QUOTED: [char; 6] = [',', ';', '\t', '"', '\r', '\n'];
 
-/// A cell of RFC 4180. An apostrophe keeps a spreadsheet from running it as a formula; a telephone
-/// number begins with + and needs none.
+/// Where a spreadsheet may begin another cell, inside one of ours: with a semicolon between cells, it does not see that
+/// a cell is quoted unless it is the first one of its line.
+const SEPARATORS: [char; 4] = [';', '\t', '\r', '\n'];
+
+/// A cell of RFC 4180. An apostrophe keeps a spreadsheet from running it, or what it takes for another cell inside, as a
+/// formula; a telephone number begins with + and needs none.
 fn quoted(cell: &str) -> String {
-    let digits = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-    let formula = cell.starts_with(FORMULA) && !digits;
-    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    let phone = cell.strip_prefix('+').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+    let cell = if phone { cell.to_owned() } else { without_formulas(cell) };
     if cell.contains(QUOTED) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+fn without_formulas(cell: &str) -> String {
+    let (mut safe, mut begins) = (String::with_capacity(cell.len()), true);
+    for c in cell.chars() {
+        if begins && FORMULA.contains(&c) {
+            safe.push('\'');
+        }
+        safe.push(c);
+        // Quotes and spaces at the begin of a cell may be dropped.
+        begins = SEPARATORS.contains(&c) || (begins && matches!(c, '"' | ' '));
+    }
+    safe
 }
 
 #[cfg(test)]
@@ -98,9 +114,27 @@ mod tests {
         for formula in ["＝1", "＋1", "－1", "＠SUM"] {
             assert_eq!(quoted(formula), format!("'{formula}"));
         }
-        assert_eq!((quoted("\t=1").as_str(), quoted("\r=1").as_str()), ("\"'\t=1\"", "\"'\r=1\""));
+        assert_eq!((quoted("\t=1").as_str(), quoted("\r=1").as_str()), ("\"'\t'=1\"", "\"'\r'=1\""));
         assert_eq!((quoted("a;b").as_str(), quoted("a\tb").as_str()), ("\"a;b\"", "\"a\tb\""));
         assert_eq!(quoted("+821012345678"), "+821012345678");
         assert_eq!(quoted("+cmd"), "'+cmd");
+    }
+
+    /// Where the list separator is a semicolon, a spreadsheet splits there.
+    #[test]
+    fn formulas_behind_a_separator_are_escaped() {
+        for (cell, safe) in [
+            ("x;=HYPERLINK(\"https://evil.example\")", "\"x;'=HYPERLINK(\"\"https://evil.example\"\")\""),
+            ("x\t@SUM(1)", "\"x\t'@SUM(1)\""),
+            ("x\n-1", "\"x\n'-1\""),
+            ("x\r\n+1", "\"x\r\n'+1\""),
+            ("x;＝1;+1", "\"x;'＝1;'+1\""),
+            ("x;\"=1", "\"x;\"\"'=1\""),
+            ("x; =1", "\"x; '=1\""),
+            ("+82;=1", "\"'+82;'=1\""),
+            ("a-b; c=d; e@f", "\"a-b; c=d; e@f\""),
+        ] {
+            assert_eq!(quoted(cell), safe, "{cell:?}");
+        }
     }
 }

@@ -145,6 +145,16 @@ fn put(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
     }
 }
 
+/// A trace id, which the client may have chosen, has no characters but visible ASCII.
+fn put_in_json(body: &mut Vec<u8>, trace: &str) {
+    for byte in trace.bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            body.push(b'\\');
+        }
+        body.push(byte);
+    }
+}
+
 impl Prepared {
     fn new(dialect: Dialect, language: Language) -> Prepared {
         let full = Refused { retry_after: Some(RETRY), ..Refused::from(Refusal::Overloaded) }.to(Caller(None));
@@ -161,7 +171,7 @@ impl Prepared {
         for part in &self.parts {
             match part {
                 Part::Text(text) => body.extend_from_slice(text.as_bytes()),
-                Part::Trace => body.extend_from_slice(trace.as_bytes()),
+                Part::Trace => put_in_json(&mut body, trace),
                 Part::Retry => body.extend_from_slice(retry.to_string().as_bytes()),
             }
         }
@@ -197,9 +207,12 @@ mod tests {
     #[test]
     fn prepared_refusals_equal_rendered_ones() {
         let prepared = PreparedRefusals::default();
-        let trace = HeaderValue::from_static("trace-1");
-        for dialect in Dialect::BY_HEADER {
-            for language in Language::ALL {
+        let traces = ["trace-1", r#"a","success":true,"x":"\"#];
+        let spoken =
+            Dialect::BY_HEADER.into_iter().flat_map(|dialect| Language::ALL.map(|language| (dialect, language)));
+        for (dialect, language) in spoken {
+            for text in traces {
+                let trace = HeaderValue::from_static(text);
                 let mut headers = HeaderMap::new();
                 headers.insert(API_VERSION, dialect.name().parse().unwrap());
                 headers.insert(ACCEPT_LANGUAGE, language.tag().parse().unwrap());
@@ -207,7 +220,7 @@ mod tests {
                 let answer = prepared.answer(&headers, speech, &trace, 7, false);
                 let full = Refused { retry_after: Some(7), ..Refused::from(Refusal::Overloaded) }.to(Caller(None));
                 let mut rendered = salvo::Response::new();
-                refused(&full, dialect, language, "trace-1").write(&mut rendered);
+                refused(&full, dialect, language, text).write(&mut rendered);
                 rendered.headers_mut().insert(REQUEST_ID, trace.clone());
                 assert_eq!(Some(answer.status()), rendered.status_code);
                 let sorted = |headers: &HeaderMap| {

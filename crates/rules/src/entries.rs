@@ -37,7 +37,7 @@ pub struct WaitingRoom {
     pub gather_from: Option<Moment>,
     /// About as many users are let in per minute at most. None: as many as there are places.
     pub admit_per_minute: Option<u32>,
-    /// People stand in its line whose places were drawn for a room that was taken away since.
+    /// Nobody gathers in front of it again, and people stand in its line whose places were drawn.
     pub gathered: bool,
 }
 

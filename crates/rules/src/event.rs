@@ -116,7 +116,7 @@ pub struct Event {
     pub occasion: Occasion,
     /// Its waiting room, if it has one.
     pub waiting_room: Option<WaitingRoom>,
-    /// People have gathered in front of it, and the room was taken away since.
+    /// Nobody gathers in front of it again: the order was drawn, or the room was taken away after people had gathered.
     pub gathered: bool,
     /// Tickets of older keys do not count here.
     pub oldest_key: u32,

@@ -15,7 +15,7 @@ mod replies;
 
 pub use self::replies::{Asking, Forgotten, Place, PlaceClaim, QueueReply, Serving, Status, Supply, What};
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use crate::entries::{DoorEntry, Entry, Moved, WaitingRoom};
 use crate::event::State;
@@ -77,12 +77,12 @@ pub struct Line {
     counter: u64,
     people: HashMap<User, Person>,
     present: Ranks,
-    /// Those who are present, by when they were last seen.
-    seen: BTreeMap<(Moment, Number), User>,
+    /// Those who are present, by when they were last seen. The user is part of it: two may be drawn the same number.
+    seen: BTreeSet<(Moment, Number, User)>,
     /// Those who are silent or passed over, in the same order.
-    away: BTreeMap<(Moment, Number), User>,
+    away: BTreeSet<(Moment, Number, User)>,
     /// Users who got `ready`, by when their turn lapses.
-    ready: BTreeMap<(Moment, Number), User>,
+    ready: BTreeSet<(Moment, Number, User)>,
     inside: HashMap<User, Insider>,
     ends: BTreeSet<(Moment, User)>,
     /// Nobody new is admitted before.
@@ -97,9 +97,9 @@ impl Line {
             counter: 0,
             people: HashMap::new(),
             present: Ranks::default(),
-            seen: BTreeMap::new(),
-            away: BTreeMap::new(),
-            ready: BTreeMap::new(),
+            seen: BTreeSet::new(),
+            away: BTreeSet::new(),
+            ready: BTreeSet::new(),
             inside: HashMap::new(),
             ends: BTreeSet::new(),
             from: Moment(i64::MIN),
@@ -263,9 +263,9 @@ impl Line {
         } else {
             self.present.nth(places - 1).map_or(given, |last| last.0)
         };
-        let admitted_per_minute = self.admitted_lately(now);
+        let (admitted_per_minute, counted_ms) = (self.admitted_lately(now), self.counted_ms(now));
         let inside = self.ends.len() as u64;
-        Serving { serving, waiting, admitted_per_minute, sold_out: supply.sold_out(), inside }
+        Serving { serving, waiting, admitted_per_minute, counted_ms, sold_out: supply.sold_out(), inside }
     }
 
     fn admits(&self, supply: Supply, now: Moment) -> bool {
@@ -294,6 +294,13 @@ impl Line {
         self.admitted.iter().filter(|(at, _)| *at > since).map(|(_, count)| count).sum()
     }
 
+    /// Since the first bucket that is known, a minute at most.
+    fn counted_ms(&self, now: Moment) -> u64 {
+        const MINUTE_MS: i64 = RATE_BUCKETS as i64 * RATE_BUCKET_MS;
+        let first = self.admitted.iter().map(|(at, _)| *at).filter(|at| *at > i64::MIN).min();
+        first.map_or(MINUTE_MS, |at| now.0 - at * RATE_BUCKET_MS).clamp(1, MINUTE_MS) as u64
+    }
+
     /// In the running bucket.
     fn admitted_now(&self, now: Moment) -> u64 {
         let bucket = now.0.div_euclid(RATE_BUCKET_MS);
@@ -313,8 +320,8 @@ impl Line {
     fn touch(&mut self, user: &User, now: Moment) {
         if let Some(person) = self.people.get_mut(user) {
             let by_time = if person.standing == Standing::Present { &mut self.seen } else { &mut self.away };
-            if let Some(name) = by_time.remove(&(person.seen, person.number)) {
-                by_time.insert((now, person.number), name);
+            if let Some((_, number, user)) = by_time.take(&(person.seen, person.number, user.clone())) {
+                by_time.insert((now, number, user));
             }
             person.seen = now;
         }
@@ -334,7 +341,7 @@ impl Line {
     fn stand(&mut self, user: &User, number: Number, now: Moment) {
         self.people.insert(user.clone(), Person { number, seen: now, ready_until: NEVER, standing: Standing::Present });
         self.present.insert(number);
-        self.seen.insert((now, number), user.clone());
+        self.seen.insert((now, number, user.clone()));
     }
 
     /// A silent user gets their place back; a user who was passed over does if they ask to enter.
@@ -347,11 +354,11 @@ impl Line {
         };
         if back {
             let number = person.number;
-            self.away.remove(&(person.seen, number));
+            self.away.remove(&(person.seen, number, user.clone()));
             person.standing = Standing::Present;
             person.seen = now;
             self.present.insert(number);
-            self.seen.insert((now, number), user.clone());
+            self.seen.insert((now, number, user.clone()));
         }
     }
 
@@ -362,11 +369,11 @@ impl Line {
         }
         let ready = match (person.ready(), turn) {
             (None, true) => {
-                self.ready.insert((until, person.number), user.clone());
+                self.ready.insert((until, person.number, user.clone()));
                 Some(until)
             }
             (Some(before), false) => {
-                self.ready.remove(&(before, person.number));
+                self.ready.remove(&(before, person.number, user.clone()));
                 None
             }
             (before, _) => before,
@@ -378,20 +385,21 @@ impl Line {
 
     fn forget(&mut self, user: &User) {
         if let Some(person) = self.people.remove(user) {
-            self.step_aside(person);
+            self.step_aside(user, person);
             if let Some(until) = person.ready() {
-                self.ready.remove(&(until, person.number));
+                self.ready.remove(&(until, person.number, user.clone()));
             }
         }
     }
 
     /// Not counted any more.
-    fn step_aside(&mut self, person: Person) {
+    fn step_aside(&mut self, user: &User, person: Person) {
+        let at = (person.seen, person.number, user.clone());
         if person.standing == Standing::Present {
             self.present.remove(person.number);
-            self.seen.remove(&(person.seen, person.number));
+            self.seen.remove(&at);
         } else {
-            self.away.remove(&(person.seen, person.number));
+            self.away.remove(&at);
         }
     }
 
@@ -401,7 +409,7 @@ impl Line {
         let before = now.plus_ms(-silent_ms);
         let mut forgotten = 0;
         while forgotten < most
-            && let Some(((seen, _), user)) = self.away.first_key_value()
+            && let Some((seen, _, user)) = self.away.first()
             && *seen <= before
         {
             let user = user.clone();
@@ -423,7 +431,7 @@ impl Line {
         let mut most = PASSED_PER_CALL;
         let silent = now.plus_ms(-room.idle_ms);
         while most > 0
-            && let Some(((seen, _), user)) = self.seen.first_key_value()
+            && let Some((seen, _, user)) = self.seen.first()
             && *seen <= silent
         {
             let user = user.clone();
@@ -431,11 +439,9 @@ impl Line {
             most -= 1;
         }
         while most > 0
-            && let Some(((until, number), user)) = self.ready.first_key_value()
-            && *until <= now
+            && self.ready.first().is_some_and(|(until, ..)| *until <= now)
+            && let Some((_, _, user)) = self.ready.pop_first()
         {
-            let (key, user) = ((*until, *number), user.clone());
-            self.ready.remove(&key);
             self.set_aside(&user, Standing::Passed, now);
             most -= 1;
         }
@@ -449,8 +455,8 @@ impl Line {
         if standing == Standing::Passed {
             person.ready_until = NEVER;
         }
-        self.step_aside(before);
-        self.away.insert((now, before.number), user.clone());
+        self.step_aside(user, before);
+        self.away.insert((now, before.number, user.clone()));
     }
 }
 

@@ -10,9 +10,9 @@ mod visitor;
 use rules::entries::WaitingRoom;
 use rules::event::{Event, State};
 use rules::ids::{EventId, User};
-use rules::queue::{PlaceClaim, Serving};
+use rules::queue::Serving;
 
-pub use self::draw::{Draw, GATHERED, claim, draw, may_gather, now};
+pub use self::draw::{ClaimedPlace, Draw, GATHERED, claim, draw, is_over, may_gather, now};
 pub use self::inside::{INTERVAL, InsideCheck, LOOKS, difference};
 pub use self::known::{Lines, event, open_event};
 pub use self::outlook::Outlook;
@@ -37,8 +37,8 @@ impl<'a> EventLine<'a> {
     }
 
     /// A user in front of it, with a place that is theirs.
-    pub fn visitor(self, user: &'a User, claim: Option<PlaceClaim>) -> Visitor<'a> {
-        Visitor { line: self, user, claim, origin: None }
+    pub fn visitor(self, user: &'a User, own: Option<ClaimedPlace>) -> Visitor<'a> {
+        Visitor { line: self, user, own, origin: None }
     }
 
     /// The public state of the line.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use rules::entries::WaitingRoom;
+use rules::event::Event;
 use rules::ids::EventId;
 use stores::ledger::LedgerFault;
 use stores::ledger::tidy::{Aged, Tidied};
@@ -38,8 +38,8 @@ pub struct Keep {
 
 pub struct Tidier {
     app: Weak<App>,
-    /// Lines that may have users to forget.
-    lines: Mutex<HashMap<EventId, WaitingRoom>>,
+    /// Events whose lines may have users to forget, as they were seen last.
+    lines: Mutex<HashMap<EventId, Arc<Event>>>,
     swept: Mutex<Instant>,
 }
 
@@ -96,10 +96,15 @@ impl Tidier {
 
     /// Forgets users who left a line long ago.
     async fn lines(&self, app: &App) {
-        let known: HashMap<EventId, WaitingRoom> = app.lines.known().into_iter().collect();
-        self.known_lines().extend(&known);
-        let all: Vec<(EventId, WaitingRoom)> = self.known_lines().iter().map(|(event, room)| (*event, *room)).collect();
-        for (event, room) in all {
+        let seen = app.lines.seen().into_iter().filter(|event| event.waiting_room.is_some());
+        let known: HashMap<EventId, Arc<Event>> = seen.map(|event| (event.id, event)).collect();
+        self.known_lines().extend(known.clone());
+        let all: Vec<Arc<Event>> = self.known_lines().values().cloned().collect();
+        for seen in all {
+            if self.gathers(app, &seen).await {
+                continue;
+            }
+            let (event, Some(room)) = (seen.id, seen.waiting_room) else { continue };
             loop {
                 let Ok(done) = app.door.forget_silent(event, room, app.settings.keep.silent_ms, STEP).await else {
                     break;
@@ -116,6 +121,23 @@ impl Tidier {
         }
     }
 
+    /// Users who gather are not forgotten: they may come back for the opening without a ticket. `queueMost` bounds them.
+    async fn gathers(&self, app: &App, seen: &Event) -> bool {
+        if !seen.has_draw() || seen.gathered {
+            return false;
+        }
+        // The opening may have been postponed, and nobody asked since.
+        match app.ledger.event(seen.id).await {
+            Ok(Some(now)) if now.has_draw() && !now.deleted => {
+                let gathers = now.gathers(app.ledger.wall());
+                self.known_lines().insert(now.id, Arc::new(now));
+                gathers
+            }
+            Ok(_) => false,
+            Err(_) => true,
+        }
+    }
+
     /// Forgets what this process remembers and nobody asked for lately. Each server does so for itself, so it
     /// also forgets events that another server deleted.
     fn memory(&self, app: &App) {
@@ -126,7 +148,7 @@ impl Tidier {
         }
     }
 
-    fn known_lines(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, WaitingRoom>> {
+    fn known_lines(&self) -> std::sync::MutexGuard<'_, HashMap<EventId, Arc<Event>>> {
         self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -58,13 +58,20 @@ fn not_turned<T: Default>(fault: LedgerFault) -> T {
     T::default()
 }
 
-/// A batch without commands: it turns and counts as every batch does.
 async fn step<S: Subject>(app: &App, subject: S::Id) -> Result<Backlog, LedgerFault>
 where
     dyn Ledger: Commit<S>,
 {
+    Ok(turned::<S>(app, subject).await?.backlog)
+}
+
+/// A batch without commands: it turns and counts as every batch does, and stores the end of a draw.
+pub async fn turned<S: Subject>(app: &App, subject: S::Id) -> Result<Committed<S>, LedgerFault>
+where
+    dyn Ledger: Commit<S>,
+{
     let batch = Batch::<S>::new(subject, Arc::default(), app.settings.terms);
-    let Committed { backlog, holds, .. } = app.ledger.commit(batch).await?;
-    app.metrics.audits.holds_changed(&holds);
-    Ok(backlog)
+    let committed = app.ledger.commit(batch).await?;
+    app.metrics.audits.holds_changed(&committed.holds);
+    Ok(committed)
 }

@@ -58,6 +58,8 @@ pub struct Stand {
     pub door: Arc<dyn Door>,
     /// Moves the clocks of both by this many milliseconds.
     pub advance: Arc<dyn Fn(i64) + Send + Sync>,
+    /// Sets the wall clock that the ledger reads, by this many milliseconds.
+    pub step_wall: Arc<dyn Fn(i64) + Send + Sync>,
     names: Arc<AtomicU64>,
 }
 
@@ -98,7 +100,12 @@ macro_rules! ensure {
 
 impl Stand {
     pub fn new(ledger: Arc<dyn Ledger>, door: Arc<dyn Door>, advance: Arc<dyn Fn(i64) + Send + Sync>) -> Stand {
-        Stand { ledger, door, advance, names: Arc::new(AtomicU64::new(1)) }
+        Stand { ledger, door, advance, step_wall: Arc::new(|_| {}), names: Arc::new(AtomicU64::new(1)) }
+    }
+
+    /// With a wall clock that can be set.
+    pub fn with_wall(self, step_wall: impl Fn(i64) + Send + Sync + 'static) -> Stand {
+        Stand { step_wall: Arc::new(step_wall), ..self }
     }
 
     /// The same stand with another ledger, such as a broken one.

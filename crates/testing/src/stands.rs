@@ -31,8 +31,10 @@ impl SqliteStand {
         let clock = Arc::new(FixtureClock::default());
         let ledger = Arc::new(open_sqlite(&folder.path().join("data"), &clock));
         let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
+        let wall = clock.clone();
         let advance = Arc::new(move |ms| clock.advance_ms(ms));
-        SqliteStand { stand: Stand::new(ledger, door, advance), folder }
+        let stand = Stand::new(ledger, door, advance).with_wall(move |ms| wall.step_wall_ms(ms));
+        SqliteStand { stand, folder }
     }
 
     /// The ledger's data folder.
@@ -80,12 +82,19 @@ pub async fn postgres_stand(database: &Database) -> Stand {
     let ledger = Arc::new(prepared(&database.url, PlantedBug::default()).await);
     let clock = Arc::new(FixtureClock::default());
     let door = Arc::new(LocalDoor::new(clock.clone(), Budget::default()));
-    let (moved, total) = (ledger.clone(), AtomicI64::new(0));
+    let move_ledger = ledger_mover(&ledger);
+    let step_wall = move_ledger.clone();
     let advance = Arc::new(move |ms| {
         clock.advance_ms(ms);
-        moved.move_clock(total.fetch_add(ms, Ordering::SeqCst) + ms);
+        move_ledger(ms);
     });
-    Stand::new(ledger, door, advance)
+    Stand::new(ledger, door, advance).with_wall(step_wall)
+}
+
+/// Moves the database's clock, by this much more with every call. It has no other clock than the wall clock.
+fn ledger_mover(ledger: &Arc<PostgresLedger>) -> impl Fn(i64) + Clone + Send + Sync + 'static {
+    let (moved, total) = (ledger.clone(), Arc::new(AtomicI64::new(0)));
+    move |ms| moved.move_clock(total.fetch_add(ms, Ordering::SeqCst) + ms)
 }
 
 /// A ledger that is ready, with a bug or without.
@@ -102,13 +111,13 @@ pub async fn redis_stand(url: &str, cluster: bool) -> Stand {
     let place =
         RedisConfig { url: url.to_owned(), cluster, budget: Budget::default(), ledger: ledger.named(), step: STEP };
     let door = Arc::new(RedisDoor::new(place).expect("a sound address"));
-    let (moved_ledger, moved_door, total) = (ledger.clone(), door.clone(), AtomicI64::new(0));
+    let (move_ledger, moved_door, total) = (ledger_mover(&ledger), door.clone(), AtomicI64::new(0));
+    let step_wall = move_ledger.clone();
     let advance = Arc::new(move |ms| {
-        let total = total.fetch_add(ms, Ordering::SeqCst) + ms;
-        moved_ledger.move_clock(total);
-        moved_door.move_clock(total);
+        move_ledger(ms);
+        moved_door.move_clock(total.fetch_add(ms, Ordering::SeqCst) + ms);
     });
-    Stand::new(ledger, door, advance)
+    Stand::new(ledger, door, advance).with_wall(step_wall)
 }
 
 /// More patient than a server's: tests compare its answers, however busy the machine is.

@@ -101,6 +101,8 @@ impl Subject for Event {
     }
 
     fn turn_lapsed(deciding: &mut Deciding<Event>) {
+        // Before the first command, which may change the opening.
+        deciding.end_draw();
         let lapsed = std::mem::take(&mut deciding.draft.lapsed_entries);
         deciding.turn_lapsed_entries(lapsed);
     }

@@ -3,13 +3,16 @@
 //!
 //! The draw is fair only if its seed is a secret as long as somebody may still gather. So an event gathers once: after
 //! its opening it is not scheduled again, and it does not gather anew when its waiting room was taken away meanwhile.
+//! The wall clock alone cannot end a gathering, because it may be set back. The ledger stores the end (`gathered`), and
+//! only then is the seed shown.
 
 use super::{Event, EventAmendment, State};
 use crate::entries::WaitingRoom;
 use crate::outcome::{Expected, FieldError, Problem, Refusal};
 use crate::time::Moment;
 
-/// The seed is shown this long after the opening: the clocks of servers differ a little.
+/// The seed is shown this long after the opening, and this long before it the opening is not postponed any more: the
+/// clocks of servers differ a little, and so does what they know of the event.
 const SEED_KEPT_MS: i64 = 5_000;
 
 const GATHER_FROM: &str = "waitingRoom.gatherFrom";
@@ -37,7 +40,7 @@ impl Event {
 
     /// Whoever joins now takes part in the draw.
     pub fn gathers(&self, wall: Moment) -> bool {
-        self.has_draw() && self.state_at(wall) == State::Scheduled
+        self.has_draw() && !self.gathered && self.state_at(wall) == State::Scheduled
     }
 
     /// Seconds until the opening, while users gather.
@@ -60,13 +63,37 @@ impl Event {
         gather_from(self.waiting_room).is_some_and(|from| from <= wall)
     }
 
-    /// Whether everybody may know how the order was drawn.
-    pub fn draw_is_over(&self, wall: Moment) -> bool {
-        let opened = match (self.state, self.opens_at) {
+    /// Places were drawn for its line, or will be.
+    pub fn is_drawn(&self) -> bool {
+        self.has_draw() || self.gathered
+    }
+
+    /// The draw is over, and the ledger does not say so yet: the next batch stores it.
+    pub fn draw_ends(&self, wall: Moment) -> bool {
+        let over = match (self.state, self.opens_at) {
             (State::Scheduled, Some(opens)) => opens.plus_ms(SEED_KEPT_MS) <= wall,
             _ => true,
         };
-        self.has_draw() && opened
+        self.has_draw() && !self.gathered && over
+    }
+
+    /// Nobody gathers here again, if the draw is over. True: that is new.
+    pub(super) fn end_draw(&mut self, wall: Moment) -> bool {
+        let ends = self.draw_ends(wall);
+        if ends {
+            self.gathered = true;
+            self.waiting_room = self.waiting_room.map(|room| WaitingRoom { gathered: true, ..room });
+        }
+        ends
+    }
+
+    /// The opening would be put off after places were drawn, or while they are being drawn: some servers would tell
+    /// their places, and others would go on gathering.
+    fn postpones_the_draw(&self, opens_at: Option<Moment>, wall: Moment) -> bool {
+        let opened = self.gathered || self.state_at(wall) != State::Scheduled;
+        let opens_soon = self.state_at(wall.plus_ms(SEED_KEPT_MS)) != State::Scheduled;
+        let later = |opens: Moment| if opened { opens > wall } else { opens_soon && Some(opens) > self.opens_at };
+        self.has_draw() && opens_at.is_some_and(later)
     }
 
     /// Whether an amendment leaves the draw fair. `room` is the waiting room that it makes.
@@ -82,7 +109,7 @@ impl Event {
         if changes && (opened || self.gathered || self.gathering_has_begun(wall)) {
             return Err(refused(GATHER_FROM, Expected::BeforeGathering));
         }
-        if opened && before.is_some() && amendment.opens_at.flatten().is_some_and(|opens| opens > wall) {
+        if self.postpones_the_draw(amendment.opens_at.flatten(), wall) {
             return Err(refused("opensAt", Expected::NotDrawnYet));
         }
         if before != after || amendment.opens_at.flatten().is_some() {
@@ -163,44 +190,65 @@ mod tests {
     #[test]
     fn users_gather_from_its_beginning_to_the_opening() {
         let event = event(20_000, Some(10_000));
-        let at =
-            |wall| (event.gathers(Moment(wall)), event.gathers_later(Moment(wall)), event.draw_is_over(Moment(wall)));
+        let at = |wall| (event.gathers(Moment(wall)), event.gathers_later(Moment(wall)), event.draw_ends(Moment(wall)));
         assert_eq!(at(9_999), (true, Some(Moment(10_000)), false));
         assert_eq!(at(10_000), (true, None, false));
         assert_eq!(at(19_999), (true, None, false));
         assert_eq!(at(20_000), (false, None, false), "open, and the seed is still kept");
         assert_eq!(at(25_000), (false, None, true));
         let opened_early = Event { state: State::Open, ..event.clone() };
-        assert!(!opened_early.gathers(Moment(1)) && opened_early.draw_is_over(Moment(1)));
+        assert!(!opened_early.gathers(Moment(1)) && opened_early.draw_ends(Moment(1)));
         let without = self::event(20_000, None);
-        assert!(!without.gathers(Moment(1)) && !without.draw_is_over(Moment(99_999)));
+        assert!(!without.gathers(Moment(1)) && !without.draw_ends(Moment(99_999)));
+    }
+
+    /// Whoever knows the seed would join as the first, if a clock that is set back made the event gather again.
+    #[test]
+    fn stored_end_of_a_draw_outlasts_the_wall_clock() {
+        let mut event = event(20_000, Some(10_000));
+        assert!(!event.end_draw(Moment(24_999)) && event.gathers(Moment(15_000)), "the seed is still kept");
+        assert!(event.end_draw(Moment(25_000)) && !event.gathers(Moment(15_000)));
+        assert_eq!(event.state_at(Moment(15_000)), State::Scheduled, "the sale follows the wall clock all the same");
+        assert!(!event.end_draw(Moment(30_000)), "it is stored once");
+        assert!(event.is_drawn() && event.waiting_room.is_some_and(|room| room.gathered));
+        for wall in [15_000, 25_000] {
+            assert_eq!(amended(&event, wall, Some(Some(40_000)), None), Err("opensAt".into()), "at {wall}");
+            assert_eq!(amended(&event, wall, None, Some(None)), Err("waitingRoom.gatherFrom".into()), "at {wall}");
+        }
     }
 
     #[test]
     fn a_draw_that_somebody_waits_for_is_not_changed() {
-        let plain = event(20, None);
-        assert_eq!(amended(&plain, 5, None, Some(Some(10))), Ok(()));
-        assert_eq!(amended(&plain, 5, None, Some(Some(20))), Err("waitingRoom.gatherFrom".into()));
-        assert_eq!(amended(&plain, 20, None, Some(Some(19))), Err("waitingRoom.gatherFrom".into()), "it has opened");
-        let drawing = event(20, Some(10));
-        assert_eq!(amended(&drawing, 9, None, Some(Some(12))), Ok(()));
-        assert_eq!(amended(&drawing, 9, None, Some(None)), Ok(()));
-        for from in [Some(12), None] {
-            assert_eq!(amended(&drawing, 10, None, Some(from)), Err("waitingRoom.gatherFrom".into()), "{from:?}");
+        let plain = event(20_000, None);
+        assert_eq!(amended(&plain, 5_000, None, Some(Some(10_000))), Ok(()));
+        assert_eq!(amended(&plain, 5_000, None, Some(Some(20_000))), Err("waitingRoom.gatherFrom".into()));
+        let late = amended(&plain, 20_000, None, Some(Some(19_000)));
+        assert_eq!(late, Err("waitingRoom.gatherFrom".into()), "it has opened");
+        let drawing = event(20_000, Some(10_000));
+        assert_eq!(amended(&drawing, 9_000, None, Some(Some(12_000))), Ok(()));
+        assert_eq!(amended(&drawing, 9_000, None, Some(None)), Ok(()));
+        for from in [Some(12_000), None] {
+            assert_eq!(amended(&drawing, 10_000, None, Some(from)), Err("waitingRoom.gatherFrom".into()), "{from:?}");
         }
-        assert_eq!(amended(&drawing, 15, Some(Some(30)), None), Ok(()), "postponed before the opening");
-        assert_eq!(amended(&drawing, 15, Some(Some(9)), None), Err("waitingRoom.gatherFrom".into()));
-        assert_eq!(amended(&drawing, 15, Some(None), None), Ok(()), "it opens now");
-        assert_eq!(amended(&drawing, 20, Some(Some(30)), None), Err("opensAt".into()), "it has opened");
-        assert_eq!(amended(&plain, 20, Some(Some(30)), None), Ok(()), "nothing was drawn");
+        assert_eq!(amended(&drawing, 14_999, Some(Some(30_000)), None), Ok(()), "postponed before the opening");
+        for wall in [15_000, 19_999, 20_000] {
+            let postponed = amended(&drawing, wall, Some(Some(30_000)), None);
+            assert_eq!(postponed, Err("opensAt".into()), "places are drawn at {wall}, or are about to be");
+        }
+        assert_eq!(amended(&drawing, 15_000, Some(Some(20_000)), None), Ok(()), "it stays as it is");
+        assert_eq!(amended(&drawing, 15_000, Some(Some(16_000)), None), Ok(()), "it opens earlier");
+        assert_eq!(amended(&drawing, 15_000, Some(Some(9_000)), None), Err("waitingRoom.gatherFrom".into()));
+        assert_eq!(amended(&drawing, 15_000, Some(None), None), Ok(()), "it opens now");
+        assert_eq!(amended(&drawing, 22_000, Some(Some(21_000)), None), Ok(()), "it has opened, and stays so");
+        assert_eq!(amended(&plain, 20_000, Some(Some(30_000)), None), Ok(()), "nothing was drawn");
         // The room was taken away after people had gathered: the seed of a second draw would be the first one's.
         let drawn = |event: &Event, wall| event.draw_has_begun(Moment(wall));
-        assert_eq!([9, 10, 20].map(|wall| drawn(&drawing, wall)), [false, true, true]);
+        assert_eq!([9_000, 10_000, 20_000].map(|wall| drawn(&drawing, wall)), [false, true, true]);
         let opened_early = Event { state: State::Open, ..drawing.clone() };
-        assert!(drawn(&opened_early, 5), "nobody has gathered, and everybody may know the seed");
-        assert_eq!([9, 10, 20].map(|wall| drawn(&plain, wall)), [false; 3]);
+        assert!(drawn(&opened_early, 5_000), "nobody has gathered, and everybody may know the seed");
+        assert_eq!([9_000, 10_000, 20_000].map(|wall| drawn(&plain, wall)), [false; 3]);
         let again = Event { gathered: true, ..plain };
-        assert_eq!(amended(&again, 5, None, Some(Some(10))), Err("waitingRoom.gatherFrom".into()));
-        assert_eq!(amended(&again, 5, Some(Some(40)), None), Ok(()), "it is an event without a draw now");
+        assert_eq!(amended(&again, 5_000, None, Some(Some(10_000))), Err("waitingRoom.gatherFrom".into()));
+        assert_eq!(amended(&again, 5_000, Some(Some(40_000)), None), Ok(()), "it is an event without a draw now");
     }
 }

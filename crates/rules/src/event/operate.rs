@@ -34,6 +34,7 @@ impl Deciding<Event> {
         self.subject.state = state;
         // By the wall clock, as it is shown.
         self.subject.archived_at = (turn == Turn::Archive).then_some(self.wall);
+        self.end_draw();
         Ok(self.changed(what, by))
     }
 
@@ -86,7 +87,13 @@ impl Deciding<Event> {
                 self.subject.state = opens_at.map_or(State::Open, |_| State::Scheduled);
             }
         }
+        self.end_draw();
         Ok(self.changed(Happened::Amended, by))
+    }
+
+    /// Stores that the draw is over, if it is.
+    pub(super) fn end_draw(&mut self) {
+        self.writes.event_changed |= self.subject.end_draw(self.wall);
     }
 
     pub(super) fn delete(&mut self, by: &Actor) -> Result<Done, Refusal> {

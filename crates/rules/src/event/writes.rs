@@ -79,7 +79,7 @@ pub struct EventWrites {
     pub over: Vec<EndedEntry>,
     pub history: Vec<EventRecord>,
     pub answers: Vec<NewAnswer>,
-    /// Name, limit, opening or state differ: more of the event's row is written than its counts.
+    /// Name, limit, opening, state or the end of the draw differ: more of the event's row is written than its counts.
     pub event_changed: bool,
     /// How many rows the cursor passed.
     pub cursor_moved: u32,
@@ -93,7 +93,8 @@ const CURSOR_FAR: u32 = 1_000;
 impl Writes for EventWrites {
     fn is_empty(&self) -> bool {
         let entries = self.renewed.is_empty() && self.over.is_empty();
-        self.history.is_empty() && entries && !self.counted && self.cursor_moved < CURSOR_FAR
+        let counts = !self.counted && self.cursor_moved < CURSOR_FAR;
+        self.history.is_empty() && entries && counts && !self.event_changed
     }
 
     fn first_n(&self) -> Option<u64> {

@@ -1,5 +1,6 @@
-//! A set of numbers with ranks: sorted, in chunks. Numbers that follow one another fill one chunk after the other;
-//! numbers that were drawn fall anywhere and split the chunks that become full.
+//! Numbers with ranks: sorted, in chunks. Numbers that follow one another fill one chunk after the other; numbers that
+//! were drawn fall anywhere and split the chunks that become full. A number may be there twice: two users may be drawn
+//! the same one.
 
 use crate::ids::Number;
 
@@ -37,7 +38,7 @@ impl Ranks {
             }
             at = self.chunks.len() - 1;
         }
-        let Err(within) = self.chunks[at].binary_search(&number) else { return };
+        let within = self.chunks[at].partition_point(|other| *other < number);
         self.chunks[at].insert(within, number);
         self.lens[at] += 1;
         self.count += 1;
@@ -83,14 +84,12 @@ impl Ranks {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// Numbers of three generations, and drawn ones between two of them.
     #[test]
-    fn ranks_agree_with_a_sorted_set() {
-        let (mut ranks, mut sorted) = (Ranks::default(), BTreeSet::new());
+    fn ranks_agree_with_a_sorted_list() {
+        let (mut ranks, mut sorted) = (Ranks::default(), Vec::new());
         let mut dice = 7u64;
         for _ in 0..40_000 {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -100,19 +99,23 @@ mod tests {
             };
             if dice >> 20 & 3 == 0 {
                 ranks.remove(number);
-                sorted.remove(&number);
+                if let Ok(at) = sorted.binary_search(&number) {
+                    sorted.remove(at);
+                }
             } else {
                 ranks.insert(number);
-                sorted.insert(number);
+                sorted.insert(sorted.partition_point(|other| *other < number), number);
             }
             assert_eq!(ranks.count(), sorted.len() as u64);
         }
         assert!(ranks.chunks.len() > 5, "chunks were split");
+        assert!(sorted.windows(2).any(|two| two[0] == two[1]), "numbers were there twice");
         for (rank, number) in sorted.iter().enumerate() {
-            assert_eq!((ranks.below(*number), ranks.nth(rank as u64)), (rank as u64, Some(*number)));
-            // A number that is not among them.
-            let behind = Number(number.0 + 1);
-            assert_eq!(ranks.below(behind), rank as u64 + 1);
+            assert_eq!(ranks.nth(rank as u64), Some(*number));
+            // Itself, and the next, which may not be among them.
+            for asked in [*number, Number(number.0 + 1)] {
+                assert_eq!(ranks.below(asked), sorted.partition_point(|other| *other < asked) as u64);
+            }
         }
         assert_eq!(ranks.below(Number(u64::MAX)), sorted.len() as u64);
         assert_eq!(ranks.nth(sorted.len() as u64), None);

@@ -4,6 +4,8 @@ use crate::entries::WaitingRoom;
 use crate::event::State;
 use crate::ids::{Number, User};
 
+const MINUTE_MS: u64 = 60_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     Join,
@@ -122,8 +124,20 @@ pub struct Serving {
     pub serving: u64,
     pub waiting: u64,
     pub admitted_per_minute: u64,
+    /// For how long these were counted: a minute, or less at the beginning.
+    pub counted_ms: u64,
     pub sold_out: bool,
     pub inside: u64,
+}
+
+impl Serving {
+    /// How many are let in per minute, as far as that is known. Where `admitPerMinute` spreads them, the first ones of a
+    /// minute tell how it goes on. Elsewhere they fill the room at once, and tell nothing.
+    pub fn pace(&self, room: &WaitingRoom) -> u64 {
+        let Some(most) = room.admit_per_minute else { return self.admitted_per_minute };
+        let going_on = self.admitted_per_minute.saturating_mul(MINUTE_MS) / self.counted_ms.clamp(1, MINUTE_MS);
+        going_on.min(most.into())
+    }
 }
 
 /// What forgetting silent users did to a line.

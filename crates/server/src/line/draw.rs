@@ -13,10 +13,12 @@ use rules::queue::PlaceClaim;
 use rules::time::Moment;
 use sha2::{Digest, Sha256};
 
+use super::known;
 use crate::app::App;
 use crate::refusals::Failure;
 use crate::secrets::hmac_with;
 use crate::tickets::Ticket;
+use crate::turner;
 
 /// On the ticket of somebody who gathers: no place yet. No place has this number.
 pub const GATHERED: Number = Number(0);
@@ -55,6 +57,29 @@ pub async fn draw(app: &App, event: &Event) -> Result<Draw, Failure> {
     Ok(app.secrets.get().await?.draw(event))
 }
 
+/// Whether everybody may know the seed. The ledger must have stored that nobody gathers any more: the wall clock may be
+/// set back. If no batch has done so since the opening, one is sent here; other callers do not wait for it.
+pub async fn is_over(app: &App, event: &Event) -> bool {
+    if !event.draw_ends(app.ledger.wall()) {
+        return event.gathered;
+    }
+    let remembered = app.lines.of(event.id);
+    let Ok(_ending) = remembered.ending.try_lock() else { return false };
+    let ended = turner::turned::<Event>(app, event.id).await;
+    if let Err(fault) = &ended {
+        tracing::debug!(event = %event.id, %fault, "the end of a draw was not stored");
+    }
+    ended.is_ok_and(|committed| committed.after.gathered)
+}
+
+/// A place that is somebody's, whether the door knows it or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedPlace {
+    pub claim: PlaceClaim,
+    /// Nobody has entered by its number, so the ledger need not be asked.
+    pub unspent: bool,
+}
+
 /// The place that is this user's besides the one that the door knows: by their ticket, or drawn for them. `event` is as
 /// the ledger has it now if they join while people gather ([`now`]).
 pub async fn claim(
@@ -63,39 +88,37 @@ pub async fn claim(
     user: &User,
     ticket: Option<&Ticket>,
     joins: bool,
-) -> Result<Option<PlaceClaim>, Failure> {
-    let takes_part = joins && event.gathers(app.ledger.wall());
+) -> Result<Option<ClaimedPlace>, Failure> {
+    let gathers = event.gathers(app.ledger.wall());
+    let takes_part = joins && gathers;
     let by_ticket = ticket.is_some();
-    let shown = ticket.map(|ticket| ticket.number);
-    let spent = match shown {
-        Some(number) if takes_part => app.ledger.number_spent(event.id, number).await?,
-        _ => false,
-    };
-    let theirs = match shown {
-        Some(GATHERED) if event.has_draw() || event.gathered => None,
-        // The draw was taken away before anybody gathered.
-        Some(GATHERED) => return Ok(None),
+    let by_arrival = match ticket.map(|ticket| ticket.number) {
+        // A drawn place is computed, whatever the ticket says. Without a draw it says nothing: the draw was taken away
+        // before anybody gathered, or the ticket is of another event, which had this id before a restore.
+        Some(number) if number == GATHERED || number.is_drawn() => {
+            if !event.is_drawn() {
+                return Ok(None);
+            }
+            None
+        }
+        Some(number) if !takes_part => Some(number),
         // Whoever stood in line before the draw was announced stays before everybody who is drawn.
-        Some(number) if !takes_part || number < Number(DRAWN_FROM) && !spent => Some(number),
+        Some(number) if number.0 < DRAWN_FROM && !app.ledger.number_spent(event.id, number).await? => Some(number),
         None if !takes_part => return Ok(None),
         _ => None,
     };
-    let number = match theirs {
-        Some(number) => number,
-        None => draw(app, event).await?.place_of(user),
-    };
-    Ok(Some(PlaceClaim { number, by_ticket }))
+    let own = |number, unspent| Some(ClaimedPlace { claim: PlaceClaim { number, by_ticket }, unspent });
+    Ok(match by_arrival {
+        Some(number) => own(number, takes_part),
+        // Nobody enters before the opening.
+        None => own(draw(app, event).await?.place_of(user), gathers),
+    })
 }
 
 /// What a server remembers of an event may be a second old, and whoever opened the event meanwhile made the seed public.
 /// So the ledger says whether people still gather, before anybody joins them.
 pub async fn now(app: &App, event: Arc<Event>) -> Result<Arc<Event>, Failure> {
-    let wall = app.ledger.wall();
-    if !event.gathers(wall) {
-        return Ok(event);
-    }
-    let now = app.ledger.event(event.id).await?.filter(|event| !event.deleted).ok_or(Refusal::NotFound)?;
-    Ok(Arc::new(now))
+    if event.gathers(app.ledger.wall()) { known::event_now(app, event.id).await } else { Ok(event) }
 }
 
 /// Nobody may join before people gather.

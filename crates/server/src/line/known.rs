@@ -27,9 +27,11 @@ pub struct Lines(Mutex<HashMap<EventId, Arc<Remembered>>>);
 /// What is remembered of one event.
 #[derive(Default)]
 pub(super) struct Remembered {
-    event: Mutex<Option<(Arc<Event>, Instant)>>,
+    event: Mutex<Option<Seen>>,
     /// Held by the one caller that reads the event; the others wait for the result.
     reading: tokio::sync::Mutex<()>,
+    /// Held by the one caller that stores the end of a draw; the others do not wait.
+    pub ending: tokio::sync::Mutex<()>,
     /// Held by the one caller that mends the door; the others wait, and ask the door again.
     pub mending: tokio::sync::Mutex<()>,
     /// How often the door was mended.
@@ -40,29 +42,43 @@ pub(super) struct Remembered {
     pub pacing: tokio::sync::Mutex<()>,
 }
 
+/// An event as this server saw it last.
+struct Seen {
+    event: Arc<Event>,
+    at: Instant,
+    /// When the read began. None: this server changed the event, and another one may have changed it since.
+    asked: Option<Instant>,
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Remembered {
     fn fresh_event(&self, wall: Moment) -> Option<Arc<Event>> {
-        let event = locked(&self.event);
+        let seen = locked(&self.event);
         // The opening of a draw shows everybody's place: it may have been put off since this was read.
         let opened_since = |event: &Event, at: &Instant| {
             let open_ms = event.opens_at.filter(|_| event.has_draw()).map(|opens| opens.ms_until(wall));
             open_ms.is_some_and(|open_ms| (0..at.elapsed().as_millis() as i64).contains(&open_ms))
         };
-        let fresh = |(event, at): &&(Arc<Event>, Instant)| at.elapsed() < FRESH && !opened_since(event, at);
-        event.as_ref().filter(fresh).map(|(event, _)| event.clone())
+        let fresh = |Seen { event, at, .. }: &&Seen| at.elapsed() < FRESH && !opened_since(event, at);
+        seen.as_ref().filter(fresh).map(|seen| seen.event.clone())
+    }
+
+    /// By a read that began at that moment or later.
+    fn event_since(&self, moment: Instant) -> Option<Arc<Event>> {
+        let seen = locked(&self.event);
+        seen.as_ref().filter(|seen| seen.asked >= Some(moment)).map(|seen| seen.event.clone())
     }
 
     /// As this server saw it last.
     pub fn state(&self, wall: Moment) -> Option<State> {
-        locked(&self.event).as_ref().map(|(event, _)| event.state_at(wall))
+        locked(&self.event).as_ref().map(|seen| seen.event.state_at(wall))
     }
 
-    fn learn_event(&self, event: Arc<Event>) {
-        *locked(&self.event) = Some((event, Instant::now()));
+    fn learn_event(&self, event: Arc<Event>, asked: Option<Instant>) {
+        *locked(&self.event) = Some(Seen { event, at: Instant::now(), asked });
     }
 
     pub fn serving(&self) -> Option<(Serving, Moment)> {
@@ -91,7 +107,7 @@ impl Lines {
     /// This server changed the event.
     pub fn learn(&self, event: &Event) {
         let remembered = self.of(event.id);
-        remembered.learn_event(Arc::new(event.clone()));
+        remembered.learn_event(Arc::new(event.clone()), None);
         *locked(&remembered.serving) = None;
     }
 
@@ -108,7 +124,7 @@ impl Lines {
     pub fn forget_unused(&self) -> usize {
         let mut all = locked(&self.0);
         all.retain(|_, remembered| {
-            let read = locked(&remembered.event).as_ref().is_some_and(|(_, at)| at.elapsed() < FORGOTTEN);
+            let read = locked(&remembered.event).as_ref().is_some_and(|seen| seen.at.elapsed() < FORGOTTEN);
             read || Arc::strong_count(remembered) > 1
         });
         all.shrink_to_fit();
@@ -117,11 +133,13 @@ impl Lines {
 
     /// Events with a waiting room that were asked about.
     pub fn known(&self) -> Vec<(EventId, WaitingRoom)> {
+        self.seen().iter().filter_map(|event| Some((event.id, event.waiting_room?))).collect()
+    }
+
+    /// Events that were asked about, as they were seen last.
+    pub fn seen(&self) -> Vec<Arc<Event>> {
         let all: Vec<_> = locked(&self.0).values().cloned().collect();
-        let room = |remembered: &Arc<Remembered>| {
-            locked(&remembered.event).as_ref().and_then(|(event, _)| Some((event.id, event.waiting_room?)))
-        };
-        all.iter().filter_map(room).collect()
+        all.iter().filter_map(|one| locked(&one.event).as_ref().map(|seen| seen.event.clone())).collect()
     }
 }
 
@@ -138,14 +156,27 @@ pub async fn event(app: &App, id: EventId) -> Result<Arc<Event>, Refusal> {
     }
 }
 
+/// The event by a read that begins now or later. Callers that wait share one: a read that began before one of them
+/// asked may have missed a change.
+pub(super) async fn event_now(app: &App, id: EventId) -> Result<Arc<Event>, Failure> {
+    let asked = Instant::now();
+    let remembered = app.lines.of(id);
+    let _one = remembered.reading.lock().await;
+    match remembered.event_since(asked) {
+        Some(event) => Ok(event),
+        None => read(app, id, &remembered).await,
+    }
+}
+
 async fn read(app: &App, id: EventId, remembered: &Remembered) -> Result<Arc<Event>, Failure> {
+    let asked = Instant::now();
     let found = app.ledger.event(id).await?;
     let Some(found) = found.filter(|event| !event.deleted) else {
         app.lines.forget(id);
         return Err(Refusal::NotFound.into());
     };
     let found = Arc::new(found);
-    remembered.learn_event(found.clone());
+    remembered.learn_event(found.clone(), Some(asked));
     Ok(found)
 }
 

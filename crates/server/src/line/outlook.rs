@@ -23,18 +23,22 @@ impl EventLine<'_> {
     pub async fn outlook(self, event: &Event, stands: &Stands) -> Outlook {
         let Stands::InLine(place) = stands else { return Outlook::default() };
         let wall = self.app.ledger.wall();
-        if event.state_at(wall) == State::Scheduled {
+        let state = event.state_at(wall);
+        if state == State::Scheduled {
             return Outlook { opens_at: event.opens_at, gathers_s: event.gathers_for(wall), wait_s: None };
         }
         let wait_s = match place.status {
             Status::Ready => Some(0),
-            Status::Waiting => self.pace().await.and_then(|per_minute| wait_s(place.ahead, per_minute)),
-            Status::SoldOut => None,
+            Status::Waiting if state == State::Open => {
+                self.pace().await.and_then(|per_minute| wait_s(place.ahead, per_minute))
+            }
+            // Nobody knows when a pause ends, or whether seats come back.
+            Status::Waiting | Status::SoldOut => None,
         };
         Outlook { wait_s, ..Outlook::default() }
     }
 
-    /// How many were let in during the last minute. One poller at a time asks the door; the others take what is known.
+    /// How many are let in per minute. One poller at a time asks the door; the others take what is known.
     async fn pace(self) -> Option<u64> {
         let (remembered, now) = (self.app.lines.of(self.event), self.app.ledger.now());
         let known = remembered.pace();
@@ -42,7 +46,8 @@ impl EventLine<'_> {
             (Some((pace, at)), _) if (0..RECENT_MS).contains(&at.ms_until(now)) => Some(pace),
             (known, Err(_)) => known.map(|(pace, _)| pace),
             (_, Ok(_asking)) => {
-                let pace = self.heard(|| self.app.door.serving(self.event, self.room)).await.ok()?.admitted_per_minute;
+                let serving = self.heard(|| self.app.door.serving(self.event, self.room)).await.ok()?;
+                let pace = serving.pace(&self.room);
                 remembered.learn_pace(pace, now);
                 Some(pace)
             }

@@ -9,7 +9,7 @@ use rules::outcome::{Done, Outcome, Refusal};
 use rules::queue::{Asking, Place, PlaceClaim, QueueReply, What};
 use rules::time::Moment;
 
-use super::EventLine;
+use super::{ClaimedPlace, EventLine};
 use crate::path::{ChangeRequest, serve};
 use crate::refusals::Failure;
 use crate::tickets::random;
@@ -18,8 +18,8 @@ use crate::tickets::random;
 pub struct Visitor<'a> {
     pub line: EventLine<'a>,
     pub user: &'a User,
-    /// A place that is theirs, whether the door knows it or not.
-    pub claim: Option<PlaceClaim>,
+    /// By their ticket, or drawn for them.
+    pub own: Option<ClaimedPlace>,
     /// Where the request came from, for the history.
     pub origin: Option<&'a RequestOrigin>,
 }
@@ -41,7 +41,7 @@ impl<'a> Visitor<'a> {
 
     /// Joins, or finds the place that they have: by user, else by ticket.
     pub async fn join(self) -> Result<Stands, Failure> {
-        let reply = match self.claim {
+        let reply = match self.own {
             None => self.ask(What::Join, None).await?,
             Some(_) => match self.find(What::Poll).await? {
                 QueueReply::NotQueued => self.ask(What::Join, None).await?,
@@ -164,9 +164,12 @@ impl<'a> Visitor<'a> {
     /// Asks the door. If it does not know the user, or gave them a worse place than theirs, the claim counts, unless
     /// its number was already used to enter.
     async fn find(self, what: What) -> Result<QueueReply, Failure> {
-        let Some(claim) = self.claim else {
+        let Some(ClaimedPlace { claim, unspent }) = self.own else {
             return self.ask(what, None).await;
         };
+        if unspent {
+            return self.ask(what, Some(claim)).await;
+        }
         // First a poll, so that nobody enters from a place that is worse than theirs.
         let reply = self.ask(What::Poll, None).await?;
         let better = match &reply {

@@ -4,6 +4,7 @@
 mod contract;
 mod crowd;
 mod cut;
+mod draw;
 mod forged;
 mod gathering;
 mod keys;

@@ -27,6 +27,13 @@ type Show = Arc<dyn Fn(Availability) -> Availability + Send + Sync>;
 type CommitRooms = Box<dyn Fn(&Arc<dyn Ledger>, Batch<RoomType>) -> Answered<Committed<RoomType>> + Send + Sync>;
 type CommitSeats = Box<dyn Fn(&Arc<dyn Ledger>, Batch<Event>) -> Answered<Committed<Event>> + Send + Sync>;
 
+/// A read that a test may count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BentRead {
+    Event,
+    NumberSpent,
+}
+
 pub struct Bent {
     good: Arc<dyn Ledger>,
     commit: CommitSeats,
@@ -34,6 +41,7 @@ pub struct Bent {
     show: Show,
     /// Rows of the history that are hidden.
     hidden: fn(&EventRecord) -> bool,
+    told: Box<dyn Fn(BentRead) + Send + Sync>,
 }
 
 impl Bent {
@@ -47,7 +55,13 @@ impl Bent {
             commit_rooms: Box::new(|good, batch| good.commit(batch)),
             show: Arc::new(|shown| shown),
             hidden: |_| false,
+            told: Box::new(|_| {}),
         }
+    }
+
+    /// Tells of reads that begin.
+    pub fn telling(self, told: impl Fn(BentRead) + Send + Sync + 'static) -> Bent {
+        Bent { told: Box::new(told), ..self }
     }
 
     pub fn hiding(self, hidden: fn(&EventRecord) -> bool) -> Bent {
@@ -226,6 +240,7 @@ impl Ledger for Bent {
     }
 
     fn event(&self, id: EventId) -> Answered<Option<Event>> {
+        (self.told)(BentRead::Event);
         self.good.event(id)
     }
 
@@ -259,6 +274,7 @@ impl Ledger for Bent {
     }
 
     fn number_spent(&self, event: EventId, number: Number) -> Answered<bool> {
+        (self.told)(BentRead::NumberSpent);
         self.good.number_spent(event, number)
     }
 

@@ -2,7 +2,7 @@
 
 use rules::command::EventAction;
 use rules::entries::{WaitingRoom, WaitingRoomAmendment};
-use rules::event::EventAmendment;
+use rules::event::{Event, EventAmendment, State, Turn};
 use rules::ids::{BEHIND_THE_DRAWN, Number};
 use rules::outcome::{Outcome, Refusal};
 use rules::queue::{Place, PlaceClaim, QueueReply, What};
@@ -17,9 +17,13 @@ const HOUR_MS: i64 = 3_600_000;
 pub async fn chapter(stand: &Stand) -> Verdict {
     drawn_places_come_first(stand).await?;
     drawn_places_have_no_room_beyond_the_end(stand).await?;
+    one_place_for_two(stand).await?;
     pace_is_kept(stand).await?;
     pace_is_spread(stand).await?;
-    settings_are_stored(stand).await
+    pace_is_known_from_the_first(stand).await?;
+    settings_are_stored(stand).await?;
+    draw_stays_over(stand).await?;
+    opened_event_gathers_nobody(stand).await
 }
 
 async fn joins(hallway: &Hallway<'_>, user: &str, draw: Option<u64>) -> Result<QueueReply, String> {
@@ -78,6 +82,39 @@ async fn drawn_places_have_no_room_beyond_the_end(stand: &Stand) -> Verdict {
     Ok(())
 }
 
+/// Two users may be drawn the same number. Both have that place, and neither stays in line for the other's sake.
+async fn one_place_for_two(stand: &Stand) -> Verdict {
+    let mut hallway = Hallway::new(stand, 9, 1).await?;
+    // It is nobody's turn while somebody is inside.
+    hallway.place("first", What::Join).await?;
+    hallway.comes_in("first").await?;
+    hallway.waiting_room.gather_from = Some(Moment(1));
+    for (user, draw) in [("a", 7), ("b", 7), ("c", 9)] {
+        place(&hallway, user, Some(draw)).await?;
+    }
+    let waiting = || async { Ok::<u64, String>(hallway.serving().await?.waiting) };
+    ensure!(waiting().await? == 3, "{} wait", waiting().await?);
+    hallway.later(30_000);
+    place(&hallway, "a", None).await?;
+    hallway.later(40_000);
+    ensure!(waiting().await? == 1, "b and c are silent, a is not: {} wait", waiting().await?);
+    let late = place(&hallway, "late", None).await?;
+    ensure!(late.rank == 1, "{late:?}");
+    hallway.later(70_000);
+    ensure!(waiting().await? == 0, "all are silent: {} wait", waiting().await?);
+    for user in ["a", "b"] {
+        let back = hallway.place(user, What::Poll).await?;
+        ensure!(back.number == Number::drawn(7), "{user}: {back:?}");
+    }
+    hallway.command("first", EventAction::Leave, None).await?;
+    hallway.comes_in("a").await?;
+    ensure!(waiting().await? == 1, "b still waits");
+    hallway.command("a", EventAction::Leave, None).await?;
+    let second = hallway.enter("b").await?;
+    ensure!(second == Err(Refusal::NotQueued), "the number is spent: {second:?}");
+    Ok(())
+}
+
 /// Two per minute, although there are a hundred places.
 async fn pace_is_kept(stand: &Stand) -> Verdict {
     let mut hallway = Hallway::new(stand, 9, 100).await?;
@@ -118,6 +155,29 @@ async fn pace_is_spread(stand: &Stand) -> Verdict {
     Ok(())
 }
 
+/// One in the first seconds is no pace of one per minute.
+async fn pace_is_known_from_the_first(stand: &Stand) -> Verdict {
+    let hallway = Hallway::new(stand, 9, 9).await?;
+    let [free, paced, slow] =
+        [None, Some(60), Some(2)].map(|admit_per_minute| WaitingRoom { admit_per_minute, ..hallway.waiting_room });
+    for user in ["a", "b"] {
+        hallway.place(user, What::Join).await?;
+    }
+    let serving = hallway.serving().await?;
+    ensure!((serving.pace(&paced), serving.counted_ms) == (0, 60_000), "nobody came in: {serving:?}");
+    hallway.comes_in("a").await?;
+    let serving = hallway.serving().await?;
+    ensure!((4..=60).contains(&serving.pace(&paced)), "in some ten seconds: {serving:?}");
+    ensure!((serving.pace(&slow), serving.pace(&free)) == (2, 1), "no more than may come in: {serving:?}");
+    hallway.later(30_000);
+    let serving = hallway.serving().await?;
+    ensure!((30_000..=45_000).contains(&serving.counted_ms) && serving.pace(&paced) <= 2, "{serving:?}");
+    hallway.later(40_000);
+    let serving = hallway.serving().await?;
+    ensure!((serving.admitted_per_minute, serving.counted_ms) == (0, 60_000), "{serving:?}");
+    Ok(())
+}
+
 /// They are settings of the event. The draw is fixed once somebody may wait for it.
 async fn settings_are_stored(stand: &Stand) -> Verdict {
     let wall = stand.ledger.wall();
@@ -155,4 +215,66 @@ async fn settings_are_stored(stand: &Stand) -> Verdict {
     let anew = change(WaitingRoomAmendment { gather_from: Some(Some(from)), ..Default::default() }).await?;
     ensure!(matches!(anew, Outcome::Refused(Refusal::Invalid(_))), "a second draw: {anew:?}");
     Ok(())
+}
+
+/// The event, and what the wall clock says after it was read.
+async fn seen(hallway: &Hallway<'_>) -> Result<(Event, Moment), String> {
+    let ledger = &hallway.stand.ledger;
+    let event = ledger.event(hallway.event).await.map_err(|f| f.to_string())?.ok_or("no event")?;
+    Ok((event, ledger.wall()))
+}
+
+async fn amend(hallway: &Hallway<'_>, opens_at: Moment) -> Result<Outcome, String> {
+    let amendment = EventAmendment { opens_at: Some(Some(opens_at)), ..EventAmendment::default() };
+    let command = hallway.stand.operate(EventAction::Amend(amendment));
+    Ok(hallway.stand.one(hallway.event, command).await?.outcome)
+}
+
+/// The wall clock is set back after the seed may have been shown: nobody gathers again. The sale waits again all the
+/// same, because it follows the wall clock.
+async fn draw_stays_over(stand: &Stand) -> Verdict {
+    let wall = stand.ledger.wall();
+    let room = WaitingRoom { gather_from: Some(wall.plus_ms(-1_000)), ..ROOM };
+    let hallway = Hallway::with(stand, 9, room, Some(wall.plus_ms(HOUR_MS))).await?;
+    let batch = || async { stand.commit(hallway.event, vec![]).await.map(drop) };
+    (stand.advance)(HOUR_MS + 1_000);
+    batch().await?;
+    let (open, wall) = seen(&hallway).await?;
+    ensure!(open.state_at(wall) == State::Open && !open.gathers(wall) && !open.gathered, "its seed is kept: {open:?}");
+    (stand.step_wall)(-HOUR_MS);
+    let (before, wall) = seen(&hallway).await?;
+    ensure!(before.gathers(wall), "nobody could know the seed: {before:?}");
+    (stand.step_wall)(HOUR_MS);
+    (stand.advance)(5_000);
+    let (due, wall) = seen(&hallway).await?;
+    ensure!(due.draw_ends(wall) && !due.gathered, "no batch has stored it: {due:?}");
+    batch().await?;
+    let (over, _) = seen(&hallway).await?;
+    let room = over.waiting_room.ok_or("no waiting room")?;
+    ensure!(over.gathered && room.gathered && over.state == State::Scheduled, "the draw is over: {over:?}");
+    ensure!(over.counts.n == open.counts.n, "that is no row of the history");
+    (stand.step_wall)(-HOUR_MS);
+    let (after, wall) = seen(&hallway).await?;
+    ensure!(!after.gathers(wall), "somebody would join who knows the seed: {after:?}");
+    ensure!(after.state_at(wall) == State::Scheduled, "{after:?}");
+    let postponed = amend(&hallway, wall.plus_ms(2 * HOUR_MS)).await?;
+    ensure!(matches!(postponed, Outcome::Refused(Refusal::Invalid(_))), "it was drawn: {postponed:?}");
+    (stand.step_wall)(HOUR_MS);
+    seen(&hallway).await.map(drop)
+}
+
+/// An operator opened it, so that its seed is known, and wrote another opening into it afterwards.
+async fn opened_event_gathers_nobody(stand: &Stand) -> Verdict {
+    let wall = stand.ledger.wall();
+    let room = WaitingRoom { gather_from: Some(wall.plus_ms(-HOUR_MS)), ..ROOM };
+    let hallway = Hallway::with(stand, 9, room, Some(wall.plus_ms(HOUR_MS))).await?;
+    stand.one(hallway.event, stand.operate(EventAction::Turn(Turn::Open))).await?;
+    ensure!(seen(&hallway).await?.0.gathered, "the draw is over at once");
+    let changed = amend(&hallway, wall.plus_ms(-1_000)).await?;
+    ensure!(matches!(changed, Outcome::Done(_)), "it has opened, and stays so: {changed:?}");
+    (stand.step_wall)(-HOUR_MS / 2);
+    let (after, wall) = seen(&hallway).await?;
+    ensure!(!after.gathers(wall), "somebody would join who knows the seed: {after:?}");
+    (stand.step_wall)(HOUR_MS / 2);
+    seen(&hallway).await.map(drop)
 }

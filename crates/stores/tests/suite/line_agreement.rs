@@ -146,7 +146,7 @@ fn rough_told(heard: Heard<QueueReply>) -> Heard<QueueReply> {
 /// The rate is of the last minute, which passes at its own pace.
 fn rough_serving(heard: Heard<Serving>) -> Heard<Serving> {
     match heard {
-        Heard::Said(serving) => Heard::Said(Serving { admitted_per_minute: 0, ..serving }),
+        Heard::Said(serving) => Heard::Said(Serving { admitted_per_minute: 0, counted_ms: 0, ..serving }),
         heard => heard,
     }
 }

@@ -15,6 +15,7 @@ mod plans;
 mod planted;
 mod postgres;
 mod redis;
+mod restored;
 mod rooms;
 mod rooms_together;
 mod seed_003;

@@ -173,7 +173,7 @@ impl Door for Shared {
 
 fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
     let clock = Arc::new(FixtureClock::default());
-    let (given, moved) = (clock.clone(), clock.clone());
+    let (given, moved, wall) = (clock.clone(), clock.clone(), clock.clone());
     let surroundings = SqliteConfig {
         clock: move |_| given as Arc<dyn Clock>,
         on_fatal: Box::new(|why| panic!("{why}")),
@@ -191,7 +191,7 @@ fn stand(folder: &std::path::Path, flaw: Option<Flaw>) -> Stand {
     let advance = Arc::new(move |ms| {
         moved.advance_ms(ms);
     });
-    Stand::new(ledger, door, advance)
+    Stand::new(ledger, door, advance).with_wall(move |ms| wall.step_wall_ms(ms))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -37,11 +37,11 @@ pub async fn one(app: Arc<App>, call: Call) -> Handled {
 
 async fn body(app: &App, event: &Event, wall: Moment) -> Result<EventBody, Refusal> {
     let body = EventBody::of(event, wall);
-    if !event.has_draw() {
+    if !event.is_drawn() {
         return Ok(body);
     }
     let draw = line::draw(app, event).await?;
-    Ok(body.with_draw(event, &draw, wall))
+    Ok(body.with_draw(&draw, line::is_over(app, event).await))
 }
 
 /// The event in the path, for buyers and operators alike.

@@ -40,7 +40,7 @@ pub struct EventBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SoldOutBody")]
     pub sold_out: Option<SoldOutBody>,
-    /// Only where the order is drawn at the opening: SHA-256 of the seed, in hexadecimal digits.
+    /// Only where the order is drawn at the opening, or was: SHA-256 of the seed, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))]
     pub draw_commitment: Option<String>,
@@ -207,8 +207,7 @@ impl EventBody {
     }
 
     /// With what everybody may know of its draw.
-    pub fn with_draw(self, event: &Event, draw: &Draw, wall: Moment) -> EventBody {
-        let draw_seed = event.draw_is_over(wall).then(|| draw.seed());
-        EventBody { draw_commitment: event.has_draw().then(|| draw.commitment()), draw_seed, ..self }
+    pub fn with_draw(self, draw: &Draw, over: bool) -> EventBody {
+        EventBody { draw_commitment: Some(draw.commitment()), draw_seed: over.then(|| draw.seed()), ..self }
     }
 }

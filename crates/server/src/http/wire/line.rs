@@ -54,8 +54,8 @@ impl StandingBody {
             // finds the opening.
             (Stands::InLine(_), Some(opens_s)) => {
                 let without = StandingBody::without_place(room);
-                // Not everybody in the same second.
-                let spread = NEXT.fetch_add(1, Ordering::Relaxed) % (without.poll_after / 4 + 1);
+                // Not everybody in the seconds after it.
+                let spread = NEXT.fetch_add(1, Ordering::Relaxed) % without.poll_after;
                 let poll_after = without.poll_after.min(opens_s + 1 + spread);
                 StandingBody {
                     status: StandingBody::GATHERING,
@@ -141,4 +141,28 @@ pub struct TicketKeyBody {
     pub success: Succeeded,
     #[schemars(range(min = 1))]
     pub key: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use rules::ids::Number;
+    use rules::queue::Place;
+
+    use super::*;
+
+    /// A million people who all came in the second after the opening would be refused.
+    #[test]
+    fn first_polls_after_an_opening_are_spread_over_a_whole_interval() {
+        let room = WaitingRoom::default();
+        let place = Place { number: Number::drawn(7), rank: 0, ahead: 0, status: Status::Waiting, poll_after: 1 };
+        let polls = |opens_s| -> BTreeSet<u64> {
+            let outlook = Outlook { gathers_s: Some(opens_s), ..Outlook::default() };
+            (0..100).map(|_| StandingBody::of(room, &Stands::InLine(place), outlook).poll_after).collect()
+        };
+        assert_eq!(polls(1), (2..=20).collect(), "after the opening, and within a third of idleTimeout");
+        assert_eq!(polls(12), (13..=20).collect());
+        assert_eq!(polls(3_600), [20].into());
+    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testing::backing::TestStores;
 use testing::database::Database;
-use testing::http::TestClient;
+use testing::http::{TestClient, TestResponse};
 use testing::postgres::OwnPostgres;
 use testing::redis::OwnRedis;
 use testing::server::TestServer;
@@ -147,6 +147,53 @@ async fn tables_made_again_change_the_ledgers_name() {
     }
     let other = testing::stands::prepared(&database.url, Default::default()).await;
     assert_eq!(other.named().get(), ledger.named().get(), "all servers have one name for it");
+}
+
+/// Asks until connections that broke were made again.
+async fn answered(mut ask: impl AsyncFnMut() -> TestResponse) -> TestResponse {
+    let began = Instant::now();
+    loop {
+        let answer = ask().await;
+        if answer.status != 503 {
+            return answer;
+        }
+        assert!(began.elapsed() < WITHIN, "no answer within {WITHIN:?}: {}", answer.text());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Ids of events come again after a restore. A ticket of the event that is gone is no ticket of the new one.
+#[tokio::test(flavor = "multi_thread")]
+async fn ticket_of_an_event_that_is_gone_does_not_count() {
+    let (database, redis) = (Database::fresh().await, OwnRedis::start());
+    let stand = TestServer::at(Arc::new(TestStores::at(&database.url, &redis.url())), &[]).await;
+    let made = async || {
+        let body = json!({ "name": "Line", "seats": 9, "waitingRoom": {} });
+        let answer = answered(async || stand.admin("POST", "events", &body).await).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()["event"]["id"].as_u64().unwrap()
+    };
+    let mut alice = Person::new(&stand, made().await, "alice");
+    assert_eq!(alice.join().await.status, 200);
+    let copy = database.backup().await;
+    let gone = made().await;
+    let mut bob = Person::new(&stand, gone, "bob");
+    assert_eq!(answered(async || bob.join().await).await.status, 200);
+    let name = stand.app.ledger.name();
+    database.restore(&copy).await;
+    let began = Instant::now();
+    while stand.app.ledger.name() == name {
+        assert!(began.elapsed() < WITHIN, "the restore was not noticed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(made().await, gone, "the id comes again");
+    let shown = answered(async || bob.join_with_ticket().await).await;
+    assert_eq!((shown.status, shown.reason().as_str()), (403, "forbidden"), "{}", shown.text());
+    for answer in [answered(async || bob.join().await).await, answered(async || bob.poll_with_ticket().await).await] {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let kept = answered(async || alice.poll_with_ticket().await).await;
+    assert_eq!(kept.status, 200, "the event was in the backup: {}", kept.text());
 }
 
 /// With the door in the process, everybody keeps their place, and the numbers rise.

@@ -89,10 +89,11 @@ impl Inner {
             [0] => Heard::NotOpen,
             [1] => Heard::NotBegun,
             [2] => Heard::NoRemaining,
-            [3, serving, waiting, admitted, sold_out, inside] => Heard::Said(Serving {
+            [3, serving, waiting, admitted, sold_out, inside, counted_ms] => Heard::Said(Serving {
                 serving: serving as u64,
                 waiting: waiting as u64,
                 admitted_per_minute: admitted as u64,
+                counted_ms: counted_ms as u64,
                 sold_out: sold_out == 1,
                 inside: inside as u64,
             }),

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use tokio_postgres::{Client, Error};
 
 use super::queries;
-use crate::ledger::LedgerName;
+use crate::ledger::{LedgerName, random_secret};
 
 pub struct Identity {
     pub name: LedgerName,
@@ -45,7 +45,7 @@ impl Identity {
         if known.as_ref() != Some(&place) || went_back {
             // A ledger of an older version has no place yet, and was not restored as far as can be told.
             let new = if known.is_some() { uuid::Uuid::new_v4().simple().to_string() } else { epoch.clone() };
-            client.execute(queries::NEW_EPOCH, &[&new, &place, &epoch, &known]).await?;
+            client.execute(queries::NEW_EPOCH, &[&new, &place, &epoch, &known, &&random_secret()[..]]).await?;
             epoch = client.query_one("SELECT epoch FROM ledger", &[]).await?.try_get(0)?;
         }
         *seen = Some((place, flushed));

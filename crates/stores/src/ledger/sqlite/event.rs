@@ -16,6 +16,7 @@ use rules::seats::{Hall, Sale};
 use rules::time::Moment;
 use rusqlite::{Connection, Error, OptionalExtension, Result, params};
 
+pub(super) use self::entries::make_ticket_key;
 use super::engine::{Asked, SqliteSubject, exactly_one, give_link};
 use super::many::{self, Parameters};
 use super::{answers, queries};

@@ -1,19 +1,23 @@
 //! Puts a backup into a data folder. The copy is migrated and verified beside the ledger before anything is
 //! replaced, and the ledger that was there is kept under another name.
 //!
-//! A restored ledger is another one than that which was backed up: it gets a new epoch, and arrival numbers
-//! continue far above all that may have been given since the backup.
+//! A restored ledger is another one than that which was backed up: it gets a new epoch, arrival numbers continue far
+//! above all that may have been given since the backup, and events that are made from now on refuse older tickets:
+//! their ids may have been those of others.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rules::time::Moment;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::backup::{BackupPace, CopyFault, checked, copy, flush, flush_folder, private_new};
 use super::data_dir::DataDir;
+use super::event::make_ticket_key;
 use super::generations::GenerationsFile;
 use super::{NotOpened, checkpoint, database_in, migrate};
+use crate::ledger::random_secret;
 use crate::verify::Looked;
 
 /// Every start of a server raises the generation of the events it sells. Since the backup there were fewer.
@@ -75,6 +79,11 @@ fn prepare(file: &Path, new: &Path, folder: &Path) -> Result<Looked, CopyFault> 
     conn.execute("UPDATE ledger SET id = substr(id || '.', 1, instr(id || '.', '.')) || ?1", [epoch])?;
     let highest = GenerationsFile::highest(folder);
     conn.execute("UPDATE event SET generation = max(generation, ?1) + ?2", [highest, GENERATIONS_SKIPPED])?;
+    // Without a key there are no tickets.
+    let newest: Option<i64> = conn.query_row("SELECT max(made_at) FROM ticket_key", [], |row| row.get(0))?;
+    if let Some(newest) = newest {
+        make_ticket_key(&conn, &random_secret(), Moment(newest))?;
+    }
     Ok(looked)
 }
 

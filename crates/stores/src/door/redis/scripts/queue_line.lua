@@ -106,16 +106,20 @@ local function inside()
     return redis.call('ZCOUNT', TOKEN, '(' .. whole(now), '+inf')
 end
 
--- Users who entered in the last minute, and in the running slot.
+-- Users who entered in the last minute, and in the running slot; and for how many ms they were counted: since the
+-- first known slot, a minute at most.
 local function admissions()
-    local lately, running, tenth_now = 0, 0, math.floor(now / TENTH_MS)
+    local lately, running, tenth_now, first = 0, 0, math.floor(now / TENTH_MS), nil
     for i = 0, TENTHS - 1 do
         local tenth, count = string.match(redis.call('HGET', STATE, 'r' .. i) or '', '^(%d+) (%d+)$')
         tenth = tonumber(tenth)
         if tenth and tenth > tenth_now - TENTHS then lately = lately + tonumber(count) end
         if tenth == tenth_now then running = tonumber(count) end
+        if tenth and tenth < (first or math.huge) then first = tenth end
     end
-    return lately, running
+    local minute = TENTHS * TENTH_MS
+    local counted = first and math.max(1, math.min(minute, now - first * TENTH_MS)) or minute
+    return lately, running, counted
 end
 
 -- How many may enter now: free places inside, and as many as admitPerMinute leaves, spread over the minute.

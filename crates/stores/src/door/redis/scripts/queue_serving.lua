@@ -3,10 +3,10 @@
 -- args   6  what is added to arrival numbers     7  admitPerMinute; empty: no limit
 -- reply  0, 1 or 2 as in queue_ask.lua
 --        3 <highest number that would be admitted now> <waiting> <admitted in the last minute>
---          <1: sold out> <inside>
+--          <1: sold out> <inside> <for how many ms admissions were counted, a minute at most>
 --
 -- example  EVALSHA <sha> 12 door:{e:1} left:{e:1} queue:{e:1} ... 4b1c... 9f2e... 0 800 60000 0 ''
---            ->  3 1301 8433 240 0 800
+--            ->  3 1301 8433 240 0 800 60000
 
 local generation = opened(this_run())
 if not generation then return { 0 } end
@@ -33,6 +33,6 @@ elseif waiting > 0 then
     serving = math.max(given, at(-1))
 end
 
-local admitted = admissions()
+local admitted, _, counted = admissions()
 local sold_out = (free == 0 and held == 0) and 1 or 0
-return { 3, serving, waiting, admitted, sold_out, within }
+return { 3, serving, waiting, admitted, sold_out, within, counted }

@@ -247,17 +247,6 @@ mod tests {
         assert_eq!(names.len(), hall.seat_count() as usize);
     }
 
-    /// Rows of halls that were made before there was such a field have none.
-    #[test]
-    fn accessible_seats_are_kept_and_old_halls_are_read() {
-        let hall = Hall::of_sections(vec![section("a", vec![accessible(&[4, 1]), row("B", 1)])]).unwrap();
-        let kept = serde_json::to_string(&hall).unwrap();
-        assert_eq!(serde_json::from_str::<Hall>(&kept).unwrap(), hall);
-        assert_eq!(kept.matches("accessible").count(), 1, "{kept}");
-        let old = r#"{"sections":[{"name":"a","rows":[{"name":"A","seats":2}]}]}"#;
-        assert!(serde_json::from_str::<Hall>(old).unwrap().sections().unwrap()[0].rows[0].accessible.is_empty());
-    }
-
     #[test]
     fn errors_name_the_path_of_the_field() {
         let rows = |count: u32| (0..count).map(|i| row(&format!("R{i}"), 1)).collect::<Vec<_>>();

@@ -120,13 +120,19 @@ async fn bad_halls_are_refused(backing: Backing) {
     assert_eq!((answer.status, answer.reason().as_str()), (400, "validation"));
     assert_eq!(answer.json()["field"], "seats.sections[0].rows[2].seats");
     assert_eq!(answer.json()["message"], "seats.sections[0].rows[2].seats must be from 1 to 100000.");
-    for (accessible, field) in [(json!([3]), "accessible[0]"), (json!([1, 1]), "accessible[1]"), (json!("1"), "accessible")]
+    for (accessible, field) in
+        [(json!([3]), "accessible[0]"), (json!([1, 1]), "accessible[1]"), (json!("1"), "accessible")]
     {
         let rows = json!([{ "name": "A", "seats": 2, "accessible": accessible }]);
         let body = json!({ "name": "x", "seats": { "sections": [{ "name": "s", "rows": rows }] } });
         let answer = stand.admin("POST", "events", &body).await;
         let expected = format!("seats.sections[0].rows[0].{field}");
-        assert_eq!((answer.status, answer.json()["field"].as_str()), (400, Some(expected.as_str())), "{}", answer.text());
+        assert_eq!(
+            (answer.status, answer.json()["field"].as_str()),
+            (400, Some(expected.as_str())),
+            "{}",
+            answer.text()
+        );
     }
 }
 

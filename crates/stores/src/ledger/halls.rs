@@ -48,3 +48,25 @@ impl HallCache {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rules::hall::{HallRow, Section};
+
+    use super::*;
+
+    /// Rows that were stored before there was such a field have none.
+    #[test]
+    fn accessible_places_are_kept_and_old_halls_are_read() {
+        let row =
+            |name: &str, accessible: &[u32]| HallRow { name: name.into(), seats: 5, accessible: accessible.into() };
+        let hall = Hall::of_sections(vec![Section { name: "a".into(), rows: vec![row("A", &[4, 1]), row("B", &[])] }]);
+        let hall = hall.unwrap();
+        let stored = serde_json::to_string(&hall).unwrap();
+        assert_eq!(stored.matches("accessible").count(), 1, "{stored}");
+        let cache = HallCache::default();
+        assert_eq!(*cache.learn(EventId(1), &stored).unwrap(), hall);
+        let old = r#"{"sections":[{"name":"a","rows":[{"name":"A","seats":2}]}]}"#;
+        assert!(cache.learn(EventId(2), old).unwrap().sections().unwrap()[0].rows[0].accessible.is_empty());
+    }
+}

@@ -108,7 +108,9 @@ impl LayoutBody {
             SectionBody { name, first_seat, seat_count: next - first_seat, rows }
         };
         let sections = match hall.sections() {
-            None => vec![section(None, &[HallRow { name: "A".into(), seats: hall.seat_count(), accessible: [].into() }])],
+            None => {
+                vec![section(None, &[HallRow { name: "A".into(), seats: hall.seat_count(), accessible: [].into() }])]
+            }
             Some(sections) => sections.iter().map(|s| section(Some(s.name.to_string()), &s.rows)).collect(),
         };
         LayoutBody { seat_count: hall.seat_count(), sections }

@@ -1,5 +1,5 @@
--- Answers of the gateway's own. Their words and statuses are the server's: it writes `answers.lua`
--- from the cards that it answers with itself, with a gap for every fact.
+-- Responses that the gateway itself sends. Texts and statuses come from the server: it generates `answers.lua` from its
+-- own responses, with a placeholder for every fact.
 
 local answers = require "answers"
 local cjson = require "cjson"
@@ -12,14 +12,14 @@ local find, format, gsub, sub = string.find, string.format, string.gsub, string.
 
 local M = {}
 
--- The trace id as it stands inside a JSON string. Only one that a client sent can need this.
+-- The trace id, escaped for a JSON string. Only an id that a client sent can need escaping.
 local function escaped(trace)
     if not find(trace, '"', 1, true) and not find(trace, "\\", 1, true) then return trace end
     return sub(M.quoted(trace), 2, -2)
 end
 
--- Prints the parts one by one. Joining them first would make one more string for Lua to intern, and there
--- are many that differ in the trace id only.
+-- Prints the parts one by one. Concatenating them first would make Lua intern one more string, and many differ in the
+-- trace id only.
 local function say(parts, trace, facts)
     if #parts == 3 and parts[2] == "trace" then
         ngx.header["Content-Length"] = #parts[1] + #trace + #parts[3]
@@ -40,7 +40,7 @@ local function say(parts, trace, facts)
     return ngx.print(body)
 end
 
--- CORS_ORIGINS: whose pages may read the answer, as the servers say it of theirs.
+-- CORS_ORIGINS: the origins whose pages may read the response, with the same headers as the servers send.
 local function cross_origin(vary)
     if not settings.origins then return vary end
     local origin = ngx.req.get_headers()["origin"]
@@ -52,8 +52,8 @@ local function cross_origin(vary)
     return vary and vary .. ", Origin" or "Origin"
 end
 
--- Sends a refusal. nginx adds the headers that every answer has. `facts` has what the answer needs of:
--- retry, line, column, opens, opens_in_seeds, caller.
+-- Sends a refusal. nginx adds the headers that every response has. `facts` has what the response needs of: retry, line,
+-- column, opens, opens_in_seeds, caller.
 function M.send(kind, dialect, trace, facts)
     figures.refused(kind)
     local answer = answers[kind][dialect]
@@ -72,18 +72,18 @@ function M.send(kind, dialect, trace, facts)
     say(answer.parts, escaped(trace), facts)
 end
 
--- A text as it stands in JSON.
+-- A text, escaped for JSON.
 function M.quoted(words)
     return (gsub(cjson.encode(words), "\\/", "/"))
 end
 
--- RFC 3339 in UTC with milliseconds, as the server writes a moment.
+-- RFC 3339 in UTC with milliseconds, as the server formats a time.
 function M.moment(ms)
     local fraction = ms % 1000
     return os.date("!%Y-%m-%dT%H:%M:%S", (ms - fraction) / 1000) .. format(".%03dZ", fraction)
 end
 
--- The same as the dialects of the seeds write it: without zeros at the end.
+-- The same in the format of the seeds' dialects: without trailing zeros.
 function M.seed_moment(ms)
     local fraction = ms % 1000
     local seconds = (ms - fraction) / 1000

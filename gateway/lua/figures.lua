@@ -1,6 +1,6 @@
--- What the gateway counts, for Prometheus. Each worker counts by itself and adds its counts to the shared dictionary
--- once a second, so that a request takes no lock. Labels are few and known beforehand: classes of status, kinds of
--- refusals, the servers in the settings.
+-- The gateway's metrics, for Prometheus. Each worker counts on its own and adds its counts to the shared dictionary
+-- once a second, so that a request takes no lock. Labels are few and known in advance: status classes, kinds of
+-- refusals, the configured servers.
 
 local settings = require "settings"
 
@@ -11,7 +11,7 @@ local concat, sort = table.concat, table.sort
 local dictionary = ngx.shared.figures
 
 local EVERY_S = 1
--- Upper bounds in seconds; one more bucket has the rest.
+-- Upper bounds in seconds; one more bucket is for everything above.
 local BOUNDS = { 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5 }
 local PREFIX = "tickettock_gateway_"
 
@@ -24,7 +24,7 @@ local MEANING = {
     { "upstream_failures", "counter", "Requests that got no answer from their server, by server" },
 }
 
--- What a refusal was decided by. All others need nothing but the request.
+-- The source that a refusal was decided from. All other refusals need only the request.
 local FROM = {
     sold_out = "memory", held_out = "memory", not_open = "memory", paused = "memory", closed = "memory",
     already_asking = "door", address_spent = "door", door_unreachable = "door", door_failed = "door", no_number = "door",
@@ -33,7 +33,7 @@ local FROM = {
 
 local M = {}
 
--- Of this worker, since they were added last.
+-- Counts of this worker since they were last added.
 local counts = {}
 
 local function count(key, n)
@@ -49,13 +49,13 @@ local function add()
     end
 end
 
--- Starts the clockwork of a worker. nginx calls it one last time when the worker ends.
+-- Starts the timer of a worker. nginx calls it one last time when the worker exits.
 function M.begin()
     local ok, why = ngx.timer.every(EVERY_S, add)
     if not ok then ngx.log(ngx.ERR, "figures are not kept: ", why) end
 end
 
--- Names are made once: they are the same for every request.
+-- Label strings are cached, because they are the same for every request.
 local made = {}
 
 local function named(name, label, value, label2, value2)
@@ -81,7 +81,7 @@ local function bucket(seconds)
     return #BOUNDS + 1
 end
 
--- A histogram's keys: "name|labels|bucket" and "name|labels|sum".
+-- The keys of a histogram: "name|labels|bucket" and "name|labels|sum".
 local keys = {}
 
 local function observe(name, labels, seconds)
@@ -107,13 +107,13 @@ function M.ended()
     count(named("requests", "status", CLASSES[floor(ngx.status / 100)] or "other"))
     local address = var.upstream_addr
     if not address then return end
-    -- Of several tries the last one counts.
+    -- With several tries, the last one counts.
     local server = known[match(address, "([^, ]+)$")] or 'server="other"'
     local took = tonumber(match(var.upstream_header_time or "", "([%d.]+)$"))
     if took then observe("upstream_seconds", server, took) else count("upstream_failures{" .. server .. "}") end
 end
 
--- The gateway answered by itself.
+-- The gateway itself answered.
 function M.refused(kind)
     count(named("refusals", "kind", kind, "from", FROM[kind] or "form"))
 end
@@ -152,7 +152,7 @@ local function gauge(lines, name, meaning, values)
     end
 end
 
--- What a scrape gets. Other workers' counts of the last second may be missing.
+-- The response to a scrape. The counts of other workers may be a second old.
 function M.show(up, let_in)
     add()
     local counters, histograms = {}, {}

@@ -1,9 +1,9 @@
--- Refuses header lines that end with a bare line feed. nginx takes one for the end of a line; another proxy may
--- take it for part of a value, and pass on a header that it would otherwise have removed.
+-- Refuses header lines that end with a bare line feed. nginx accepts one as the end of a line. Another proxy may take
+-- it for part of a value, and pass on a header that it would otherwise have removed.
 --
--- nginx overwrites the end of each header with a NUL, and `raw_header` turns that into CR before a line feed, else
--- into a colon. So a bare line feed is not seen itself: the line behind it no longer begins after CR LF. There are
--- then fewer such lines than headers, or the last four bytes are not an empty line.
+-- nginx overwrites the end of each header with a NUL, and `raw_header` turns that into CR before a line feed, else into
+-- a colon. So a bare line feed cannot be seen directly: the next line no longer begins after CR LF. There are then
+-- fewer such lines than headers, or the last four bytes are not an empty line.
 
 local byte, sub = string.byte, string.sub
 local http_version, raw_header = ngx.req.http_version, ngx.req.raw_header
@@ -11,7 +11,7 @@ local pairs, type = pairs, type
 
 local M = {}
 
--- Bytes of the names that nginx keeps. It drops headers with others, so they do not count on either side.
+-- Bytes of the header names that nginx accepts. It drops headers with other names, so they count on neither side.
 local KEPT = { [45] = true }
 for _, range in ipairs { { 48, 57 }, { 65, 90 }, { 97, 122 } } do
     for code = range[1], range[2] do KEPT[code] = true end
@@ -19,7 +19,7 @@ end
 
 local CR, LF, COLON = 13, 10, 58
 
--- Lines that begin after CR LF with a name that nginx keeps.
+-- The number of lines that begin after CR LF with a name that nginx accepts.
 local function lines(raw)
     local count, i, last = 0, 1, #raw
     while i < last do
@@ -36,9 +36,9 @@ local function lines(raw)
     return count
 end
 
--- `headers` are all of them, by name.
+-- `headers` contains all headers, by name.
 function M.sound(headers)
-    -- HTTP/2 has no lines. nginx knows the number of no version but its own.
+    -- HTTP/2 has no lines. nginx reports no version number for versions that it does not know.
     local version = http_version()
     if version and version >= 2 then return true end
     local count = 0

@@ -27,12 +27,12 @@ local type = type
 
 local HEADERS_MOST = 100
 
--- The values of AUTH_MODE that the servers have. In a mode that they lack, nobody would check who asks.
+-- The values of AUTH_MODE that the servers support. In any other mode nobody would check the user.
 local MODES = { header = true, jwt = true }
 if not MODES[settings.auth] then error("AUTH_MODE " .. settings.auth .. ": the servers have no such mode", 0) end
 
--- All headers, by lower-case name. Without its metatable, whose fallback for missing names (lower case,
--- underscores to dashes) costs more than all the rest.
+-- All headers, by lower-case name. The metatable is removed: its fallback for missing names (lower case, underscores to
+-- dashes) costs more than all the rest.
 local function all_headers()
     local headers, truncated = get_headers(HEADERS_MOST)
     return setmetatable(headers, nil), truncated
@@ -40,7 +40,7 @@ end
 
 local M = { balance = servers.choose, wrap = wrap.headers, wrapped = wrap.body }
 
--- Starts the clockworks of a worker.
+-- Starts the timers of a worker.
 function M.begin()
     figures.begin()
     sifting.begin()
@@ -88,7 +88,7 @@ end
 -- request names a user that only the server can validate.
 local function who(headers, path, dialect)
     if settings.auth ~= "header" then
-        -- Only a server verifies a token. That there is none can be seen here.
+        -- Only a server verifies a token. The gateway can see that there is none.
         if not headers["authorization"] then return nil, "unauthorized" end
         return nil
     end
@@ -133,8 +133,8 @@ local function keyed(headers)
     return true, type(key) == "string" and not (one and other) and text.surely_key(key)
 end
 
--- Seconds after which a reservation request should come again, if there is neither a server for it nor a place to
--- wait. Those who would be told that the event is sold out or shut are told that.
+-- Seconds after which a reservation request should retry, if there is neither a server for it nor a place in the queue.
+-- If the event is sold out or closed, the client is told that instead.
 local function overloaded(path)
     local full = servers.full()
     if not full and not slots.full() or hint.refuses(path.event) then return nil end
@@ -150,7 +150,7 @@ end
 -- A reservation request.
 local function ask(path, dialect, headers, trace)
     local send = answer.send
-    -- Before its body is read and looked at, which costs more than this answer.
+    -- Check this before reading the body, which costs more than this response.
     local wait = overloaded(path)
     if wait then return refuse_full(dialect, trace, wait) end
     local json = form.says_json(headers["content-type"])
@@ -181,7 +181,7 @@ local function ask(path, dialect, headers, trace)
     if wait then return send("rate_limited", dialect, trace, { retry = wait }) end
     if not framing.sound(headers) then return ngx.exit(400) end
     if not servers.usable() then return send("auth_modes_differ", dialect, trace) end
-    -- Before the door: a request that no server will take needs no number.
+    -- Before the door: a request that no server will take must not use a number.
     local full = servers.full()
     if full then return refuse_full(dialect, trace, full) end
     if not slots.take() then return refuse_full(dialect, trace, slots.retry()) end
@@ -211,7 +211,7 @@ function M.handle()
     local path = paths.at(ngx.var.request_uri)
     local dialect = paths.dialect(path, headers["api-version"])
     if truncated then return answer.send("too_many_headers", dialect or "1.1", trace) end
-    -- nginx asks HTTP/1.1 for it, and refuses a second one.
+    -- nginx requires it in HTTP/1.1, and rejects a second one.
     if not headers["host"] then return ngx.exit(400) end
     local method = get_method()
     if path.asks and method == "POST" and dialect then return ask(path, dialect, headers, trace) end
@@ -244,7 +244,7 @@ function M.show_figures()
     figures.show(servers.reachable, sifting.share())
 end
 
--- The request has ended, however it did.
+-- The request has ended, with any outcome.
 function M.ended()
     figures.ended()
     sifting.ended(ngx.ctx.full)
@@ -278,8 +278,8 @@ function M.heard()
         ngx.timer.at(0, release, event, var.gw_known_as, var.gw_name)
     end
     local freed = var.upstream_http_x_fcfs_freed
-    -- A refusal freed nothing, nor does the first response to a key when it is sent again. Otherwise any client
-    -- could mute the hint at will.
+    -- A refusal freed nothing, and neither did a replayed response to an idempotency key. Otherwise any client could
+    -- mute the hint at will.
     local frees = freed and ngx.status < 300 and not var.upstream_http_idempotent_replayed
     if frees then hint.mute(freed) end
     if settings.wrap then wrap.headers() end
@@ -316,7 +316,7 @@ local function refuse()
         return answer.send("server_unreachable", dialect, trace)
     end
     if status == 404 then return answer.send("no_such_path", dialect, trace) end
-    -- Too many requests of this address are in progress.
+    -- Too many requests of this address are in flight.
     if status == 429 then return answer.send("rate_limited", dialect, trace, { retry = 1 }) end
     return answer.send(MALFORMED[status] and "malformed" or "internal", dialect, trace)
 end

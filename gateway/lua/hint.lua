@@ -110,7 +110,7 @@ local function facts(known, now)
     return NONE
 end
 
--- Whether this worker knows without asking that the event is sold out or shut.
+-- Whether this worker knows without reading Redis that the event is sold out or closed.
 function M.refuses(event)
     local known = parsed[event]
     return known and OUT[known.word] and clock.now_ms() < known.valid
@@ -121,12 +121,12 @@ function M.muted(event)
     return "muted:" .. event
 end
 
--- Returns a refusal and its facts, or nil: pass the request on. `only_shut`: ignore the stock, because the
--- request names its seat.
+-- Returns a refusal and its facts, or nil to pass the request on. `only_shut`: ignore the stock, because the request
+-- names its seat.
 function M.on(event, muted, only_shut)
     if dictionary:get(muted) then return nil end
     local now = clock.now_ms()
-    -- What this worker parsed last is still current until somebody has to read again.
+    -- The line that this worker parsed last is current until it must be read again.
     local known, line = parsed[event], nil
     if not known or not OUT[known.word] or now - known.read >= AGAIN_MS or now >= known.valid then
         line = dictionary:get(event)
@@ -136,7 +136,7 @@ function M.on(event, muted, only_shut)
         local found, other = look(event, now)
         known = found or known
         if not known and other then
-            -- The answer of that request is worth a short wait: else a whole crowd passes meanwhile.
+            -- Wait briefly for the result of that request: otherwise a whole crowd passes meanwhile.
             ngx.sleep(WAIT_STEP_S)
             now, line = clock.now_ms(), dictionary:get(event)
             known = line and parse(event, line)

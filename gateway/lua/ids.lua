@@ -1,12 +1,11 @@
--- Request ids of 32 hexadecimal digits. They are random, so that they tell nobody how many requests there
--- were.
+-- Request ids of 32 hexadecimal digits. They are random, so that they do not reveal the number of requests.
 
 local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
 local byte, type = string.byte, type
 
 local M = {}
 
--- Random bytes are read in blocks of 256 ids, and written as digits once.
+-- Random bytes are read in blocks of 256 ids, and converted to digits once.
 local BLOCK = 4096
 local ID = 32
 local digits, used
@@ -19,7 +18,7 @@ local function read_block()
 end
 
 function M.new()
-    -- Only in the worker: read before the fork, the block would be the same in all of them.
+    -- Only in the worker: if read before the fork, the block would be the same in all workers.
     if not digits or used + ID > #digits then read_block() end
     used = used + ID
     return sub(digits, used - ID + 1, used)
@@ -35,8 +34,8 @@ local function caller_trace(parent)
     return (rest == "" or sub(rest, 1, 1) == "-") and trace or nil
 end
 
--- The client's id if it is safe in a header and a log line, else that of its trace, else a new one: as the servers
--- choose it.
+-- The client's id if it is safe in a header and a log line, else that of its trace, else a new one. The servers choose
+-- it in the same way.
 function M.trace(given, parent)
     if type(given) == "table" then given = given[1] end
     if given and given ~= "" and #given <= 128 and not find(given, "[^!-~]") then return given end

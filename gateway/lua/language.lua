@@ -1,5 +1,5 @@
--- The language of messages, as `http/respond/language.rs` chooses it from Accept-Language: the higher
--- weight, of equal weights the one that is named first, `*` for what is not named. Else English.
+-- Chooses the language of messages from Accept-Language, as `http/respond/language.rs` does: the highest weight, among
+-- equal weights the first one, `*` for languages that are not named. The default is English.
 
 local find, gmatch, lower, match = string.find, string.gmatch, string.lower, string.match
 local tonumber = tonumber
@@ -8,14 +8,14 @@ local M = {}
 
 local RANGES_MOST = 32
 
--- A weight as RFC 9110 writes it, or nil.
+-- Parses a weight of RFC 9110. Returns nil if it is malformed.
 local function weight(text)
     if not match(text, "^[01]$") and not match(text, "^[01]%.%d?%d?%d?$") then return nil end
     local q = tonumber(text)
     return q <= 1 and q or nil
 end
 
--- `ko`, `en` or `*`, and how much it is wanted; nil for what is neither or is not written well.
+-- `ko`, `en` or `*`, and its weight; nil for other languages and malformed entries.
 local function read(range)
     local name, rest = match(range, "^[ \t]*([%w*-]+)[ \t]*(.-)[ \t]*$")
     if not name then return nil end
@@ -42,7 +42,7 @@ local function choose(header)
     return "en"
 end
 
--- Remembered per worker, and forgotten all at once before it is much.
+-- Cached per worker, and cleared when it reaches its limit.
 local known, count, MOST = {}, 0, 1000
 
 function M.asked()

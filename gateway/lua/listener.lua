@@ -1,8 +1,8 @@
--- The kernel's side of the gateway's listener: how many connections wait in its backlog, and which share of new ones is
--- let in. The others meet the wall: a second listener on the same address, whose backlog is full and stays full, so
--- that the kernel drops every attempt which is sent to it. A program of the kernel chooses between the two. None of
--- this needs privileges, but the wall must belong to the user who opened the listener: started as root, nginx has
--- workers of another user, and everybody is let in.
+-- The kernel's part of admission: how many connections wait in the listener's backlog, and which share of new ones is
+-- admitted. The others are sent to the wall: a second listener on the same address whose backlog is always full, so
+-- that the kernel drops each attempt. A BPF program chooses between the two. None of this needs privileges, but the
+-- wall must belong to the user who opened the listener. If nginx is started as root, its workers run as another user,
+-- and everybody is admitted.
 
 local ffi = require "ffi"
 local settings = require "settings"
@@ -30,27 +30,27 @@ local IP_MINTTL, TCP_INFO, TCP_LISTEN, IPV6_V6ONLY, IPV6_MINHOPCOUNT = 21, 11, 1
 local AF_INET6 = 10
 -- SOCK_STREAM, SOCK_NONBLOCK and SOCK_CLOEXEC.
 local STREAM = 1 + 2048 + 524288
--- Of a sockaddr_in or a sockaddr_in6.
+-- Size of a sockaddr_in or a sockaddr_in6.
 local ADDRESS_SIZE = #settings.listen.address == 4 and 16 or 28
--- A worker has few files when it begins.
+-- A worker has few open files when it starts.
 local FILES_MOST = 1023
 
--- Classic BPF, from linux/bpf_common.h. The packet is seen from its data on; its headers are before that.
+-- Classic BPF, from linux/bpf_common.h. Offsets start at the packet's data; its headers are before that.
 local LOAD_BYTE, LOAD_HALF, XOR, MULTIPLY, SHIFT_RIGHT = 0x30, 0x28, 0xa4, 0x24, 0x74
 local JUMP, JUMP_EQUAL, JUMP_AT_LEAST, RETURN = 0x05, 0x15, 0x35, 0x06
 local NETWORK_HEADER = 0xfff00000
--- The golden ratio: neighbouring ports are spread evenly.
+-- The golden ratio, a multiplier that spreads neighbouring ports evenly.
 local SPREAD = 0x9E3779B1
--- Loads the source port, behind an IPv4 or an IPv6 header.
+-- Loads the source port, after an IPv4 or an IPv6 header.
 local SOURCE_PORT = {
     { LOAD_BYTE, 0, 0, NETWORK_HEADER }, { SHIFT_RIGHT, 0, 0, 4 }, { JUMP_EQUAL, 0, 2, 4 },
     { LOAD_HALF, 0, 0, NETWORK_HEADER + 20 }, { JUMP, 0, 0, 1 }, { LOAD_HALF, 0, 0, NETWORK_HEADER + 40 },
 }
--- The place of the listener among those of its address. The wall follows it; during a reload two of them do.
+-- The index of the listener in its SO_REUSEPORT group. The wall follows it; during a reload there are two walls.
 local LISTENER, WALL, WALLS_MOST = 0, 1, 3
--- The wall is full with one more than its backlog.
+-- A listener's backlog is full with one connection more than its setting.
 local WALL_BACKLOG = 1
--- Of a packet. Nearly every system sends with 64 or 128.
+-- The maximum hop limit (TTL) of a packet. Nearly every system sends with 64 or 128.
 local HOPS_MOST = 255
 
 local M = { ALL = 65536 }
@@ -68,7 +68,7 @@ local function set(fd, level, name, value)
     return C.setsockopt(fd, level, name, flag, 4) == 0
 end
 
--- Into `address`.
+-- Writes the socket's address into `address`.
 local function name_of(fd)
     length[0] = 128
     return C.getsockname(fd, address, length) == 0
@@ -97,25 +97,25 @@ local function find()
     return nil
 end
 
--- How many wait at a listener, and how many may.
+-- How many connections wait at a listener, and its limit.
 local function backlog(fd)
     if not option(fd, SOL_TCP, TCP_INFO, numbers) then return nil end
     if ffi.cast("uint8_t *", numbers)[0] ~= TCP_LISTEN then return nil end
     return numbers[6], numbers[7]
 end
 
--- Attempts that were dropped at a listener so far.
+-- How many attempts a listener has dropped so far.
 local function dropped(fd)
     return option(fd, SOL_SOCKET, SO_MEMINFO, numbers) and numbers[8] or 0
 end
 
 local fd, wall
--- Connections of our own that wait at the wall.
+-- Our own connections that fill the wall's backlog.
 local filling = {}
--- Two gateways behind one address must not drop the same people.
+-- With a random salt, two gateways behind one address do not drop the same clients.
 local salt
 
--- The kernel asks this program for the place of the listener that gets a new connection.
+-- The kernel runs this program to choose the listener of each new connection, by its index.
 local function attach(steps)
     local filter = ffi.new("struct tickettock_step[?]", #steps, steps)
     local program = ffi.new("struct tickettock_program", #steps, filter)
@@ -133,7 +133,7 @@ local function let_all_in()
     return attach { { RETURN, 0, 0, LISTENER } }
 end
 
--- The listener's address in `address`, as a client on this machine reaches it.
+-- Writes the listener's address into `address`, as a client on this machine reaches it.
 local function from_here()
     name_of(fd)
     local bytes, any = settings.listen.address, string.rep("\0", #settings.listen.address)
@@ -159,7 +159,7 @@ local function unfill()
     filling = {}
 end
 
--- The ports of connections that will fill the wall.
+-- Opens the sockets that will fill the wall, and returns their ports.
 local function fillers()
     local ports = {}
     for i = 1, WALL_BACKLOG + 1 do
@@ -169,7 +169,7 @@ local function fillers()
     return ports
 end
 
--- Only those from these ports meet the wall, if it has this place among the listeners.
+-- Sends only connections from these ports to the wall, if the wall has this index in the group.
 local function only_from(ports, place)
     local steps = {}
     for _, one in ipairs(ports) do
@@ -180,14 +180,14 @@ local function only_from(ports, place)
     return after_port(steps)
 end
 
--- The wall drops packets with fewer hops left.
+-- The wall drops packets with a lower hop limit (TTL).
 local function hear_from(hops)
     if family() == AF_INET6 and not set(wall, SOL_IPV6, IPV6_MINHOPCOUNT, hops) then return false end
     return set(wall, SOL_IP, IP_MINTTL, hops)
 end
 
 local function fill()
-    -- Those few who came before there was a program and have all their hops left.
+    -- First close the few connections that came before the program was attached, with the full hop limit.
     repeat
         local strayed = C.accept(wall, nil, nil)
         if strayed >= 0 then C.close(strayed) end
@@ -208,13 +208,13 @@ local function raise()
     end
     set(wall, SOL_SOCKET, SO_REUSEADDR, 1)
     if not set(fd, SOL_SOCKET, SO_REUSEPORT, 1) or not set(wall, SOL_SOCKET, SO_REUSEPORT, 1) then return false end
-    -- The kernel takes no program while the listener is alone. Until it has one, it sends people to the wall as well.
-    -- There the attempt is dropped unseen; repeated, it comes to the listener.
+    -- The kernel accepts no program while the listener is alone. Until it has one, it also sends clients to the wall.
+    -- There the attempt is dropped silently; the client's retry reaches the listener.
     if not hear_from(HOPS_MOST) or C.bind(wall, address, ADDRESS_SIZE) ~= 0 then return false end
     for place = WALL, WALLS_MOST do
         local ports = fillers()
         local program = ports and only_from(ports, place)
-        -- It listens from the first time on.
+        -- The wall listens from the first attempt on.
         if not program or C.listen(wall, WALL_BACKLOG) ~= 0 or not attach(program) then return false end
         if fill() then return true end
         unfill()
@@ -222,33 +222,33 @@ local function raise()
     return false
 end
 
--- Whether new connections can be dropped here. Everybody is let in at first.
+-- Whether new connections can be dropped here. At first everybody is admitted.
 function M.begin()
     fd = find()
     if not fd then return false end
     salt = math.random(0, 65535)
     local raised = raise()
     if not raised then M.finish() end
-    -- An earlier worker may have left its program.
+    -- An earlier worker may have left its program attached.
     return let_all_in() and raised
 end
 
--- Takes the wall down.
+-- Removes the wall.
 function M.finish()
     unfill()
     if wall and wall >= 0 then C.close(wall) end
     wall = nil
 end
 
--- How many wait, how many may, and how many attempts were dropped so far.
+-- How many connections wait, the limit, and how many attempts were dropped so far.
 function M.length()
     local waiting, most = backlog(fd)
     if not waiting then return nil end
     return waiting, most, (dropped(fd) + dropped(wall)) % 2 ^ 32
 end
 
--- Lets this share of new connections in. An attempt that is dropped is dropped again when the client's kernel repeats
--- it, because it comes from the same port. Open connections are not touched.
+-- Admits this share of new connections. When the client's kernel retries a dropped attempt, it is dropped again,
+-- because it comes from the same port. Open connections are not affected.
 function M.let_in(share)
     if share >= M.ALL then return let_all_in() end
     return attach(after_port {

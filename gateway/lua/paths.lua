@@ -46,11 +46,11 @@ local function long(path)
     return OTHER
 end
 
--- Behind this, one part is the id of a user: any text, so it may have escapes. Whatever nginx takes it for, the server
--- sees a path of the admin API.
+-- After this, one segment is a user id: any text, so it may contain escapes. Whichever location nginx chooses for it,
+-- the server sees a path of the admin API.
 local USERS = "^(/api/v1/admin/users/)([^/]+)(.*)$"
 
--- Whether a path is spelled in another way than ours: nginx would choose its location by what it stands for.
+-- Whether a path is not in our canonical spelling: nginx chooses its location by the decoded path.
 local function odd(path)
     if path == "/" then return false end
     local before, user, after = match(path, USERS)

@@ -1,6 +1,6 @@
--- Users whose last request through this gateway may have got something. The hint does not answer them,
--- because the server may have a different answer, such as their seat. The dictionary is bounded: when it
--- is full, the least recently used users are evicted.
+-- Users whose last request through this gateway may have succeeded. The hint does not answer them, because the server
+-- may have a different answer, such as their seat. The dictionary is bounded: when it is full, the least recently used
+-- users are evicted.
 
 local dictionary = ngx.shared.remembered
 

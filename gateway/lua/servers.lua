@@ -1,7 +1,7 @@
--- Chooses a server, round robin. A server that could not be reached, or that says that it stops, is skipped for a
--- moment, and then tried by one request at a time. Requests that cannot be sent twice do not try it: they go there
--- again when it has answered others. If all servers failed, each request goes to the one that failed first, so that
--- the first one back is found at once.
+-- Chooses a server, round robin. A server that could not be reached, or that reports that it is shutting down, is
+-- skipped for a moment. Then one request at a time tries it. Requests that cannot be retried avoid it until it has
+-- answered others. If all servers failed, each request goes to the one that failed first, so that the first one back is
+-- found at once.
 
 local balancer = require "ngx.balancer"
 local settings = require "settings"
@@ -14,18 +14,19 @@ local servers = settings.servers
 local SPARED_S, TRYING_S = 0.25, 1
 -- Without a failure for this long the server counts as healthy. Longer than both of the above.
 local DOUBTED_S = 1.5
--- A server that stops answers for another half second and then closes its connections. Until then no request may be
--- on its way to it: one that meets the closing is lost.
+-- A server that shuts down answers for another half second and then closes its connections. No request may be in flight
+-- to it then: a request that meets the close is lost.
 local STOPS_S = 2
--- A server in another AUTH_MODE gets one request per worker in this time, to learn whether it still is.
+-- A server in another AUTH_MODE gets one request per worker in this time, to find out whether it has changed.
 local DIFFERS_S = 1
 -- nginx.conf decides whether and when the next server is tried.
 local AGAIN = { GET = true, HEAD = true, POST = true }
 
--- A server that refused a request because it is full counts as full for so long. Less than it needs for the
+-- A server that refused a request because it is full counts as full for this long. That is less than it needs for the
 -- requests that it has.
 local FULL_S = 0.1
--- Then it gets this share of the requests that it had, and with every answer this much more again, up to the setting.
+-- Then it gets this share of the requests that it had. With every answer its room grows by this much, up to the
+-- setting.
 local LESS, MORE, LEAST = 0.8, 1 / 32, math.max(1, math.floor(settings.server_requests / 16))
 
 local M = {}
@@ -33,21 +34,21 @@ local turn = math.random(#servers)
 
 for place, server in ipairs(servers) do
     server.place, server.doubted, server.spared = place, "doubted:" .. server.name, "spared:" .. server.name
-    -- Since when it has not answered. In a shared dictionary, as all of these.
+    -- Since when it has not answered. These are keys in the shared dictionary.
     server.silent, server.stops = "silent:" .. server.name, "stops:" .. server.name
-    -- Reservation requests of this worker that the server has. Each of them has a slot.
+    -- Reservation requests of this worker in flight at the server. Each of them has a slot.
     server.busy = 0
-    -- So many it may have.
+    -- The maximum of these.
     server.room = settings.server_requests
 end
 
--- Whether a server can be reached, as far as it is known.
+-- Whether a server is reachable, as far as is known.
 function M.reachable(name)
     return not state:get("doubted:" .. name)
 end
 
--- For how many requests of this worker the servers have room, as far as it is known. One that cannot be reached takes
--- nothing, unless there is no other.
+-- For how many requests of this worker the servers have room, as far as is known. An unreachable server has none,
+-- unless there is no other.
 function M.room()
     local room, first = 0, floor(servers[1].room)
     for _, server in ipairs(servers) do
@@ -56,8 +57,8 @@ function M.room()
     return room > 0 and room or first
 end
 
--- How many servers run in another mode, as far as this worker knows. Their `differs` says until when no
--- request goes to them.
+-- How many servers run in another mode, as far as this worker knows. No request goes to a server before its time
+-- `differs`.
 local differing = 0
 
 -- Whether a request may be passed on: not while all servers run in another mode.
@@ -66,7 +67,7 @@ function M.usable()
     local now = ngx.now()
     for _, server in ipairs(servers) do
         if server.differs <= now then
-            -- Only this request finds out.
+            -- Only this request probes the server.
             server.differs, server.trial = now + DIFFERS_S, true
             return true
         end
@@ -74,7 +75,7 @@ function M.usable()
     return false
 end
 
--- Whether round robin may choose the server, as far as its mode is concerned.
+-- Whether round robin may choose the server, as far as its mode matters.
 local function fits(server)
     if not server.differs then return true end
     local now = ngx.now()
@@ -85,7 +86,7 @@ local function fits(server)
     return false
 end
 
--- `mode` and `stops` are what the server reports; an older one reports none.
+-- `mode` and `stops` are what the server reports. An older server reports neither.
 function M.heard(mode, stops)
     local server = ngx.ctx.server
     if not mode or not server then return end
@@ -96,7 +97,7 @@ function M.heard(mode, stops)
         state:set(server.stops, true)
     elseif state:get(server.silent) then
         state:delete(server.silent)
-        -- It stopped as it should, and was started again: there is nothing to doubt.
+        -- It was shut down cleanly and started again, so it counts as healthy.
         if state:get(server.stops) then
             state:delete(server.stops)
             state:delete(server.doubted)
@@ -114,20 +115,19 @@ function M.heard(mode, stops)
     server.differs = ngx.now() + DIFFERS_S
 end
 
--- Seconds after which to come again, if all servers were full a moment ago.
+-- Seconds after which to retry, if all servers were full a moment ago.
 function M.full()
     local now, told = ngx.now(), 1
     for _, server in ipairs(servers) do
         if not server.full_until or server.full_until <= now then return nil end
         if server.told > told then told = server.told end
     end
-    -- A quarter to either side, so that people do not come back together.
+    -- A jitter of a quarter to either side, so that clients do not retry together.
     local wait = math.ceil(told * (0.75 + 0.5 * math.random()))
     return wait > 30 and 30 or wait
 end
 
--- The server answered. If it refused the request because it is full, the refused should come again in so many
--- seconds.
+-- The server answered. If it refused the request because it is full, refused clients should retry after `seconds`.
 function M.heard_full(seconds)
     local server = ngx.ctx.server
     if not server then return end
@@ -136,12 +136,12 @@ function M.heard_full(seconds)
         return
     end
     local now = ngx.now()
-    -- Many hear the same at once.
+    -- Many requests in flight are refused at once: reduce its room only once.
     if not server.full_until or server.full_until <= now then server.room = max(server.busy * LESS, LEAST) end
     server.full_until, server.told = now + FULL_S, tonumber(seconds) or 1
 end
 
--- Whether the server may have one more request.
+-- Whether the server has room for one more request.
 local function has_room(server, slot)
     return not slot or server.busy + 1 <= server.room
 end
@@ -173,7 +173,7 @@ local function failed(name)
     state:set("silent:" .. name, ngx.now())
 end
 
--- A request with a slot has ended at the server that has it. A variable says which: error pages clear `ngx.ctx`.
+-- A request with a slot has ended at its server. The server is kept in a variable, because error pages clear `ngx.ctx`.
 function M.ended()
     local server = servers[tonumber(ngx.var.gw_server)]
     if server then server.busy, ngx.var.gw_server = server.busy - 1, "" end

@@ -1,6 +1,6 @@
--- Which share of new connections is let in while more come than can be served, by the law of
--- crates/server/src/connections/sieve.rs: the others are dropped by the kernel and stay dropped, so that whoever is let
--- in is served soon. The backlog says when, the workers count what came and what was served.
+-- Computes the share of new connections to admit under overload, with the algorithm of
+-- crates/server/src/connections/sieve.rs. The kernel drops the others and keeps dropping them, so that admitted clients
+-- are served soon. The backlog shows when to act; the workers count what came and what was served.
 
 local listener = require "listener"
 
@@ -8,45 +8,44 @@ local max, min, floor, huge = math.max, math.min, math.floor, math.huge
 local remove = table.remove
 
 local ALL = listener.ALL
--- Never fewer than a sixteenth: servers that stand still for a second must not shut people out for many.
+-- Never below a sixteenth: servers that stall for a second must not shut people out for many seconds.
 local LEAST = ALL / 16
--- A backlog that takes longer than this to serve is too long; an eighth of it may always be taken.
+-- A backlog that takes longer than this to serve is too long. An eighth of its limit is always allowed.
 local MOST_WAIT_S, ALWAYS = 0.4, 8
--- A worker that looks this late on average is short of processor time, and so are the servers if they are on the same
--- machine. Then refusing so many times as many as are served costs sales, although nobody waits.
+-- A worker whose looks are this late on average is short of CPU time, and so are servers on the same machine. Refusing
+-- more than this many times the served rate then costs sales, although nobody waits.
 local LOOKS_LATE_S, REFUSED_MANY = 0.02, 0.5
--- Fewer are let in, down to so many times as many as can be served: what is too much is refused, which costs less than
--- a sale, and no server waits for work. To let in too few is worse: each step back lets attempts in that were dropped
--- before.
+-- The share is cut to admit this many times what can be served. The excess is refused, which costs less than a sale,
+-- and no server is idle. Admitting too few is worse: each step back admits attempts that were dropped before.
 local AIM = 1.4
--- Before so much time has passed, what can be served is not known well: those who came first are still being served.
+-- Before this time has passed the capacity is uncertain, because the first clients are still being served.
 local UNSURE_S, UNSURE_AIM = 0.5, 2
--- If that is still too much, down to this.
+-- If that is still too much, the share is cut down to this.
 local LEAST_AIM = 1
--- A backlog that has taken so many times as long as is too long, for this time since the share last changed, is not
--- shortened by what is refused: so much of the share is let in until so much of what is too long is left. Small steps:
--- the way back lets attempts in that were dropped before.
+-- Refusals do not shorten a backlog that has been this many times too long, for this time since the share last changed.
+-- Then the share is multiplied by DRAINS until the backlog is down to DRAINED of what is too long. The steps are
+-- small, because the way back admits attempts that were dropped before.
 local STAYS, STAYS_S, DRAINS, DRAINED = 1.5, 0.5, 0.75, 0.75
--- What is served is measured for this long before anything follows from it, and before it is remembered.
+-- The served rate is measured for this long before it is used, and before it is remembered.
 local KNOWN_AFTER_S, SURE_AFTER_S = 0.06, 0.25
--- How many come now is measured by so many people, and for a time between these two.
+-- The current arrival rate is measured over this many clients, and over a time between these two.
 local COMING_COUNT, COMING_LEAST_S, COMING_NOW_S = 1000, 0.04, 0.2
--- In each of the newest looks, so many and of this time together at least, more must have come than can be served: a
--- crowd that came all at once is over. A busy worker looks late.
+-- Each of the newest looks, at least this many and spanning this time, must show more arrivals than can be served:
+-- otherwise it was a burst that is over. A busy worker looks late.
 local COMING_STILL_S, COMING_STILL_LOOKS = 0.03, 4
 local COMING_LATELY_S, SERVED_LATELY_S = 0.4, 1
--- What could be served is halved in this time.
+-- Half-life of the highest served rate that was measured.
 local FORGOTTEN_AFTER_S = 5
--- After this long without a backlog and without a refusal everybody is let in, if what comes and what is dropped is
--- less than so many times what can be served; else more are, until slightly more come in than can be served. Repeated
--- attempts are counted each time, and come in once.
+-- After this long without a backlog or a refusal everybody is admitted, if arrivals and drops are below this many times
+-- the capacity. Otherwise the share grows until slightly more than the capacity is admitted. Retries of an attempt are
+-- counted each time, but are admitted once.
 local CALM_S, KNOCKING, FILLED = 0.4, 1.4, 1.05
--- After this long slightly more are, in any case.
+-- After this long the share grows slightly in any case.
 local LONG_CALM_S, SLIGHTLY_MORE = 1, 1.03
 
 local M = {}
 
--- Counts of the last looks.
+-- Counts of the latest looks.
 local Lately = {}
 Lately.__index = Lately
 
@@ -68,7 +67,7 @@ function Lately:clear()
     self.times, self.counts, self.time = {}, {}, 0
 end
 
--- Per second, if each of the newest looks had more than `least`, and all of them together too.
+-- The rate per second, if each of the newest looks exceeded `least`, and all of them together did too.
 function Lately:rate_now(least)
     local time, count, looks = 0, 0, 0
     for i = #self.times, 1, -1 do
@@ -81,7 +80,7 @@ function Lately:rate_now(least)
     return count > least * time and count / time or nil
 end
 
--- Per second, in the newest looks; nil while too little is known.
+-- The rate per second in the newest looks; nil while too little is known.
 function Lately:rate_over(most)
     local time, count = 0, 0
     for i = #self.times, 1, -1 do
@@ -97,17 +96,17 @@ function M.new()
         waiting = 0,
         -- Since the share was last changed.
         came = over(COMING_LATELY_S),
-        -- Those who came or were dropped.
+        -- Arrivals and drops.
         knocked = over(COMING_LATELY_S),
         refused = over(COMING_LATELY_S),
         served = over(SERVED_LATELY_S),
-        -- While others waited or were refused.
+        -- Served while others waited or were refused.
         served_of_many = over(SERVED_LATELY_S),
         served_most = 0,
         calm = 0,
-        -- Since there was more to do than could be done.
+        -- How long the load has exceeded the capacity.
         busy = 0,
-        -- For so long the backlog has been much too long and the share has not changed.
+        -- How long the backlog has been much too long without a change of the share.
         stays = 0,
         drains = false,
     }
@@ -123,7 +122,7 @@ local function refuses_too_many(sieve)
     return refused:rate_over(COMING_LATELY_S) > REFUSED_MANY * (sieve.served:rate_over(COMING_LATELY_S) or huge)
 end
 
--- By how much the share changes, or nil.
+-- The factor by which to change the share, or nil.
 local function change(sieve, look)
     local can_serve = sieve.can_serve
     if not can_serve then return nil end
@@ -131,7 +130,7 @@ local function change(sieve, look)
         local lately, knocking = sieve.came:rate_over(CALM_S), sieve.knocked:rate_over(CALM_S)
         if lately and knocking and lately < FILLED * can_serve then
             if knocking < KNOCKING * can_serve then return huge end
-            -- Of those who are dropped and try again, as many come in as the share grows by.
+            -- Of the dropped clients that retry, a part is admitted that is proportional to the growth of the share.
             local more = (FILLED * can_serve - lately) / max(knocking - lately, 1)
             return max(1 + (ALL - sieve.share) / sieve.share * more, sieve.calm >= LONG_CALM_S and SLIGHTLY_MORE or 1)
         end
@@ -153,12 +152,12 @@ function M.look(sieve, look)
     local elapsed, waiting = look.elapsed, look.waiting
     local came = max(look.began + waiting - sieve.waiting, 0)
     local knocked = came + look.dropped
-    -- Without a filter the backlog was full, and those who were dropped came as well.
+    -- Without a filter the backlog was full, and the dropped attempts also count as arrivals.
     sieve.came:push(elapsed, sieve.share == ALL and knocked or came)
     sieve.knocked:push(elapsed, knocked)
     sieve.served:push(elapsed, look.served)
     sieve.refused:push(elapsed, look.refused)
-    -- While there was more to do than could be done.
+    -- The load exceeds the capacity.
     if sieve.waiting > 0 and waiting > 0 or look.refused > 0 then
         local many = sieve.served_of_many
         many:push(elapsed, look.served)

@@ -1,34 +1,34 @@
--- Looks at the listener's backlog and lets as many new connections in as can be served soon. One worker does it for
--- all; they share the listener. What came is counted by the first request of each connection.
+-- Reads the length of the listener's backlog and admits as many new connections as can be served soon. One worker does
+-- this for all, because they share the listener. The first request of each connection is counted.
 
 local listener = require "listener"
 local sieve = require "sieve"
 
 local state = ngx.shared.state
 
--- Between two looks, while nobody waits and everybody is let in, and otherwise.
+-- The interval between two looks: while nobody waits and everybody is admitted, and otherwise.
 local CALM_S, BUSY_S = 0.02, 0.01
 
 local M = {}
 local BEGAN, SERVED, REFUSED, SHARE = "sifting:began", "sifting:served", "sifting:refused", "sifting:share"
--- The process that looks. After a reload it is another one, while the old one still ends.
+-- The pid of the worker that looks. After a reload it is a new one, while the old one is still shutting down.
 local LOOKS = "sifting:looks"
 
 local function first()
     return ngx.var.connection_requests == "1"
 end
 
--- A request has come.
+-- A request has arrived.
 function M.began()
     if first() then state:incr(BEGAN, 1, 0) end
 end
 
--- It has ended. `refused`: because the servers are full.
+-- The request has ended. `refused`: because the servers are full.
 function M.ended(refused)
     if first() then state:incr(refused and REFUSED or SERVED, 1, 0) end
 end
 
--- Which share of new connections is let in.
+-- The share of new connections that is admitted.
 function M.share()
     return (state:get(SHARE) or listener.ALL) / listener.ALL
 end
@@ -45,7 +45,7 @@ end
 local function look(waiting, limit, dropped)
     local now = ngx.now()
     local elapsed = now - last
-    -- The kernel counts to 2^32.
+    -- The kernel's counter wraps at 2^32.
     local newly_dropped = (dropped - before.dropped) % 2 ^ 32
     if elapsed <= 0 then return end
     last, before.dropped = now, dropped
@@ -71,7 +71,7 @@ local function again(premature)
     if not ok then ngx.log(ngx.ERR, "the backlog is no longer looked at: ", why) end
 end
 
--- Starts the clockwork of a worker.
+-- Starts the timer of a worker.
 function M.begin()
     if ngx.worker.id() ~= 0 then return end
     state:delete(SHARE)

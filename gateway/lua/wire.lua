@@ -82,7 +82,7 @@ local function cooled(node, why)
     return nil, fault("door_unreachable", node.name .. ": " .. why)
 end
 
--- The checks of `fit` in door/redis/wire.rs. Returns the run_id, or nil and the reason.
+-- The checks of `fit` in door/redis/connection.rs. Returns the run_id, or nil and the reason.
 local function look(connection)
     local at = settings.redis
     if at.password then

@@ -1,5 +1,5 @@
-//! What the door decides: whether this user is already asking, whether the address's budget is spent, and
-//! which number the request gets. The Redis script `arrive.lua` implements the same rules.
+//! The decisions of the door: whether this user already has a request in flight, whether the address's budget is spent,
+//! and which number the request gets. The Redis script `arrive.lua` implements the same rules.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -7,10 +7,10 @@ use std::collections::{HashMap, VecDeque};
 use crate::ids::{ClientAddress, NUMBERS_PER_GENERATION, Number, RequestName, User};
 use crate::time::Moment;
 
-/// A mark outlives the longest deadline, and ends by itself if its server died.
+/// A mark outlives the longest deadline, and expires if its server died.
 pub const MARK_MS: i64 = 5_000;
 
-/// A running request ends within milliseconds, so a second is long enough to wait.
+/// A request in flight ends within milliseconds, so a second is long enough to wait.
 const ASK_AGAIN_S: u64 = 1;
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Arrival {
     /// Anonymous requests leave no mark.
     pub user: Option<User>,
     pub address: ClientAddress,
-    /// With an idempotency key repeats are welcome: the ledger puts them in order.
+    /// With an idempotency key, repeats are allowed: the ledger puts them in order.
     pub keyed: bool,
 }
 
@@ -46,7 +46,7 @@ impl Arrived {
     }
 }
 
-/// Budget of an address: at most `limit` requests per window; 0: no budget.
+/// The budget of an address: at most `limit` requests per window. 0: no budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     pub limit: u32,
@@ -72,7 +72,7 @@ pub struct Arrivals {
     counter: u64,
     marks: HashMap<User, Mark>,
     spent: HashMap<ClientAddress, Spent>,
-    /// Windows in the order in which they end, so that old ones are forgotten a few at a time.
+    /// Windows in the order in which they end, so that expired ones are removed a few at a time.
     windows: VecDeque<(Moment, ClientAddress)>,
 }
 
@@ -85,7 +85,7 @@ impl Arrivals {
         self.generation
     }
 
-    /// A higher generation begins at number 1; a lower one is out of date and ignored.
+    /// A higher generation begins at number 1; a lower one is out of date and is ignored.
     pub fn raise(&mut self, generation: u64) {
         if generation > self.generation {
             self.generation = generation;
@@ -103,7 +103,7 @@ impl Arrivals {
             return Arrived::AddressSpent { retry_after };
         }
         if let Some(user) = arrival.user.as_ref().filter(|_| !arrival.keyed) {
-            // The request's own mark does not block it: a call whose answer was lost is made again.
+            // The request's own mark does not block it: a call whose reply was lost is retried.
             let new = Mark { name: arrival.name, end: now.plus_ms(MARK_MS) };
             match self.marks.entry(user.clone()) {
                 Entry::Occupied(known) if known.get().end > now && known.get().name != arrival.name => {
@@ -121,7 +121,7 @@ impl Arrivals {
 
     /// Removes the mark if that request set it.
     pub fn release(&mut self, user: &User, name: RequestName) {
-        // It nearly always did: so one look-up, and the mark is put back if it did not.
+        // The mark is nearly always its own, so this uses one lookup. Another request's mark is put back.
         if let Some((user, mark)) = self.marks.remove_entry(user)
             && mark.name != name
         {
@@ -129,7 +129,7 @@ impl Arrivals {
         }
     }
 
-    /// Every request counts, and nothing is given back. Seconds to wait if the budget is spent.
+    /// Every request counts, and none is refunded. Returns the seconds to wait if the budget is spent.
     fn spend(&mut self, address: ClientAddress, budget: Budget, now: Moment) -> Option<u64> {
         if budget.limit == 0 {
             return None;
@@ -158,7 +158,7 @@ impl Arrivals {
         }
     }
 
-    /// How much is remembered, for the gauge.
+    /// The number of entries in memory, for the gauge.
     pub fn remembered(&self) -> usize {
         self.marks.len() + self.spent.len()
     }

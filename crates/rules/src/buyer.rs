@@ -1,4 +1,4 @@
-//! What a sale asks of its buyer, per event: name, phone and email, each required, optional or not asked for.
+//! What a sale requires of its buyer, per event: name, phone and email are each required, optional or absent.
 
 use crate::history::Details;
 use crate::outcome::{FieldError, Problem, Refusal};
@@ -8,7 +8,7 @@ pub enum FieldNeed {
     Required,
     #[default]
     Optional,
-    /// Not asked for. It is not stored, even if it is sent.
+    /// Not requested. It is not stored, even if it is sent.
     Absent,
 }
 
@@ -28,7 +28,7 @@ impl FieldNeed {
         FieldNeed::ALL.into_iter().find(|need| need.as_str() == text)
     }
 
-    /// What is stored of a field that was sent like this.
+    /// The value to store for a field that was sent like this.
     fn of<'a>(self, field: &'static str, sent: Option<&'a str>) -> Result<Option<&'a str>, Refusal> {
         match (self, sent) {
             (FieldNeed::Absent, _) => Ok(None),
@@ -46,21 +46,21 @@ pub struct BuyerFields {
 }
 
 impl BuyerFields {
-    /// As the seeds have it: name and phone.
+    /// The default of the seeds: name and phone.
     pub const NAME_AND_PHONE: BuyerFields =
         BuyerFields { name: FieldNeed::Required, phone: FieldNeed::Required, email: FieldNeed::Absent };
-    /// Dialect 1.0 knows no name.
+    /// Dialect 1.0 has no name field.
     pub const PHONE: BuyerFields =
         BuyerFields { name: FieldNeed::Absent, phone: FieldNeed::Required, email: FieldNeed::Absent };
     /// Dialect 2025-08-17 requires nothing.
     pub const PERHAPS_PHONE: BuyerFields =
         BuyerFields { name: FieldNeed::Absent, phone: FieldNeed::Optional, email: FieldNeed::Absent };
 
-    /// A hold: nothing, unless the event says so.
+    /// A hold requires nothing, unless the event does.
     pub const PERHAPS_ANY: BuyerFields =
         BuyerFields { name: FieldNeed::Optional, phone: FieldNeed::Optional, email: FieldNeed::Optional };
 
-    /// Checks what a buyer sent, and leaves out what is not asked for.
+    /// Checks what a buyer sent, and drops the fields that are not requested.
     pub fn take(self, buyer: &Buyer) -> Result<TakenBuyer<'_>, Refusal> {
         let name = self.name.of("userName", buyer.name.as_deref())?;
         let phone = self.phone.of("phone", buyer.phone.as_deref())?;
@@ -72,7 +72,7 @@ impl BuyerFields {
     }
 }
 
-/// What one event asks of its buyers. A field that is none is as the caller's dialect has it.
+/// The buyer fields of one event. A field that is None follows the caller's dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AskedFields {
     pub name: Option<FieldNeed>,
@@ -89,7 +89,7 @@ impl AskedFields {
         }
     }
 
-    /// What is none in the change stays as it is.
+    /// A field that is None in the change stays as it is.
     pub fn changed(self, change: AskedFields) -> AskedFields {
         AskedFields {
             name: change.name.or(self.name),
@@ -98,7 +98,7 @@ impl AskedFields {
         }
     }
 
-    /// As a ledger stores it: `required,-,absent` for name, phone and email; none: nothing of its own.
+    /// The stored form: `required,-,absent` for name, phone and email. None: the event sets no fields of its own.
     pub fn written(self) -> Option<String> {
         let needs = [self.name, self.phone, self.email];
         let own = needs.iter().any(Option::is_some);
@@ -114,7 +114,7 @@ impl AskedFields {
         needs.next().is_none().then_some(fields)
     }
 
-    /// In one byte, for those who share it without a lock.
+    /// Packed into one byte, so that it can be shared without a lock.
     pub fn bits(self) -> u8 {
         let bits = |need: Option<FieldNeed>| need.map_or(0, |need| need as u8 + 1);
         bits(self.name) | bits(self.phone) << 2 | bits(self.email) << 4
@@ -132,13 +132,13 @@ pub struct Buyer {
     pub name: Option<Box<str>>,
     /// E.164.
     pub phone: Option<Box<str>>,
-    /// As it was sent: whether it is one matters only where an event asks for it.
+    /// As sent. It is validated only where an event asks for it.
     pub email: Option<Box<str>>,
     /// The rule of the caller's dialect, for events without fields of their own.
     pub otherwise: BuyerFields,
 }
 
-/// What is stored of a buyer.
+/// What is stored about a buyer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenBuyer<'a> {
     pub name: Option<&'a str>,
@@ -149,8 +149,8 @@ pub struct TakenBuyer<'a> {
 pub const EMAIL_CHARS: usize = 254;
 const LOCAL_PART_CHARS: usize = 64;
 
-/// Loosely: one @ with something before it and a domain behind it, no spaces or control characters. Whether mail
-/// arrives there is found out by sending one.
+/// A loose check: one @ with something before it and a domain after it, no spaces or control characters. Only sending a
+/// mail shows whether the address works.
 pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>(),;:\"[]\\@".contains(c);
@@ -160,7 +160,7 @@ pub fn is_email(text: &str) -> bool {
     bounded && named && local.chars().all(plain) && domain.chars().all(plain)
 }
 
-/// What a shop keeps with an order: an object of JSON, checked where it came in.
+/// Metadata that a shop stores with an order: a JSON object, validated when it was received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Metadata(Box<str>);
@@ -171,7 +171,7 @@ pub const METADATA_KEY_CHARS: usize = 64;
 pub const REASON_CHARS: usize = 200;
 
 impl Metadata {
-    /// Text that was checked when it first came in.
+    /// Text that was validated when it was received.
     pub fn stored(text: &str) -> Metadata {
         Metadata(text.into())
     }
@@ -182,14 +182,14 @@ impl Metadata {
 }
 
 impl Details {
-    /// None where there is nothing to tell.
+    /// None if there is nothing to report.
     pub fn of(metadata: Option<&Metadata>, reason: Option<&str>) -> Option<Box<Details>> {
         let told = metadata.is_some() || reason.is_some();
         let details = || Details { metadata: metadata.cloned(), reason: reason.map(Into::into), reservation: None };
         told.then(|| Box::new(details()))
     }
 
-    /// Of a cancellation.
+    /// The details of a cancellation.
     pub fn of_cancelled(reservation: u64, metadata: Option<&Metadata>, reason: Option<&str>) -> Option<Box<Details>> {
         let (metadata, reason) = (metadata.cloned(), reason.map(Into::into));
         Some(Box::new(Details { metadata, reason, reservation: Some(reservation) }))

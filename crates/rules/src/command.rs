@@ -1,5 +1,5 @@
-//! A command: what a caller asks of a subject. It is complete before it is queued: nothing is looked up,
-//! parsed or awaited between the queue and the decision.
+//! A command: what a caller asks of a subject. It is complete before it is queued: nothing is looked up, parsed or
+//! awaited between the queue and the decision.
 
 pub use crate::buyer::{Buyer, Metadata};
 use crate::entries::EntryToken;
@@ -13,7 +13,7 @@ use crate::subject::Subject;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command<S: Subject = Event> {
     pub actor: Actor,
-    /// The arrival number. None for commands that do not pass the door: the server's queue orders them.
+    /// The arrival number. None for commands that do not pass the door; the server's queue orders them.
     pub number: Option<Number>,
     pub name: RequestName,
     pub key: Option<Key>,
@@ -21,7 +21,7 @@ pub struct Command<S: Subject = Event> {
     pub entry: Option<EntryToken>,
     pub origin: RequestOrigin,
     pub action: S::Action,
-    /// What the caller wants kept with what happens.
+    /// The caller's metadata, stored in the history.
     pub details: Option<Box<Details>>,
 }
 
@@ -35,7 +35,7 @@ impl<S: Subject> Command<S> {
     }
 }
 
-/// A caller's `Idempotency-Key`, with a digest of what was asked.
+/// A caller's `Idempotency-Key`, with a digest of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub text: Box<str>,
@@ -45,9 +45,9 @@ pub struct Key {
 /// Settings that a decision depends on, the same for all subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// How long after a sale a repeated request is called `duplicate`; 0: for ever.
+    /// For how long after a sale a repeated request is answered with `duplicate`. 0: for ever.
     pub user_ttl_ms: i64,
-    /// How long an answer is kept for its key.
+    /// How long an answer is stored for its key.
     pub key_ttl_ms: i64,
     pub holds: HoldTerms,
 }

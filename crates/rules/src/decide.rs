@@ -1,8 +1,8 @@
-//! One batch of commands for one subject of any kind: what is decided, and what is to be written.
+//! Decides one batch of commands for one subject of any kind, and lists what to write.
 //!
-//! The ledger reads what the batch needs under the subject's lock; `decide` answers every command.
-//! Lapsed holds are turned before anything else. Then come the commands that give back, then the
-//! others by arrival number. What differs between the kinds is in [`Subject`].
+//! The ledger reads what the batch needs under the subject's row lock; `decide` answers every command. It first marks
+//! lapsed holds as expired. Then it decides the commands that give stock back, then the others by arrival number.
+//! [`Subject`] has what differs between the kinds.
 
 mod holds;
 
@@ -19,21 +19,21 @@ use crate::time::{Moment, Reading};
 
 #[derive(Debug)]
 pub struct Decision<S: Subject> {
-    /// One answer per command, in the order in which the commands were given.
+    /// One answer per command, in the order of the commands.
     pub answers: Vec<Answer>,
     pub writes: S::Writes,
-    /// The subject as the batch leaves it.
+    /// The subject after the batch.
     pub after: S,
     pub effects: S::Effects,
     pub backlog: Backlog,
-    /// Nothing of this counts: more must be read first.
+    /// Discard this result: more must be read first.
     pub short: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub outcome: Outcome,
-    /// The outcome is the one of an earlier request with the same key.
+    /// The outcome is that of an earlier request with the same key.
     pub replayed: bool,
 }
 
@@ -49,7 +49,7 @@ impl From<Refusal> for Answer {
     }
 }
 
-/// Decides a batch. `commands` may come in any order; the answers come in the same.
+/// Decides a batch. `commands` may come in any order; the answers have the same order.
 pub fn decide<S: Subject>(
     subject: &S,
     known: S::Known,
@@ -68,9 +68,9 @@ pub fn decide<S: Subject>(
     deciding.finish(subject, answers.into_iter().flatten().collect())
 }
 
-/// The order in which a batch is served: what gives back first, then the order of the queue. Requests
-/// with arrival numbers are served by number among themselves; a request without one keeps its place
-/// between them, so that it overtakes nobody who came before it.
+/// The order in which a batch is decided: first the commands that give stock back, then the order of the queue.
+/// Requests with arrival numbers are sorted by number among themselves. A request without one keeps its place between
+/// them, so that it overtakes nobody who came before it.
 pub fn order<S: Subject>(commands: &[Command<S>]) -> Vec<usize> {
     let (mut order, rest): (Vec<usize>, Vec<usize>) =
         (0..commands.len()).partition(|&i| S::gives_back(&commands[i].action));
@@ -90,16 +90,16 @@ pub struct Deciding<S: Subject> {
     /// The subject, with the commands decided so far applied.
     pub(crate) subject: S,
     pub(crate) holds: HoldBook,
-    /// The rest of the working state, which differs by kind.
+    /// The rest of the working state, which differs by kind of subject.
     pub(crate) draft: S::Draft,
     pub(crate) writes: S::Writes,
     once: Once,
     pub(crate) backlog: Backlog,
     pub(crate) terms: Terms,
     pub(crate) now: Moment,
-    /// What opening times are compared with.
+    /// The time that opening times are compared with.
     pub(crate) wall: Moment,
-    /// Of the command that is being answered.
+    /// The origin of the command that is being answered.
     pub(crate) origin: RequestOrigin,
 }
 
@@ -143,10 +143,10 @@ impl<S: Subject> Deciding<S> {
     }
 }
 
-/// What the ledger read for a batch, split into what every kind of subject has and the rest.
+/// What the ledger read for a batch: the part that every kind of subject has, and the rest.
 #[derive(Debug)]
 pub struct Opening<D> {
-    /// By the history number each began with.
+    /// By the history number at which each began.
     pub holds: HashMap<u64, crate::holds::Hold>,
     pub answers: crate::once::KeptAnswers,
     pub draft: D,

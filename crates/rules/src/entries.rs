@@ -1,5 +1,5 @@
-//! Entries to an event's waiting room. The door says whose turn it is; who is inside is decided
-//! here, under the event's lock, and kept in the ledger.
+//! Entries to an event's waiting room. The door determines whose turn it is. Who is inside is decided here, under the
+//! event's row lock, and stored in the ledger.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub const INSIDE_MOST: u32 = 1_000_000;
 pub const TOKEN_TTL_S: (u32, u32) = (5, 86_400);
 pub const TOKEN_MAX_AGE_S: (u32, u32) = (5, 604_800);
 pub const IDLE_TIMEOUT_S: (u32, u32) = (3, 3_600);
-/// The longest line that can be asked for, and the one that nobody asked for.
+/// The maximum length of a line, and the default.
 pub const QUEUE_MOST: u32 = 10_000_000;
 pub const QUEUE_MOST_DEFAULT: u32 = 1_000_000;
 pub const ADMIT_PER_MINUTE_MOST: u32 = 1_000_000;
@@ -32,12 +32,12 @@ pub struct WaitingRoom {
     pub idle_ms: i64,
     /// At most this many users have a place in the line, silent ones included.
     pub queue_most: u32,
-    /// From then on users may join; the order of those who did so before the opening is drawn at the opening. By the
+    /// From this time on users may join; the order of those who join before the opening is drawn at the opening. By the
     /// wall clock. None: no draw, and users may join at any time.
     pub gather_from: Option<Moment>,
-    /// About as many users are let in per minute at most. None: as many as there are places.
+    /// Admits at most about this many users per minute. None: as many as there are places.
     pub admit_per_minute: Option<u32>,
-    /// Nobody gathers in front of it again, and people stand in its line whose places were drawn.
+    /// The gathering is over for good, and its line contains drawn places.
     pub gathered: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for WaitingRoom {
     }
 }
 
-/// What an operator changes of a waiting room. What is not named stays as it is.
+/// What an operator changes in a waiting room. A field that is not named stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitingRoomAmendment {
     pub max_concurrent: Option<u32>,
@@ -64,17 +64,17 @@ pub struct WaitingRoomAmendment {
     pub token_max_age_ms: Option<i64>,
     pub idle_ms: Option<i64>,
     pub queue_most: Option<u32>,
-    /// `Some(None)` takes it away, as does that of `admit_per_minute`.
+    /// `Some(None)` removes it; the same applies to `admit_per_minute`.
     pub gather_from: Option<Option<Moment>>,
     pub admit_per_minute: Option<Option<u32>>,
 }
 
 impl WaitingRoomAmendment {
-    /// Changes a room, or makes one with defaults for what is not named.
+    /// Changes a room, or creates one with defaults for fields that are not named.
     pub fn apply(&self, room: Option<WaitingRoom>) -> Result<WaitingRoom, Refusal> {
         let before = room.unwrap_or_default();
         let token_ttl_ms = self.token_ttl_ms.unwrap_or(before.token_ttl_ms);
-        // A new room whose entries are long gets a maximum age to match.
+        // A new room with a long entry TTL gets a maximum age to match.
         let least_age_ms = if room.is_none() { token_ttl_ms } else { 0 };
         let after = WaitingRoom {
             max_concurrent: self.max_concurrent.unwrap_or(before.max_concurrent),
@@ -95,18 +95,18 @@ impl WaitingRoomAmendment {
 }
 
 impl WaitingRoom {
-    /// What is added to the arrival numbers of its line.
+    /// The offset that is added to the arrival numbers of its line.
     pub fn arrivals_from(&self) -> u64 {
         if self.gather_from.is_some() || self.gathered { BEHIND_THE_DRAWN } else { 0 }
     }
 
-    /// How long a turn lasts for a user who does not enter. Where few are let in, nobody may hold one up for long.
+    /// How long the turn of a user lasts who does not enter. With a rate limit it is short, so that nobody blocks the
+    /// line for long.
     pub fn turn_ms(&self) -> i64 {
         if self.admit_per_minute.is_some() { self.idle_ms.min(PACED_TURN_MS) } else { self.idle_ms }
     }
 
-    /// How long nobody new is admitted after the door lost its state, so that everybody can show their
-    /// ticket first.
+    /// How long admission pauses after the door lost its state, so that every user can present their ticket first.
     pub fn pause_ms(&self) -> i64 {
         self.idle_ms / 2
     }
@@ -117,7 +117,7 @@ impl WaitingRoom {
     }
 }
 
-/// The secret that proves an entry with every booking. Drawn at random by the caller.
+/// The secret that proves an entry in every booking. The caller generates it at random.
 #[derive(Clone, Copy)]
 pub struct EntryToken(pub [u8; 16]);
 
@@ -131,7 +131,7 @@ impl EntryToken {
     }
 }
 
-/// Bytes from hexadecimal digits. One spelling only: lower case.
+/// Decodes hexadecimal digits. Only lower case is valid.
 pub fn lower_hex(text: &str) -> Option<Vec<u8>> {
     let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
     lower.then(|| hex::decode(text).ok())?
@@ -153,18 +153,18 @@ impl std::fmt::Debug for EntryToken {
     }
 }
 
-/// An entry that was not given back yet. Live until its end.
+/// An entry that was not given back. It is live until its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The arrival number it was made from. A number admits once.
+    /// The arrival number that it used. A number admits once.
     pub number: Number,
     pub user: User,
     pub token: EntryToken,
-    /// History number of its beginning.
+    /// History number at which it began.
     pub n: u64,
     pub begins: Moment,
     pub ends: Moment,
-    /// It is not renewed beyond this.
+    /// A renewal does not extend it beyond this.
     pub cap: Moment,
 }
 
@@ -173,7 +173,7 @@ impl Entry {
         self.ends > now
     }
 
-    /// Its new end if it is renewed now.
+    /// Its new end if it were renewed now.
     pub fn renewed(&self, room: &WaitingRoom, now: Moment) -> Moment {
         now.plus_ms(room.token_ttl_ms).min(self.cap).max(self.ends)
     }
@@ -193,7 +193,7 @@ pub enum Moved {
     Out { user: User, n: u64 },
 }
 
-/// Who is inside, in brief: enough to tell whether a door and a ledger agree.
+/// A summary of who is inside, enough to detect that a door and a ledger disagree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InsideDigest {
     pub count: u64,
@@ -207,19 +207,19 @@ impl InsideDigest {
     }
 }
 
-/// A user who is inside by the door.
+/// A user who is inside according to the door.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoorEntry {
     pub user: User,
-    /// History number of the entry's beginning.
+    /// History number at which the entry began.
     pub n: u64,
     pub left_ms: i64,
 }
 
-/// An end may differ by this much between door and ledger: both round, and each has its own clock.
+/// The end of an entry may differ by this much between door and ledger: both round, and each has its own clock.
 const END_SLACK_MS: i64 = 1_000;
 
-/// What the door must be told so that it agrees with the ledger, whose live entries are these at `at`.
+/// The messages that make the door agree with the ledger, whose live entries are these at `at`.
 pub fn corrections(door: &[DoorEntry], ledger: &[Entry], at: Moment) -> Vec<Moved> {
     let mut known: HashMap<&User, &DoorEntry> = door.iter().map(|entry| (&entry.user, entry)).collect();
     let mut corrections = Vec::new();
@@ -241,7 +241,7 @@ pub fn corrections(door: &[DoorEntry], ledger: &[Entry], at: Moment) -> Vec<Move
     corrections
 }
 
-/// Of just this entry: one that began meanwhile stays.
+/// Removes only this entry: one that began meanwhile stays.
 fn out(entry: &DoorEntry) -> Moved {
     Moved::Out { user: entry.user.clone(), n: entry.n }
 }

@@ -1,4 +1,4 @@
-//! An event: its description, its state, and the few counts that the one locked row carries.
+//! An event: its description, its state, and the counts in the one row that a batch locks.
 
 pub mod action;
 mod decide;
@@ -63,13 +63,13 @@ impl State {
 pub const SEATS_PER_EVENT: u32 = 10_000_000;
 pub const MAX_PER_USER: u32 = 1_000;
 pub const EVENT_NAME_CHARS: usize = 200;
-/// Seconds that a hold may last.
+/// The maximum duration of a hold, in seconds.
 pub const HOLD_TTL_MOST_S: u32 = 86_400;
 
-/// What is asked for when an event is made.
+/// The input for creating an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// Who makes it, and from where.
+    /// The operator who creates it, and the origin of the request.
     pub by: AdminName,
     pub origin: RequestOrigin,
     pub name: Box<str>,
@@ -78,12 +78,12 @@ pub struct NewEvent {
     pub opens_at: Option<Moment>,
     pub occasion: Occasion,
     pub waiting_room: Option<WaitingRoom>,
-    /// How long its holds last; none: as everywhere.
+    /// The duration of its holds. None: the global setting.
     pub hold_ttl_ms: Option<i64>,
-    /// What its buyers are asked for.
+    /// The buyer fields of its sales.
     pub buyer_fields: AskedFields,
     pub price: Option<Price>,
-    /// Made for a rehearsal: it may be deleted with what it sold.
+    /// Created for a rehearsal: it may be deleted together with its sales.
     pub rehearsal: bool,
 }
 
@@ -116,15 +116,15 @@ pub struct Event {
     pub occasion: Occasion,
     /// Its waiting room, if it has one.
     pub waiting_room: Option<WaitingRoom>,
-    /// Nobody gathers in front of it again: the order was drawn, or the room was taken away after people had gathered.
+    /// The gathering is over for good: the order was drawn, or the room was removed after users had gathered.
     pub gathered: bool,
-    /// Tickets of older keys do not count here.
+    /// Tickets of older keys are not valid here.
     pub oldest_key: u32,
     pub hold_ttl_ms: Option<i64>,
-    /// What its buyers are asked for.
+    /// The buyer fields of its sales.
     pub buyer_fields: AskedFields,
     pub price: Option<Price>,
-    /// It may be deleted with what it sold.
+    /// It may be deleted together with its sales.
     pub rehearsal: bool,
     /// Archived events are closed and not listed.
     pub archived_at: Option<Moment>,
@@ -139,21 +139,21 @@ pub struct Event {
 /// When an event sold its seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaleTimes {
-    /// The first sale; none: no seat is sold.
+    /// The first sale. None: no seat is sold.
     pub first: Option<Moment>,
-    /// Since when every seat is sold; none: some is not.
+    /// The time since which every seat is sold. None: some seat is not.
     pub sold_out: Option<Moment>,
 }
 
 impl SaleTimes {
-    /// When every seat was sold, and how long that took from the first sale on.
+    /// When every seat was sold, and how long that took from the first sale.
     pub fn sold_out_after_ms(&self) -> Option<(Moment, u64)> {
         let (first, end) = self.first.zip(self.sold_out)?;
         Some((end, u64::try_from(first.ms_until(end)).unwrap_or(0)))
     }
 }
 
-/// What changes with every batch.
+/// The part that changes with every batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Number of the newest history row.
@@ -161,14 +161,14 @@ pub struct Counts {
     /// Every seat up to here has a row. Beyond it only chosen seats have one.
     pub cursor: u32,
     pub sold: u32,
-    /// On hold, including lapsed holds that no batch has ended yet.
+    /// Seats on hold, including lapsed holds that no batch has ended yet.
     pub held: u32,
-    /// Rows of seats that were given back and are free.
+    /// Rows of seats that were freed.
     pub came_back: u32,
-    /// Entries that are not over, including lapsed ones that no batch has ended yet.
+    /// Entries that have not ended, including lapsed ones that no batch has ended yet.
     pub inside: u32,
-    /// Of those on hold, the seats whose hold has lapsed and was not turned yet: up to `counted` in the row
-    /// and in a batch, all of them in what was read for display.
+    /// Of the seats on hold, those whose hold has lapsed and is not marked expired yet. In the row and in a batch this
+    /// includes holds up to `counted` only; in a read for display it includes all of them.
     pub lapsed: u32,
     pub counted: LapsedMark,
 }
@@ -184,19 +184,19 @@ impl Counts {
         self.sold + self.held + self.came_back
     }
 
-    /// A chosen seat has a row behind the cursor.
+    /// A chosen seat has a row beyond the cursor.
     pub fn chosen_ahead(&self) -> bool {
         self.rows() > self.cursor
     }
 
-    /// No seat came back and none was chosen ahead: the cursor alone describes the seats.
+    /// No seat was freed and none was chosen beyond the cursor: the cursor alone describes the seats.
     pub fn in_order(&self) -> bool {
         self.came_back == 0 && !self.chosen_ahead()
     }
 }
 
 impl Event {
-    /// Every seat behind this one, as one gap.
+    /// Every seat beyond this one, as one gap.
     pub fn behind(&self, seat: u32) -> Option<Gap> {
         let last = self.seat_count();
         (seat < last).then(|| Gap { first: Seat(seat + 1), last: Seat(last) })
@@ -210,8 +210,8 @@ impl Event {
         self.seat_count().saturating_sub(self.counts.sold).saturating_sub(self.counts.live())
     }
 
-    /// A scheduled event opens by comparison with the wall clock; no timer is needed. It stays written as
-    /// scheduled, so that a wall clock that was ahead when it was made opens nothing for good.
+    /// A scheduled event opens by comparison with the wall clock; no timer is needed. The stored state stays
+    /// `Scheduled`, so that a wall clock that is ahead for a while does not open the event for good.
     pub fn state_at(&self, wall: Moment) -> State {
         match (self.state, self.opens_at) {
             (State::Scheduled, Some(opens)) if opens <= wall => State::Open,
@@ -220,7 +220,7 @@ impl Event {
         }
     }
 
-    /// Why nothing is sold at this moment; none while the sale is open.
+    /// Why nothing is sold at this moment. None while the sale is open.
     pub fn shut(&self, wall: Moment) -> Option<Refusal> {
         match self.state_at(wall) {
             State::Open => None,
@@ -243,7 +243,7 @@ impl Event {
         self.seat_count().saturating_sub(self.counts.rows())
     }
 
-    /// What lies behind the cursor, where no row must be read to know it.
+    /// What is beyond the cursor, if that is known without reading rows.
     pub fn walk_unread(&self) -> Option<Walk> {
         let known = self.untouched() == 0 || !self.counts.chosen_ahead();
         let behind = self.behind(self.counts.cursor).filter(|_| self.untouched() > 0);
@@ -255,7 +255,7 @@ impl Event {
     }
 }
 
-/// `Retry-After` of a paused sale: its end is unknown, so not often.
+/// `Retry-After` of a paused sale: its end is unknown, so the interval is long.
 pub const PAUSE_RETRY_S: u64 = 5;
 
 /// What an operator does to a sale.
@@ -265,26 +265,26 @@ pub enum Turn {
     Pause,
     Resume,
     Close,
-    /// Closes it and takes it out of the list.
+    /// Closes the event and removes it from the list.
     Archive,
-    /// It is listed again, closed.
+    /// Lists the event again, closed.
     Unarchive,
 }
 
-/// What may change while an event lives. Seats may not: people have bought them.
+/// What may change in an existing event. Seats may not: users have bought them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventAmendment {
     pub name: Option<Box<str>>,
     pub max_per_user: Option<u32>,
-    /// `Some(None)` takes the opening time away.
+    /// `Some(None)` removes the opening time.
     pub opens_at: Option<Option<Moment>>,
     pub occasion: OccasionAmendment,
-    /// `Some(None)` takes the waiting room away.
+    /// `Some(None)` removes the waiting room.
     pub waiting_room: Option<Option<WaitingRoomAmendment>>,
-    /// `Some(None)`: as everywhere.
+    /// `Some(None)`: the global setting applies.
     pub hold_ttl_ms: Option<Option<i64>>,
-    /// `Some(None)`: as the buyers' dialect has it.
+    /// `Some(None)`: the buyer's dialect decides.
     pub buyer_fields: Option<Option<AskedFields>>,
-    /// `Some(None)` takes it away.
+    /// `Some(None)` removes it.
     pub price: Option<Option<Price>>,
 }

@@ -1,5 +1,5 @@
-//! How many seats an event has and what they are called. Names are computed, never stored per
-//! seat: a million seats cost nothing to make.
+//! How many seats an event has and what they are called. Names are computed, not stored per seat, so creating a million
+//! seats costs nothing.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::ids::{Seat, printable};
 use crate::outcome::{FieldError, Problem, Refusal};
 
 pub const SECTIONS_MOST: usize = 1_000;
-/// Over all sections together.
+/// The limit for all sections together.
 pub const ROWS_MOST: usize = 50_000;
 pub const SEATS_PER_ROW: u32 = 100_000;
 pub const PLACE_NAME_CHARS: usize = 32;
@@ -18,7 +18,7 @@ pub const PLACE_NAME_CHARS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hall {
-    /// One row `A` of this many seats.
+    /// One row `A` with this many seats.
     Count(u32),
     /// Sections of rows, in the order in which their seats are numbered.
     Sections(HallPlan),
@@ -34,17 +34,17 @@ pub struct Section {
 pub struct HallRow {
     pub name: Box<str>,
     pub seats: u32,
-    /// Places in this row, counted from 1, that a wheelchair can reach.
+    /// Wheelchair-accessible places in this row, counted from 1.
     #[serde(default, skip_serializing_if = "<[u32]>::is_empty")]
     pub accessible: Box<[u32]>,
 }
 
-/// Sections, with the place where each row begins: a seat is found by binary search.
+/// Sections, with the first seat of each row: a seat is found by binary search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Section>", into = "Vec<Section>")]
 pub struct HallPlan {
     sections: Vec<Section>,
-    /// Per row: seats before it, its section, its place in the section.
+    /// Per row: the number of seats before it, its section, its index in the section.
     rows: Vec<(u32, u32, u32)>,
     seat_count: u32,
 }
@@ -85,7 +85,7 @@ impl Hall {
         seat.0 >= 1 && seat.0 <= self.seat_count()
     }
 
-    /// Checked sections. What is wrong is named by its path, such as `seats.sections[0].rows[2].seats`.
+    /// Validates sections. An error names its path, such as `seats.sections[0].rows[2].seats`.
     pub fn of_sections(sections: Vec<Section>) -> Result<Hall, Refusal> {
         within("seats.sections", sections.len(), SECTIONS_MOST)?;
         let mut names = HashSet::new();
@@ -126,7 +126,7 @@ impl Hall {
     /// Appends a seat's name: `1층 A5`; `1층 12-5` where the row's own name ends in a digit.
     pub fn write_name(&self, seat: Seat, name: &mut String) {
         use std::fmt::Write;
-        // Writing to memory does not fail.
+        // Writing to a string does not fail.
         let _ = match self {
             Hall::Count(_) => write!(name, "A{}", seat.0),
             Hall::Sections(plan) => match plan.find(seat) {
@@ -139,7 +139,7 @@ impl Hall {
         };
     }
 
-    /// The sections of a plan; none for a plain count.
+    /// The sections of a plan. None for a plain count.
     pub fn sections(&self) -> Option<&[Section]> {
         match self {
             Hall::Count(_) => None,

@@ -24,15 +24,15 @@ pub enum Happened {
     Left,
     Held,
     Extended,
-    /// A newer hold of the same user took its place.
+    /// A newer hold of the same user replaced it.
     Replaced,
     /// A hold was given back.
     Released,
-    /// A hold ended by the clock.
+    /// A hold expired.
     Expired,
     /// An operator's request was refused.
     Refused,
-    /// An operator's token was made, replaced, revoked.
+    /// An operator's token was created, replaced or revoked.
     TokenMade,
     TokenReplaced,
     TokenRevoked,
@@ -40,7 +40,7 @@ pub enum Happened {
     KeyRotated,
     /// Personal data was removed.
     Erased,
-    /// A webhook was made, changed, given another secret, replayed, deleted.
+    /// A webhook was created, changed, replayed or deleted, or got a new secret.
     WebhookMade,
     WebhookChanged,
     WebhookRotated,
@@ -127,14 +127,14 @@ pub struct AdminName(Arc<str>);
 pub const ADMIN_NAME_CHARS: usize = 64;
 
 impl AdminName {
-    /// Letters and digits in lower case, dots, dashes and underscores: it stands in paths.
+    /// Lower-case letters, digits, dots, dashes and underscores, because it is used in paths.
     pub fn new(text: &str) -> Option<AdminName> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
         let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
         (begins && text.len() <= ADMIN_NAME_CHARS && text.bytes().all(plain)).then(|| AdminName(text.into()))
     }
 
-    /// A name that a ledger stored, checked when it first came in.
+    /// A name read from the ledger, validated when it was received.
     pub fn stored(text: &str) -> AdminName {
         AdminName(text.into())
     }
@@ -144,14 +144,14 @@ impl AdminName {
     }
 }
 
-/// The token of `ADMIN_TOKEN`. Rows from before tokens had names are its own.
+/// The token in `ADMIN_TOKEN`. Rows written before tokens had names belong to it.
 impl Default for AdminName {
     fn default() -> AdminName {
         AdminName("admin".into())
     }
 }
 
-/// Who did it. `Nobody` is a reservation without any identity.
+/// Who made the change. `Nobody` is a reservation without any identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     User(User),
@@ -175,11 +175,11 @@ impl Actor {
     }
 }
 
-/// Where a request came from. What happens by the clock has none.
+/// Where a request came from. None for what expired by the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestOrigin {
     pub address: Option<IpAddr>,
-    /// The id that the caller got in its answer.
+    /// The request id that the caller got in the response.
     pub trace: Option<Arc<str>>,
 }
 
@@ -188,26 +188,26 @@ pub struct EventRecord {
     pub n: u64,
     pub what: Happened,
     pub seat: Option<Seat>,
-    /// Whose seat it is about. None for changes of the event itself and for anonymous sales.
+    /// The owner of the seat. None for changes of the event itself and for anonymous sales.
     pub owner: Option<User>,
-    /// The operator who did it; none: it was not an operator.
+    /// The operator who did it. None if it was not an operator.
     pub admin: Option<AdminName>,
     pub number: Option<Number>,
     pub at: Moment,
-    /// The hold it is about, by the number it began with.
+    /// The hold it is about, by the history number at which it began.
     pub hold: Option<u64>,
     pub origin: RequestOrigin,
     pub details: Option<Box<Details>>,
 }
 
-/// What a row tells beyond its columns.
+/// What a row stores beyond its columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// What the shop keeps with the order. Of a hold on several seats, the first row has it.
+    /// The shop's metadata of the order. For a hold on several seats, only the first row has it.
     pub metadata: Option<Metadata>,
     /// Why it was cancelled.
     pub reason: Option<Box<str>>,
-    /// Of a cancellation: the history number of the reservation that was cancelled.
+    /// For a cancellation: the history number of the reservation that was cancelled.
     pub reservation: Option<u64>,
 }
 

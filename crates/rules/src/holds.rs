@@ -1,5 +1,5 @@
-//! Holds: stock that is kept for a user while they pay. Nights and seats share one kind of row. A hold
-//! expires by predicate, `ends_at > now` by the ledger's clock, without any background task.
+//! Holds: stock that is reserved for a user while they pay. Nights and seats share one kind of row. A hold expires by
+//! predicate, `ends_at > now` by the ledger's clock, without a background task.
 
 pub mod book;
 
@@ -12,16 +12,17 @@ use crate::outcome::{Forbidden, Limit, Refusal};
 use crate::subject::HoldId;
 use crate::time::Moment;
 
-/// Settings that decide about holds, the same for all subjects.
+/// Hold settings, the same for all subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HoldTerms {
     pub ttl_ms: i64,
-    /// From the first hold of a chain of extensions and replacements to its last end.
+    /// The maximum time from the first hold of a chain of extensions and replacements to its last end.
     pub max_age_ms: i64,
     pub repeat: Repeat,
     /// Live holds per user and subject.
     pub per_user: u32,
-    /// So long after a hold ended without a sale its owner cannot hold the same again; 0: at once.
+    /// The cool-down: for this long after a hold ended without a sale, its owner cannot hold the same stock again. 0:
+    /// none.
     pub again_after_ms: i64,
 }
 
@@ -39,19 +40,19 @@ impl HoldTerms {
     }
 }
 
-/// A batch turns at most this many lapsed holds on stock and users that it does not touch, oldest end first.
+/// A batch marks at most this many lapsed holds expired on stock and users that it does not touch, oldest end first.
 pub const LAPSED_MOST: usize = 1_000;
 
-/// A batch counts at most this many lapsed holds. Counting reads one index entry per hold and writes sums
-/// only, so it costs a small part of turning them.
+/// A batch counts at most this many lapsed holds. Counting reads one index entry per hold and writes only sums, so it
+/// costs a small part of marking them expired.
 pub const COUNTED_MOST: usize = 20_000;
 
-/// What the same `clientHoldKey` for the same stock gets.
+/// The result for the same `clientHoldKey` on the same stock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// The same hold: a double click does not take away what is being paid.
+    /// The same hold: a double click does not remove the hold that is being paid for.
     Same,
-    /// A new hold in place of the old one.
+    /// A new hold that replaces the old one.
     Replace,
 }
 
@@ -62,7 +63,7 @@ pub enum HoldState {
     Confirmed,
     Cancelled,
     Expired,
-    /// Another hold took its place; its id answers as if it had never been.
+    /// Another hold replaced it; its id is answered as if it had never existed.
     Replaced,
 }
 
@@ -85,7 +86,7 @@ impl HoldState {
     }
 }
 
-/// What is held.
+/// The stock on hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum On {
     Nights(Dates),
@@ -98,7 +99,7 @@ pub struct Hold {
     pub id: HoldId,
     #[serde(with = "as_text")]
     pub owner: User,
-    /// The client's own name for it.
+    /// The client's own key for it.
     pub key: Box<str>,
     pub on: On,
     /// When the first hold of this chain began: replacements and extensions do not restart it.
@@ -106,28 +107,28 @@ pub struct Hold {
     pub at: Moment,
     pub ends_at: Moment,
     pub state: HoldState,
-    /// When it stopped being held.
+    /// When it ended.
     pub ended_at: Option<Moment>,
-    /// History numbers of the reservations it became: one for a stay, one per seat.
+    /// History numbers of the reservations that it became: one for a stay, one per seat.
     pub reserved: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    /// Why it was given back.
+    /// The reason why it was given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Box<str>>,
 }
 
-/// Up to where lapsed holds that were not turned yet are counted, in the order of their ends. Everything up
-/// to the mark is in the sums that the subject keeps, so that neither a decision nor a read depends on how
-/// many there are. Live holds are always behind the mark.
+/// The mark up to which lapsed holds are counted that are not marked expired yet, ordered by their ends. Everything up
+/// to the mark is in the sums of the subject, so the cost of a decision or a read does not depend on their number. Live
+/// holds are always beyond the mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LapsedMark {
     pub ends_at: Moment,
-    /// Among equal ends: the number of the hold, or for an event the seat.
+    /// The tie-break among equal ends: the number of the hold, or for an event the seat.
     pub place: u64,
 }
 
-/// What a batch found when it counted further. Read only if more holds have lapsed than one batch turns.
+/// What a batch found when it counted further. Read only if more holds have lapsed than one batch marks expired.
 #[derive(Clone, Debug)]
 pub struct CountStep<C> {
     pub found: C,
@@ -136,14 +137,14 @@ pub struct CountStep<C> {
     pub more: bool,
 }
 
-/// The lapsed holds that a batch leaves behind.
+/// The lapsed holds that remain after a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backlog {
     #[default]
     None,
-    /// Some are not turned. All of them are counted.
+    /// Some are not marked expired. All of them are counted.
     Counted,
-    /// Some are not even counted: stock that seems to be taken may be free.
+    /// Some are not counted: stock that looks taken may be free.
     Uncounted,
 }
 
@@ -176,17 +177,17 @@ impl Hold {
         self.state == HoldState::Held && self.ends_at > now
     }
 
-    /// Held by its row, and past its end.
+    /// Held according to its row, and past its end.
     pub fn lapsed(&self, now: Moment) -> bool {
         self.state == HoldState::Held && self.ends_at <= now
     }
 
-    /// As it shows: what lapsed has expired, turned or not.
+    /// The displayed state: a lapsed hold has expired, marked or not.
     pub fn state_at(&self, now: Moment) -> HoldState {
         if self.lapsed(now) { HoldState::Expired } else { self.state }
     }
 
-    /// When its stock came back, if it did: a lapsed hold was over at its end, whenever it was turned.
+    /// When its stock was freed, if it was. A lapsed hold was over at its end, whenever it was marked expired.
     pub fn given_back_at(&self) -> Option<Moment> {
         match self.state {
             HoldState::Cancelled => self.ended_at,
@@ -195,12 +196,12 @@ impl Hold {
         }
     }
 
-    /// Where an extension would end now.
+    /// The end that an extension would set now.
     pub fn extended(&self, terms: &HoldTerms, now: Moment) -> Moment {
         now.plus_ms(terms.ttl_ms).min(self.first_at.plus_ms(terms.max_age_ms))
     }
 
-    /// The one gate of confirm, cancel and extend: only a live hold of the caller's passes.
+    /// The check before confirm, cancel and extend: only a live hold of the caller passes.
     pub fn open_to(&self, whose: Option<&User>, now: Moment) -> Result<(), Refusal> {
         if self.state == HoldState::Replaced {
             return Err(Refusal::HoldNotFound);
@@ -218,7 +219,7 @@ impl Hold {
     }
 }
 
-/// What may be asked of a hold that is there.
+/// The actions on an existing hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Confirm,
@@ -228,7 +229,7 @@ pub enum Ask {
 
 const ULID_CHARS: usize = 26;
 
-/// A UUID in its usual spelling, or a ULID.
+/// A UUID in its usual notation, or a ULID.
 pub fn is_hold_key(text: &str) -> bool {
     let grouped = || {
         text.len() == 36
@@ -237,7 +238,7 @@ pub fn is_hold_key(text: &str) -> bool {
                 _ => b.is_ascii_hexdigit(),
             })
     };
-    // Crockford's letters, and no more than 128 bits.
+    // Crockford's base 32 alphabet, and no more than 128 bits.
     let crockford =
         |b: u8| b.is_ascii_digit() || (b.is_ascii_alphabetic() && !b"ILOU".contains(&b.to_ascii_uppercase()));
     let sortable = || text.len() == ULID_CHARS && text.bytes().all(crockford) && text.as_bytes()[0] <= b'7';

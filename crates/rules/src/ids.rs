@@ -1,4 +1,4 @@
-//! The names of things. Ids of reservations carry their event, so any id finds its subject.
+//! Ids. The id of a reservation contains its event, so any id names its subject.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct EventId(pub i64);
 
-/// The event that the short paths mean.
+/// The event of the short paths.
 pub const FIRST_EVENT: EventId = EventId(1);
 
 impl fmt::Display for EventId {
@@ -25,7 +25,7 @@ impl fmt::Display for EventId {
 #[serde(transparent)]
 pub struct Seat(pub u32);
 
-/// Who asks. At most 128 printable characters, checked where it enters.
+/// The user who makes a request. At most 128 printable characters, validated when it is received.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User(Arc<str>);
 
@@ -37,7 +37,7 @@ impl User {
         printable(text, USER_CHARS).then(|| User(text.into()))
     }
 
-    /// A name that a ledger stored, checked when it first came in.
+    /// A user read from the ledger, validated when it was received.
     pub fn stored(text: &str) -> User {
         User(text.into())
     }
@@ -49,7 +49,7 @@ impl User {
 
 /// 1 to `most` characters, none of them a control character, no space at either end.
 pub fn printable(text: &str, most: usize) -> bool {
-    // Bytes bound characters: the common short text needs no counting.
+    // The byte length bounds the character count, so a short text needs no counting.
     !text.is_empty()
         && (text.len() <= most || text.chars().count() <= most)
         && text.trim().len() == text.len()
@@ -62,23 +62,23 @@ fn unprintable(c: char) -> bool {
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
 }
 
-/// Order of arrival: `generation * 1,000,000,000 + counter`. A new generation begins whenever the
-/// counter may have been lost, so a number is never given twice and never goes back.
+/// The order of arrival: `generation * 1,000,000,000 + counter`. A new generation begins whenever the counter may have
+/// been lost, so a number is never assigned twice and never decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Number(pub u64);
 
 pub const NUMBERS_PER_GENERATION: u64 = 1_000_000_000;
 
-/// Places that are drawn have numbers from here on: below these are arrival numbers, also of those who stood in line
-/// before a draw was announced.
+/// Drawn places have numbers from here on. Lower numbers are arrival numbers, including those of users who joined the
+/// line before a draw was announced.
 pub const DRAWN_FROM: u64 = 1_000_000_000_000_000;
 
-/// Whoever joins an event with a draw without having been drawn stands behind: their arrival number, and this. All
-/// numbers stay below 2^53, so that a sorted set in Redis and JavaScript hold them exactly.
+/// The offset of a user who joins an event with a draw without taking part in the draw: it is added to their arrival
+/// number. All numbers stay below 2^53, so that a sorted set in Redis and JavaScript represent them exactly.
 pub const BEHIND_THE_DRAWN: u64 = 6_000_000_000_000_000;
 
-/// A drawn place is one of 2^52.
+/// The number of possible drawn places is 2^52.
 pub const DRAW_BITS: u32 = 52;
 const _: () = assert!(DRAWN_FROM + (1 << DRAW_BITS) <= BEHIND_THE_DRAWN);
 
@@ -87,18 +87,18 @@ impl Number {
         (DRAWN_FROM..BEHIND_THE_DRAWN).contains(&self.0)
     }
 
-    /// The place of somebody whose draw was this.
+    /// The place for the drawn value.
     pub fn drawn(draw: u64) -> Number {
         Number(DRAWN_FROM + (draw & ((1 << DRAW_BITS) - 1)))
     }
 }
 
-/// Names one running request, so that only it can take its own mark away.
+/// Names one request in flight, so that only this request can remove its mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestName(pub u128);
 
 impl RequestName {
-    /// 32 hexadecimal digits. Every request gets them, and `{:032x}` takes a thousand instructions.
+    /// 32 hexadecimal digits. Every request formats one, and `{:032x}` takes a thousand instructions.
     pub fn hex(self) -> [u8; 32] {
         let mut digits = [b'0'; 32];
         // Cannot fail: there are two digits for each of the sixteen bytes.
@@ -107,8 +107,7 @@ impl RequestName {
     }
 }
 
-/// The address whose budget a request spends: IPv4 whole, IPv6 by /64, because one household owns
-/// a whole /64.
+/// The address whose budget a request uses: IPv4 whole, IPv6 by /64, because one household has a whole /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientAddress {
     V4([u8; 4]),
@@ -127,8 +126,8 @@ impl From<IpAddr> for ClientAddress {
     }
 }
 
-/// Names a reservation by its event and the history number of its sale: `e1-42`. Found by two
-/// key look-ups, without an index of its own.
+/// Names a reservation by its event and the history number of its sale: `e1-42`. It is found by two key lookups,
+/// without an index of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ReservationId {
     pub event: EventId,
@@ -155,13 +154,13 @@ impl FromStr for ReservationId {
     }
 }
 
-/// A whole number as we write it: digits only, no sign, no leading zero.
+/// A whole number in canonical form: digits only, no sign, no leading zero.
 pub fn whole(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if plain { text.parse().ok() } else { None }
 }
 
-/// The same as a row's id.
+/// The same, for the id of a row.
 pub fn whole_id(text: &str) -> Option<i64> {
     whole(text).and_then(|id| i64::try_from(id).ok())
 }

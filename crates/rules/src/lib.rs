@@ -1,7 +1,7 @@
-//! What Tickettock decides, and nothing else: state, commands and `now` in, outcomes and writes out.
+//! The decisions of Tickettock, and nothing else: state, commands and `now` in, outcomes and writes out.
 //!
-//! This crate reads no clock, draws no random number, opens no file or socket and knows no async
-//! runtime. The rules exist once, here, for every ledger and every door.
+//! This crate reads no clock, generates no random number, opens no file or socket and uses no async runtime. The rules
+//! are implemented once, here, for every ledger and every door.
 
 pub mod arrive;
 pub mod buyer;

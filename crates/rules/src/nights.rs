@@ -1,4 +1,4 @@
-//! Nights of a stay. A date is the property's own: no clock, no zone, only the calendar.
+//! Nights of a stay. A date is local to the property: no clock, no time zone, only the calendar.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{FieldError, Problem, Refusal};
 
-/// A night, or a morning of departure, by its date: days since 1970-01-01.
+/// The date of a night, or of a morning of departure, as days since 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Night(pub i32);
 
-/// Dates have four digits of year.
+/// The year of a date has four digits.
 const LAST_DAY: i32 = 2_932_896;
 
 const EPOCH: Date = Date::constant(1970, 1, 1);
 
 impl Night {
-    /// None unless the calendar has that day, from 1970 to 9999.
+    /// None unless the day exists in the calendar, from 1970 to 9999.
     pub fn of(year: i32, month: u32, day: u32) -> Option<Night> {
         let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
         Night::of_date(date.ok()?)
@@ -49,14 +49,14 @@ impl fmt::Display for Night {
     }
 }
 
-/// It is not a date, or the calendar does not have it.
+/// The text is not a date, or the calendar does not have that day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotADate;
 
 impl FromStr for Night {
     type Err = NotADate;
 
-    /// One spelling only, `2026-12-24`: the library alone would take others too.
+    /// Only `2026-12-24` is valid: the library alone would accept other spellings.
     fn from_str(text: &str) -> Result<Self, NotADate> {
         let shape = |(i, byte): (usize, u8)| if i == 4 || i == 7 { byte == b'-' } else { byte.is_ascii_digit() };
         if text.len() != 10 || !text.bytes().enumerate().all(shape) {
@@ -92,13 +92,13 @@ impl Dates {
         Some(Dates { check_in, check_out: Night::of_date(last)?.plus(1) })
     }
 
-    /// Those of the nights from `first` up to, not including, `end`; none: there are none.
+    /// The part from `first` up to, not including, `end`. None: no nights are left.
     pub fn within(self, first: Night, end: Night) -> Option<Dates> {
         let dates = Dates { check_in: self.check_in.max(first), check_out: self.check_out.min(end) };
         (dates.check_in < dates.check_out).then_some(dates)
     }
 
-    /// Not in the property's past, and the last night not further ahead than is sold.
+    /// Not before the property's current date, and the last night within the booking horizon.
     pub fn sold_on(self, today: Night, days_ahead: u32) -> Result<Dates, Refusal> {
         let furthest = today.plus(days_ahead);
         if self.check_in < today || self.check_in > furthest {
@@ -111,7 +111,7 @@ impl Dates {
         Ok(self)
     }
 
-    /// From the first night of both to the last, and all between.
+    /// The range from the first night of either to the last night of either.
     pub fn around(self, other: Dates) -> Dates {
         Dates { check_in: self.check_in.min(other.check_in), check_out: self.check_out.max(other.check_out) }
     }
@@ -129,8 +129,8 @@ impl Dates {
     }
 }
 
-/// Calls `on_night` once per night with the sum of everything that covers it, in order and where the sum is
-/// not zero. Costs one step per stay and one per night, however long the stays are.
+/// Calls `on_night` once per night with the sum of everything that covers it, in order, omitting sums of zero. The cost
+/// is one step per stay and one per night, however long the stays are.
 pub fn sums<T>(stays: impl Iterator<Item = (Dates, T)>, mut on_night: impl FnMut(Night, T))
 where
     T: Copy + Default + PartialEq + Add<Output = T> + Neg<Output = T>,

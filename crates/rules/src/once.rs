@@ -1,4 +1,4 @@
-//! Idempotency: the answers that are kept for callers' keys while a batch is decided.
+//! Idempotency: the answers stored for callers' keys, while a batch is decided.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::outcome::{Done, Kept, Outcome, Refusal};
 use crate::subject::Subject;
 use crate::time::Moment;
 
-/// An answer that was given before, and a digest of what was asked.
+/// A stored answer, and a digest of its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptAnswer {
     pub content: [u8; 32],
@@ -20,7 +20,7 @@ pub struct KeptAnswer {
 /// By user and key.
 pub type KeptAnswers = HashMap<(User, Box<str>), KeptAnswer>;
 
-/// An answer to be written.
+/// An answer to write.
 #[derive(Clone, Debug)]
 pub struct NewAnswer {
     pub user: User,
@@ -41,7 +41,7 @@ impl Once {
         Once { known, key_ttl_ms, now, new: Vec::new() }
     }
 
-    /// The same key again: the first answer, or a refusal if something else was asked.
+    /// For a key that was used before: the first answer, or a refusal if the request differs.
     pub fn before<S: Subject>(&self, command: &Command<S>) -> Option<Answer> {
         let (user, key) = (command.actor.user()?, command.key.as_ref()?);
         let before = self.known.get(&(user.clone(), key.text.clone()))?;
@@ -54,7 +54,7 @@ impl Once {
         Some(Answer { outcome: Outcome::Done(before.kept.clone().into()), replayed: true })
     }
 
-    /// Only what changed something is kept.
+    /// Stores the answer only if the request changed something.
     pub fn keep<S: Subject>(&mut self, command: &Command<S>, done: &Done) {
         let (Some(user), Some(key), Some(kept)) = (command.actor.user(), &command.key, Kept::of(done)) else { return };
         let answer = KeptAnswer { content: key.content, at: self.now, kept };
@@ -62,7 +62,7 @@ impl Once {
         self.new.push(NewAnswer { user: user.clone(), key: key.text.clone(), answer });
     }
 
-    /// What is to be written.
+    /// The answers to write.
     pub fn finish(self) -> Vec<NewAnswer> {
         self.new
     }

@@ -1,20 +1,20 @@
-//! Telephone numbers as E.164. Here: numbers that begin with `+`, and the usual Korean forms.
-//! Possible length only: number plans change, and a wrong refusal costs a buyer the sale.
+//! Telephone numbers as E.164. This file parses numbers that begin with `+`, and the usual Korean forms. It checks the
+//! length only: number plans change, and a wrong refusal costs the buyer the sale.
 
-/// What the quick reading says about a text.
+/// The result of the quick check of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PhoneReading {
     /// Canonical E.164.
     Number(String),
     /// Certainly no telephone number.
     Impossible,
-    /// A national form of another region: it must be checked with that region's tables.
+    /// A national form of another region: check it with that region's tables.
     National,
 }
 
 const LONGEST_TEXT: usize = 32;
 
-/// Reads `text` for a sale in `region` (ISO 3166, upper case).
+/// Parses `text` for a sale in `region` (ISO 3166, upper case).
 pub fn read(text: &str, region: &str) -> PhoneReading {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST_TEXT {
@@ -57,8 +57,7 @@ fn national(digits: &str, region: &str) -> PhoneReading {
     }
 }
 
-/// A Korean number without its trunk 0: 8 to 10 digits (2-123-4567 to 10-1234-5678; 70 and 505
-/// numbers lie between).
+/// A Korean number without its trunk 0: 8 to 10 digits (2-123-4567 to 10-1234-5678; 70 and 505 numbers are in between).
 fn korean(rest: &str) -> PhoneReading {
     if (8..=10).contains(&rest.len()) && !rest.starts_with('0') {
         PhoneReading::Number(format!("+82{rest}"))
@@ -67,8 +66,8 @@ fn korean(rest: &str) -> PhoneReading {
     }
 }
 
-/// For logs and for everybody but the admin: the last four digits are hidden, and what the first
-/// digits say is no secret.
+/// Masks a number for logs and for everybody but the admin: the last four digits are hidden. The first digits are not
+/// secret.
 pub fn masked(e164: &str) -> String {
     let keep = e164.len().saturating_sub(4).min(6);
     e164.chars().enumerate().map(|(i, c)| if i < keep { c } else { '*' }).collect()

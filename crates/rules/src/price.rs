@@ -1,18 +1,18 @@
-//! Prices. They are shown, and nothing is computed from them.
+//! Prices. They are displayed only; nothing is computed from them.
 
 /// An amount of money, such as `55000` or `12.50`, and its currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Price {
     /// A decimal number.
     pub amount: Box<str>,
-    /// A code of ISO 4217.
+    /// An ISO 4217 code.
     pub currency: Box<str>,
 }
 
 const WHOLE_DIGITS: usize = 12;
 const DECIMALS: usize = 4;
 
-/// Digits without superfluous zeros in front, perhaps a point and one to four digits.
+/// Digits without leading zeros, optionally followed by a point and one to four digits.
 pub fn is_amount(text: &str) -> bool {
     let (whole, decimals) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
     let digits = |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
@@ -25,7 +25,7 @@ pub fn is_currency(code: &str) -> bool {
     code.len() == 3 && CURRENCIES.split_ascii_whitespace().any(|known| known == code)
 }
 
-/// The codes in use, without those of metals, funds and tests.
+/// The active codes, without those of metals, funds and tests.
 const CURRENCIES: &str = "
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP
     CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF

@@ -1,14 +1,15 @@
-//! The line in front of an event: who waits, in which order, and whose turn it is. The scripts
-//! `queue_*.lua` say the same in Lua.
+//! The line in front of an event: who waits, in which order, and whose turn it is. The scripts `queue_*.lua` implement
+//! the same rules in Lua.
 //!
-//! A place is a number, and numbers are never given twice. A user who is silent for `idleTimeout` is passed
-//! over, and gets the place back on return. A user who got `ready` and does not enter within `idleTimeout`,
-//! or a quarter of a minute where few are let in, is passed over until they ask to enter. The ledger decides who is inside; the line gets these entries
-//! and counts each until its end. Each call passes over at most a thousand. Who has long been silent is forgotten
-//! in the background; a ticket still proves their place. The line has an end, `queueMost`.
+//! A place is a number, and numbers are never reused. A user who is silent for `idleTimeout` is passed over, and gets
+//! the place back on return. A user who got `ready` and does not enter within `idleTimeout`, or within a quarter of a
+//! minute with `admitPerMinute`, is passed over until they ask to enter. The ledger decides who is inside; it sends
+//! these entries to the line, which counts each until its end. Each call passes over at most a thousand users. A
+//! background task forgets users that have been silent for long; a ticket still proves their place. The line has a
+//! maximum length, `queueMost`.
 //!
-//! Where the order is drawn ([`crate::event`]), the server draws the place of each user who gathers, and the line takes
-//! it as it takes the place of a ticket.
+//! Where the order is drawn ([`crate::event`]), the server draws the place of each user who gathers. The line accepts
+//! it like the place of a ticket.
 
 mod ranks;
 mod replies;
@@ -24,10 +25,10 @@ use crate::time::Moment;
 
 use self::ranks::Ranks;
 
-/// At most this many silent users are passed over per call.
+/// Each call passes over at most this many silent users.
 pub const PASSED_PER_CALL: usize = 1_000;
 
-/// Admissions are counted in this many buckets of ten seconds, the running one included.
+/// Admissions are counted in this many buckets of ten seconds, the current one included.
 const RATE_BUCKETS: usize = 6;
 const RATE_BUCKET_MS: i64 = 10_000;
 
@@ -47,7 +48,7 @@ enum Standing {
 #[derive(Clone, Copy, Debug)]
 struct Person {
     number: Number,
-    /// The last request; or, for a user who was passed over, when that was, or the last request since.
+    /// The last request. For a user who was passed over, the time when they were passed over or the last request since.
     seen: Moment,
     /// For a user who got `ready`, when the turn lapses; otherwise `NEVER`.
     ready_until: Moment,
@@ -77,15 +78,16 @@ pub struct Line {
     counter: u64,
     people: HashMap<User, Person>,
     present: Ranks,
-    /// Those who are present, by when they were last seen. The user is part of it: two may be drawn the same number.
+    /// Users who are present, ordered by their last request. The key contains the user, because two users may draw the
+    /// same number.
     seen: BTreeSet<(Moment, Number, User)>,
-    /// Those who are silent or passed over, in the same order.
+    /// Users who are silent or were passed over, in the same order.
     away: BTreeSet<(Moment, Number, User)>,
-    /// Users who got `ready`, by when their turn lapses.
+    /// Users who got `ready`, ordered by when their turn lapses.
     ready: BTreeSet<(Moment, Number, User)>,
     inside: HashMap<User, Insider>,
     ends: BTreeSet<(Moment, User)>,
-    /// Nobody new is admitted before.
+    /// Nobody new is admitted before this time.
     from: Moment,
     admitted: [(i64, u64); RATE_BUCKETS],
 }
@@ -119,8 +121,8 @@ impl Line {
         }
     }
 
-    /// After a loss: these are inside, as the ledger said at its number `n`, and for a while nobody
-    /// new is admitted. The ledger's clock is behind this one's by `skew_ms`.
+    /// After a loss of state: these users are inside, according to the ledger at its history number `n`, and admission
+    /// pauses for a while. The ledger's clock is behind this one's by `skew_ms`.
     pub fn restore(&mut self, entries: &[Entry], n: u64, skew_ms: i64, from: Option<Moment>) {
         let kept: Vec<(User, Insider)> = self.inside.drain().filter(|(_, insider)| insider.n > n).collect();
         self.ends.clear();
@@ -135,7 +137,7 @@ impl Line {
         }
     }
 
-    /// Who is inside changed in the ledger, whose clock is behind this one's by `skew_ms`.
+    /// The ledger changed who is inside. The ledger's clock is behind this one's by `skew_ms`.
     pub fn moved(&mut self, moved: &Moved, skew_ms: i64, now: Moment) {
         match moved {
             Moved::In(entry) => {
@@ -161,7 +163,7 @@ impl Line {
         }
     }
 
-    /// False if this or something newer is known.
+    /// False if this state or a newer one is already known.
     fn admit(&mut self, entry: &Entry, skew_ms: i64) -> bool {
         if self.inside.get(&entry.user).is_some_and(|insider| insider.n >= entry.n) {
             return false;
@@ -186,7 +188,7 @@ impl Line {
         }
     }
 
-    /// Who is inside.
+    /// The users who are inside.
     pub fn insiders(&self, now: Moment) -> Vec<DoorEntry> {
         let live = self.inside.iter().filter(|(_, insider)| insider.ends > now);
         live.map(|(user, insider)| DoorEntry { user: user.clone(), n: insider.n, left_ms: now.ms_until(insider.ends) })
@@ -233,7 +235,7 @@ impl Line {
         let rank = self.present.below(person.number);
         let places = self.places(room, now);
         let turn = self.admits(supply, now) && rank < places;
-        // How many must go before it is this user's turn.
+        // How many users must be admitted before it is this user's turn.
         let ahead = if turn { 0 } else { (rank + 1).saturating_sub(places) };
         let poll_after = poll_after(room, ahead);
         if asking.what == What::Enter {
@@ -272,36 +274,36 @@ impl Line {
         supply.state == State::Open && supply.free > 0 && now >= self.from
     }
 
-    /// The highest number that was given by arrival.
+    /// The highest number that was assigned by arrival.
     fn given(&self, room: &WaitingRoom) -> u64 {
         room.arrivals_from() + self.generation * NUMBERS_PER_GENERATION + self.counter
     }
 
-    /// How many may enter now: free places inside, and as many as `admitPerMinute` leaves. Those whose end has passed
-    /// were put out before.
+    /// How many may enter now: the free places inside, limited by `admitPerMinute`. Entries whose end has passed were
+    /// removed before.
     fn places(&self, room: &WaitingRoom, now: Moment) -> u64 {
         let free = u64::from(room.max_concurrent).saturating_sub(self.ends.len() as u64);
         let Some(most) = room.admit_per_minute.map(u64::from) else { return free };
-        // Spread over the minute: each bucket has its part.
+        // Spread admissions over the minute: each bucket has its part.
         let part = most.div_ceil(RATE_BUCKETS as u64);
         let left = most.saturating_sub(self.admitted_lately(now));
         free.min(left).min(part.saturating_sub(self.admitted_now(now)))
     }
 
-    /// In the last minute.
+    /// Admissions in the last minute.
     fn admitted_lately(&self, now: Moment) -> u64 {
         let since = now.0.div_euclid(RATE_BUCKET_MS) - RATE_BUCKETS as i64;
         self.admitted.iter().filter(|(at, _)| *at > since).map(|(_, count)| count).sum()
     }
 
-    /// Since the first bucket that is known, a minute at most.
+    /// Time since the first bucket with a count, a minute at most.
     fn counted_ms(&self, now: Moment) -> u64 {
         const MINUTE_MS: i64 = RATE_BUCKETS as i64 * RATE_BUCKET_MS;
         let first = self.admitted.iter().map(|(at, _)| *at).filter(|at| *at > i64::MIN).min();
         first.map_or(MINUTE_MS, |at| now.0 - at * RATE_BUCKET_MS).clamp(1, MINUTE_MS) as u64
     }
 
-    /// In the running bucket.
+    /// Admissions in the current bucket.
     fn admitted_now(&self, now: Moment) -> u64 {
         let bucket = now.0.div_euclid(RATE_BUCKET_MS);
         self.admitted.iter().filter(|(at, _)| *at == bucket).map(|(_, count)| count).sum()
@@ -327,7 +329,7 @@ impl Line {
         }
     }
 
-    /// The place that a ticket proves, unless they have a better one.
+    /// The place that a ticket proves, unless the user has a better one.
     fn prove(&mut self, user: &User, proven: Number, now: Moment) {
         match self.people.get(user) {
             Some(person) if person.number <= proven => {}
@@ -344,7 +346,7 @@ impl Line {
         self.seen.insert((now, number, user.clone()));
     }
 
-    /// A silent user gets their place back; a user who was passed over does if they ask to enter.
+    /// Gives a silent user their place back; a user who was passed over gets it only on asking to enter.
     fn take_back(&mut self, user: &User, enters: bool, now: Moment) {
         let Some(person) = self.people.get_mut(user) else { return };
         let back = match person.standing {
@@ -362,7 +364,7 @@ impl Line {
         }
     }
 
-    /// `ready` begins with the first answer that says so, and ends when it is not their turn any more.
+    /// `ready` begins with the first reply that reports it, and ends when it is no longer the user's turn.
     fn set_ready(&mut self, user: &User, person: Person, turn: bool, until: Moment) {
         if person.standing != Standing::Present {
             return;
@@ -392,7 +394,7 @@ impl Line {
         }
     }
 
-    /// Not counted any more.
+    /// Removes the user from the count.
     fn step_aside(&mut self, user: &User, person: Person) {
         let at = (person.seen, person.number, user.clone());
         if person.standing == Standing::Present {
@@ -403,7 +405,7 @@ impl Line {
         }
     }
 
-    /// Forgets at most `most` users who were passed over and have been silent for `silent_ms` since.
+    /// Forgets at most `most` users who are silent or were passed over and have not asked for `silent_ms`.
     pub fn forget_silent(&mut self, room: &WaitingRoom, silent_ms: i64, most: usize, now: Moment) -> Forgotten {
         self.pass_over(room, now);
         let before = now.plus_ms(-silent_ms);
@@ -422,7 +424,7 @@ impl Line {
         Forgotten { forgotten, left: self.people.len() }
     }
 
-    /// Removes ended entries, and passes over silent users and those who let their turn lapse.
+    /// Removes ended entries, and passes over silent users and users whose turn lapsed.
     fn pass_over(&mut self, room: &WaitingRoom, now: Moment) {
         while let Some((ends, user)) = self.ends.first().cloned().filter(|(ends, _)| *ends <= now) {
             self.ends.remove(&(ends, user.clone()));
@@ -460,8 +462,7 @@ impl Line {
     }
 }
 
-/// Grows with the distance: at least a second, at most a third of the time in which one must be
-/// seen.
+/// Grows with the distance: at least a second, at most a third of the idle timeout.
 fn poll_after(room: &WaitingRoom, ahead: u64) -> u64 {
     let most = (room.idle_ms / 3_000).max(1) as u64;
     (1 + ahead / AHEAD_PER_SECOND).min(most)

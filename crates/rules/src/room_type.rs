@@ -1,4 +1,4 @@
-//! Room types and the stays in them: what is known of each, and what can be asked of one.
+//! Room types and their stays: the data of each, and the actions on them.
 
 mod decide;
 mod needs;
@@ -20,19 +20,19 @@ pub const ROOMS_MOST: u32 = 1_000_000;
 pub const ROOM_NAME_CHARS: usize = 200;
 pub const DESCRIPTION_CHARS: usize = 2_000;
 
-/// What is asked for when a room type is made.
+/// The input for creating a room type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRoomType {
-    /// Who makes it, and from where.
+    /// The operator who creates it, and the origin of the request.
     pub by: AdminName,
     pub origin: RequestOrigin,
     pub name: Box<str>,
     pub description: Option<Box<str>>,
-    /// A number as JSON writes it. Shown; nothing is computed from it.
+    /// A number in JSON notation. It is displayed only; nothing is computed from it.
     pub price: Option<Box<str>>,
-    /// A code of ISO 4217.
+    /// An ISO 4217 code.
     pub currency: Option<Box<str>>,
-    /// The property's zone: its dates are dates there.
+    /// The time zone of the property, in which its dates are meant.
     pub time_zone: Box<str>,
     /// How many rooms there are on every night.
     pub total: u32,
@@ -68,7 +68,7 @@ pub struct RoomType {
     pub created_at: Moment,
     /// Number of the newest history row.
     pub n: u64,
-    /// Up to where the lapsed holds are counted in its nights.
+    /// The mark up to which lapsed holds are counted in its nights.
     pub counted: LapsedMark,
 }
 
@@ -76,7 +76,7 @@ pub struct RoomType {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomTypeAmendment {
     pub name: Option<Box<str>>,
-    /// `Some(None)` takes it away.
+    /// `Some(None)` removes it.
     pub description: Option<Option<Box<str>>>,
     pub price: Option<Option<Box<str>>>,
     pub currency: Option<Option<Box<str>>>,
@@ -84,14 +84,14 @@ pub struct RoomTypeAmendment {
     pub total: Option<u32>,
 }
 
-/// What was sold of one night. The row carries its total, so that it can refuse by itself.
+/// The counts of one night. The row contains its total, so that a constraint of the row can refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NightRow {
     pub total: u32,
     pub reserved: u32,
-    /// On hold, including lapsed holds that were not turned yet.
+    /// Rooms on hold, including lapsed holds that are not marked expired yet.
     pub held: u32,
-    /// Lapsed holds among them, up to the room type's mark.
+    /// Of these, the lapsed holds up to the room type's mark.
     pub lapsed: u32,
 }
 
@@ -109,25 +109,25 @@ impl NightRow {
         self.total.saturating_sub(self.in_use())
     }
 
-    /// Rooms that can be given without turning a lapsed hold first.
+    /// Rooms that can be sold without first marking a lapsed hold expired.
     pub fn unheld(self) -> u32 {
         self.total.saturating_sub(self.reserved).saturating_sub(self.held)
     }
 }
 
-/// A confirmed stay, while it stands.
+/// A confirmed stay that was not cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
     pub id: StayId,
     pub owner: User,
     pub dates: Dates,
-    /// The hold it came from.
+    /// The hold that became this stay.
     pub hold: u64,
     pub at: Moment,
     pub metadata: Option<Metadata>,
 }
 
-/// What can be asked of a room type.
+/// The actions on a room type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoomAction {
     /// A room on each of these nights, or none.
@@ -139,11 +139,11 @@ pub enum RoomAction {
         n: u64,
         ask: Ask,
     },
-    /// Gives a confirmed stay back.
+    /// Cancels a confirmed stay.
     Cancel {
         n: u64,
     },
-    /// Nights before `today` are as they were.
+    /// Nights before `today` do not change.
     Amend {
         amendment: RoomTypeAmendment,
         today: Night,
@@ -151,7 +151,7 @@ pub enum RoomAction {
 }
 
 impl RoomAction {
-    /// Commands that give back are served first in a batch, so that later ones may get what came back.
+    /// Commands that give stock back are decided first in a batch, so that later ones may get it.
     pub fn gives_back(&self) -> bool {
         matches!(self, RoomAction::Cancel { .. } | RoomAction::OnHold { ask: Ask::Cancel, .. })
     }
@@ -164,16 +164,16 @@ impl RoomAction {
 
 pub type RoomCommand = crate::command::Command<RoomType>;
 
-/// What happened to a room type, one row per change, numbered without gaps in commit order.
+/// A change of a room type, one row per change, numbered without gaps in commit order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomRecord {
     pub n: u64,
     pub what: Happened,
-    /// The hold it is about, by the number it began with.
+    /// The hold it is about, by the history number at which it began.
     pub hold: Option<u64>,
     pub dates: Option<Dates>,
     pub owner: Option<User>,
-    /// The operator who did it; none: it was not an operator.
+    /// The operator who did it. None if it was not an operator.
     pub admin: Option<AdminName>,
     pub at: Moment,
     pub origin: RequestOrigin,

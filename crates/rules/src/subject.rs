@@ -1,5 +1,5 @@
-//! Subjects: the kinds of things that are sold, and the ids that carry them. Any id finds its subject
-//! without being looked up first.
+//! Subjects: the kinds of things that are sold, and the ids that contain them. An id names its subject, so no lookup is
+//! needed to find it.
 
 use std::fmt::{self, Debug, Display};
 use std::hash::Hash;
@@ -17,26 +17,26 @@ use crate::once::NewAnswer;
 use crate::outcome::{Done, Refusal};
 use crate::time::Reading;
 
-/// A kind of thing that is sold: an event, or a room type. The value itself is the row that every
-/// batch of it locks. One engine serves every kind; a kind says only what differs.
+/// A kind of thing that is sold: an event or a room type. The value itself is the row that every batch locks. One
+/// engine serves every kind; an implementation defines only what differs.
 pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     type Id: Copy + Debug + Display + Eq + Ord + Hash + Send + Sync + 'static;
-    /// What can be asked of it.
+    /// An action on this kind of subject.
     type Action: Clone + Debug + PartialEq + Eq + Send + Sync + 'static;
-    /// What the ledger found when it read what a batch needs.
+    /// What the ledger read for a batch.
     type Known: Debug + Default + Send;
-    /// The working state of a batch while it is decided, beside holds and kept answers.
+    /// The working state of a batch while it is decided, besides holds and stored answers.
     type Draft: Debug;
     /// What a batch writes.
     type Writes: Writes;
-    /// What a batch changed beside its rows, to be published.
+    /// What a batch changed besides its rows, to be published.
     type Effects: Debug + Default + Send + Sync + 'static;
 
     fn subject(id: Self::Id) -> SubjectId;
 
     fn id(&self) -> Self::Id;
 
-    /// It was deleted, for good: requests for it are answered 404, its rows may be gone, nothing of it is turned.
+    /// It was deleted for good: requests for it get 404, its rows may be gone, its holds are no longer marked expired.
     fn deleted(&self) -> bool {
         false
     }
@@ -44,54 +44,53 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// The number of its newest history row.
     fn newest(&self) -> u64;
 
-    /// Commands that give back are served first in a batch, so that later ones may get what came back.
+    /// Commands that give stock back are decided first in a batch, so that later ones may get it.
     fn gives_back(action: &Self::Action) -> bool;
 
-    /// It asks for a hold, or about one: such requests have a deadline of one second.
+    /// The action creates or concerns a hold: such requests have a deadline of one second.
     fn about_a_hold(action: &Self::Action) -> bool;
 
-    /// What two batches changed, one after the other.
+    /// Combines the effects of two batches, one after the other.
     fn then(effects: &mut Self::Effects, later: Self::Effects);
 
-    /// Its own hold settings, where it has any.
+    /// The subject's own hold settings, if it has any.
     fn hold_terms(&self, terms: HoldTerms) -> HoldTerms {
         terms
     }
 
-    /// A batch begins with what was read for it.
+    /// Begins a batch with what was read for it.
     fn open(&self, known: Self::Known) -> Opening<Self::Draft>;
 
-    /// Adds what was counted of the lapsed holds to the sums, before any of them is turned.
+    /// Adds the newly counted lapsed holds to the sums, before any of them is marked expired.
     fn count_lapsed(deciding: &mut Deciding<Self>);
 
-    /// Lapsed holds were turned. Ends what lapsed beside them, before the first command.
+    /// Called after the lapsed holds were marked expired. Ends what else has lapsed, before the first command.
     fn turn_lapsed(_: &mut Deciding<Self>) {}
 
     /// Answers one command.
     fn perform(deciding: &mut Deciding<Self>, command: &Command<Self>) -> Result<Done, Refusal>;
 
-    /// A hold began: its stock is taken.
+    /// A hold began: take its stock.
     fn take_stock(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor);
 
-    /// A hold ended without a sale: its stock comes back.
+    /// A hold ended without a sale: free its stock.
     fn return_stock(deciding: &mut Deciding<Self>, hold: &Hold, why: Happened, actor: Option<&Actor>);
 
-    /// A hold was confirmed: its stock is sold. The history numbers of the reservations.
+    /// A hold was confirmed: sell its stock. Returns the history numbers of the reservations.
     fn sell_stock(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor) -> Vec<u64>;
 
-    /// A hold got a later end.
+    /// A hold was extended.
     fn record_extension(deciding: &mut Deciding<Self>, hold: &Hold, actor: &Actor);
 
-    /// The ledger stopped reading before it found stock that this batch can sell: it reads further, and
-    /// decides again.
+    /// The ledger stopped reading before it found stock that this batch can sell. It reads further, and decides again.
     fn short(_: &Self::Draft) -> bool {
         false
     }
 
-    /// The batch ends: moves what the draft collected to the row, the writes and the effects.
+    /// Ends the batch: moves what the draft collected to the row, the writes and the effects.
     fn close(before: &Self, after: &mut Self, draft: Self::Draft, writes: &mut Self::Writes) -> Self::Effects;
 
-    /// Decides a batch. `commands` may come in any order; the answers come in the same.
+    /// Decides a batch. `commands` may come in any order; the answers have the same order.
     fn decide(&self, known: Self::Known, commands: &[Command<Self>], terms: &Terms, read: Reading) -> Decision<Self> {
         decide::decide(self, known, commands, terms, read)
     }
@@ -99,16 +98,16 @@ pub trait Subject: Clone + Debug + PartialEq + Send + Sync + 'static {
 
 /// What a batch of any subject writes.
 pub trait Writes: Clone + Debug + Default + Send + Sync + 'static {
-    /// Nothing to write: the batch was refused, and needs neither lock nor flush.
+    /// Nothing to write: the batch was refused, and needs neither row lock nor flush.
     fn is_empty(&self) -> bool;
 
     /// The number of its first history row.
     fn first_n(&self) -> Option<u64>;
 
-    /// Takes in what every kind of subject writes.
+    /// Takes over what every kind of subject writes.
     fn keep(&mut self, holds: HoldChanges, answers: Vec<NewAnswer>);
 
-    /// Holds that began or changed, as they are now.
+    /// Holds that began or changed, in their new state.
     fn holds(self) -> Vec<Hold>;
 }
 
@@ -131,18 +130,18 @@ impl FromStr for RoomTypeId {
     }
 }
 
-/// The unit of order: all that changes it goes through it, in batches.
+/// The unit of ordering: every change of a subject goes through it, in batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SubjectId {
     Event(EventId),
     RoomType(RoomTypeId),
-    /// The ledger itself: what operators do that concerns no event and no room type. It has a history, no lane.
+    /// The ledger itself: what operators do that concerns no event and no room type. It has a history, but no lane.
     Ledger,
 }
 
 impl SubjectId {
-    /// How the tables that both share name it: events count up, room types down, so that one
-    /// column is a key for either.
+    /// Its key in the tables that both kinds share: event ids are positive, room type ids negative, so that one column
+    /// is a key for either.
     pub fn row(self) -> i64 {
         match self {
             SubjectId::Event(event) => event.0,
@@ -160,7 +159,7 @@ impl SubjectId {
     }
 }
 
-/// `e1`, `r7`: also the hash tag of its keys.
+/// `e1`, `r7`: also the hash tag of its Redis keys.
 impl fmt::Display for SubjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -171,7 +170,7 @@ impl fmt::Display for SubjectId {
     }
 }
 
-/// A hold by its subject and the history number it began with: `hr7-12`, `he2-31`.
+/// A hold, named by its subject and the history number at which it began: `hr7-12`, `he2-31`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct HoldId {
     pub subject: SubjectId,
@@ -184,7 +183,7 @@ impl fmt::Display for HoldId {
     }
 }
 
-/// A confirmed stay by its room type and the history number of its confirmation: `r7-13`.
+/// A confirmed stay, named by its room type and the history number of its confirmation: `r7-13`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StayId {
     pub room_type: RoomTypeId,
@@ -197,7 +196,7 @@ impl fmt::Display for StayId {
     }
 }
 
-/// What a reservation's id may name.
+/// What a reservation's id can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnyReservation {
     Seat(ReservationId),

@@ -1,8 +1,8 @@
-//! Moments in milliseconds since 1970 UTC. The rules are handed a [`Reading`]; they never ask for the time.
+//! Timestamps in milliseconds since 1970 UTC. The caller passes a [`Reading`] to the rules; they never read a clock.
 //!
-//! A clock has two hands. `now` is monotonic: ends of holds and entries, windows and history follow it, so
-//! that setting the wall clock ends or revives nothing. `wall` is what people read off their own clocks:
-//! opening times and dates follow it, so that a corrected wall clock counts at once.
+//! A clock has two readings. `now` is monotonic. Ends of holds and entries, windows and history use it, so that setting
+//! the wall clock expires or revives nothing. `wall` is the wall clock. Opening times and dates use it, so that a
+//! correction of the wall clock applies at once.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,14 +19,14 @@ impl Moment {
         later.0.saturating_sub(self.0)
     }
 
-    /// Whole seconds until `later`, rounded up, never negative: what a countdown shows.
+    /// Whole seconds until `later`, rounded up, never negative: the value of a countdown.
     pub fn seconds_until(self, later: Moment) -> u64 {
         let ms = self.ms_until(later).max(0) as u64;
         ms.div_ceil(1000)
     }
 }
 
-/// Both hands of a clock, read at once.
+/// Both readings of a clock, taken at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The ledger's own time. It never goes back.
@@ -34,24 +34,24 @@ pub struct Reading {
     pub wall: Moment,
 }
 
-/// A clock whose hands agree.
+/// A clock whose two readings are equal.
 impl From<Moment> for Reading {
     fn from(now: Moment) -> Reading {
         Reading { now, wall: now }
     }
 }
 
-/// Where the time comes from. Implemented outside this crate: by the system, or by a test's hand.
+/// The source of the time. Implemented outside this crate: by the system, or by a test.
 pub trait Clock: Send + Sync {
-    /// The monotonic hand.
+    /// The monotonic reading.
     fn now(&self) -> Moment;
 
     fn wall(&self) -> Moment {
         self.now()
     }
 
-    /// What a stored moment needs to be shown as the wall clock has it. Changes only when the wall clock was
-    /// set, so that one moment is always shown alike.
+    /// The offset that converts a stored timestamp to wall clock time for display. It changes only when the wall clock
+    /// was set, so that one timestamp is always displayed alike.
     fn shift_ms(&self) -> i64 {
         0
     }

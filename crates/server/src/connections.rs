@@ -1,5 +1,5 @@
-//! Connections: how many there may be, how long one may sit idle or refuse to read, and what a request
-//! costs that nobody will serve. Everything here happens before the router.
+//! Connections: how many may be open, how long one may sit idle or stop reading, and the cost of refusing a request.
+//! Everything here happens before the router.
 
 mod backlog;
 mod client;

@@ -1,9 +1,9 @@
-//! The lane of a subject: its queue, and one batch after another. What arrived while the last batch ran
-//! is the next batch; no timer collects requests. One lane serves every kind of subject; `Served` says
-//! what differs, and each kind is a file here.
+//! The lane of a subject: its queue, and one batch after another. Requests that arrive while a batch runs form the
+//! next batch; no timer collects them. One lane type serves every kind of subject; `Served` defines the differences,
+//! and each kind has a file here.
 //!
-//! The files stand in the order of the path: `arrive`, `batch`, `commit`, `publish`, `respond`.
-//! `path::serve_batch` calls them.
+//! The modules in the order of the path: `arrive`, `batch`, `commit`, `publish`, `respond`. `path::serve_batch` calls
+//! them.
 
 mod arrive;
 mod batch;
@@ -88,13 +88,13 @@ impl Lanes {
         self.events.find(event).await
     }
 
-    /// Makes the lane look a deleted event up again, and not find it, before a request takes a number.
+    /// Makes the lane check that a deleted event is gone before another request takes a number.
     pub fn forget(&self, event: EventId) {
         self.events.forget(event);
     }
 
-    /// The ledger was restored: every subject may be another one, or not there. Requests in flight are
-    /// finished by the lanes that have them.
+    /// The ledger was restored: a subject may be a different one, or gone. Requests in flight are finished by the
+    /// lanes that have them.
     pub fn forget_all(&self) {
         self.events.forget_all();
         self.rooms.forget_all();
@@ -105,17 +105,17 @@ impl Lanes {
         self.events.forget_unused() + self.rooms.forget_unused()
     }
 
-    /// Requests that were accepted and are not finished, over all subjects.
+    /// Requests accepted and not finished, over all subjects.
     pub fn depth(&self) -> usize {
         self.events.sum(Lane::depth) + self.rooms.sum(Lane::depth)
     }
 
-    /// How long the oldest request waits for its batch. None: nobody waits.
+    /// How long the oldest request has waited for its batch. None: no request waits.
     pub fn oldest(&self) -> Option<Duration> {
         self.events.oldest().max(self.rooms.oldest())
     }
 
-    /// Those of them that left the queue: they are with the door or the ledger.
+    /// Requests that have left the queue and are at the door or the ledger.
     pub fn deciding(&self) -> usize {
         self.events.sum(Lane::deciding) + self.rooms.sum(Lane::deciding)
     }
@@ -160,7 +160,7 @@ impl<S: Served> LanesOf<S> {
         self.lanes.write().unwrap_or_else(|p| p.into_inner()).clear();
     }
 
-    /// Only a lane that nobody has in hand: two lanes of one subject would serve it in no order.
+    /// Forgets only lanes without other references: two lanes of one subject would serve it in no order.
     fn forget_unused(&self) -> usize {
         let mut lanes = self.lanes.write().unwrap_or_else(|p| p.into_inner());
         lanes.retain(|_, lane| lane.used.swap(false, Ordering::Relaxed) || Arc::strong_count(lane) > 1);
@@ -183,13 +183,13 @@ impl<S: Served> LanesOf<S> {
 struct Shared {
     ledger: Arc<dyn Ledger>,
     door: Arc<dyn Door>,
-    /// Told when the door missed who came in or went out.
+    /// Notified when the door missed an entry or exit.
     inside: Arc<InsideCheck>,
     metrics: Arc<Metrics>,
     terms: Terms,
     max_retries: u32,
     queue_depth: usize,
-    /// So few requests of a subject wait until their deadline, however long the ledger takes.
+    /// Up to this many requests of a subject wait until their deadline, however long the ledger takes.
     few: usize,
     #[cfg(test)]
     planted: tests::Planted,
@@ -197,7 +197,7 @@ struct Shared {
 
 pub struct Lane<S: Served> {
     id: S::Id,
-    /// What this server knows of the subject without asking the ledger.
+    /// What this server caches about the subject.
     facts: S::Facts,
     fresh: Fresh,
     shared: Arc<Shared>,
@@ -208,20 +208,20 @@ pub struct Lane<S: Served> {
     /// Held while a batch is taken from the queue and handed to the ledger, so that overlapping batches
     /// reach the ledger in the order of the queue.
     turn: Mutex<()>,
-    /// The last batch did not get the subject's lock.
+    /// The last batch timed out on the subject's lock.
     lock_timed_out: AtomicBool,
     /// A generation of arrival numbers that the ledger is known to have reached.
     generation: AtomicU64,
-    /// Since the lanes nobody used were last forgotten.
+    /// Whether the lane was used since unused lanes were last forgotten.
     used: AtomicBool,
 }
 
 struct Queue<S: Served> {
-    /// Not through the door yet, in order of arrival.
+    /// Requests not admitted by the door yet, in order of arrival.
     arriving: VecDeque<(Arrival, Queued<S>)>,
-    /// A task is asking the door.
+    /// Whether a task is calling the door.
     asking: bool,
-    /// The next batches, in order of arrival number.
+    /// Requests for the next batches, in order of arrival number.
     pending: VecDeque<Queued<S>>,
     /// Tasks that serve batches.
     running: usize,
@@ -278,13 +278,13 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// Serves batches until nobody waits. A panic costs the requests of its batch, whose handlers see
-    /// their channel closed; the lane goes on with the next one.
+    /// Serves batches until the queue is empty. A panic costs the requests of its batch, whose handlers see their
+    /// channel closed; the lane continues with the next one.
     async fn run(self: Arc<Self>) {
         while self.survive("serve", path::serve_batch(&self)).await != Some(ControlFlow::Break(())) {}
     }
 
-    /// Walks the last steps of the path: beside the next batch, where the kind of subject allows it.
+    /// Runs the last steps of the path: concurrently with the next batch, where the kind of subject allows it.
     pub(crate) async fn finish(self: &Arc<Self>, steps: impl Future<Output = ()> + Send + 'static) {
         if S::NEXT_BATCH_WAITS_FOR_PUBLISH {
             return steps.await;
@@ -293,7 +293,7 @@ impl<S: Served> Lane<S> {
         tokio::spawn(async move { lane.survive("publish", steps).await });
     }
 
-    /// Walks a step of the path. None: it panicked, which is logged.
+    /// Runs a step of the path. None: it panicked, which is logged.
     async fn survive<T>(&self, step: &'static str, walk: impl Future<Output = T>) -> Option<T> {
         let walked = AssertUnwindSafe(walk).catch_unwind().await;
         walked.inspect_err(|_| tracing::error!(subject = %self.subject(), step, "a lane's step panicked")).ok()

@@ -1,4 +1,4 @@
-//! The waiting room of an event: asks the door whose turn it is, and the ledger to let people in.
+//! The waiting room of an event: asks the door whose turn it is, and the ledger to let users in.
 
 mod draw;
 mod inside;
@@ -59,7 +59,7 @@ impl<'a> EventLine<'a> {
         Ok(shown(serving))
     }
 
-    /// Until the opening nobody may learn where the places are that will be drawn.
+    /// Whether users gather for a draw. Until the opening nobody may learn where the drawn places are.
     async fn gathers(self) -> bool {
         let EventLine { app, event, room } = self;
         let drawn = room.gather_from.is_some();

@@ -1,5 +1,5 @@
-//! Live streams: watchers of a subject see every change without asking. One hub per watched subject follows the
-//! history and writes each change once for all; a watcher that does not keep up is dropped, never waited for.
+//! Live streams: watchers of a subject receive every change without polling. One hub per watched subject follows the
+//! history and encodes each change once for all. A watcher that falls behind is disconnected, never waited for.
 
 mod channel;
 mod direct;
@@ -46,19 +46,19 @@ use crate::app::App;
 use crate::connections::current_client;
 use crate::refusals::Failure;
 
-/// What the kernel keeps for a watcher that does not read.
+/// The kernel's send buffer for a watcher that does not read.
 const SEND_BUFFER: usize = 64 * 1024;
-/// A hub may end just when somebody comes.
+/// A hub may end while a watcher joins.
 const TRIES: usize = 3;
 
-/// What is watched, as the follower sees it.
+/// A watched subject, as the follower sees it.
 pub trait Hub: Send + Sync {
     fn subject(&self) -> SubjectId;
 
-    /// Several times a second: the ledger has reached this history number, if it could be asked.
+    /// Called several times a second with the history number that the ledger has reached, if it could be asked.
     fn beat(&self, reached: Option<u64>);
 
-    /// All its watchers are sent away; they reconnect to another hub.
+    /// Disconnects all watchers; they reconnect to another hub.
     fn end(&self);
 }
 
@@ -79,7 +79,7 @@ type Opening<H> = Arc<OnceCell<Arc<H>>>;
 struct Hubs {
     events: HashMap<EventId, Opening<EventHub>>,
     room_types: HashMap<RoomTypeId, Opening<RoomTypeHub>>,
-    /// A task asks the ledger for all of them.
+    /// Whether a task asks the ledger for all of them.
     followed: bool,
 }
 
@@ -104,7 +104,7 @@ impl LiveStreams {
         }
     }
 
-    /// Begins to watch an event, from a position on if one is given and known. With `user`, one's own messages too.
+    /// Starts watching an event, from a position if one is given and known. With `user`, private messages too.
     pub async fn watch_event(
         &self,
         app: &Arc<App>,
@@ -119,7 +119,7 @@ impl LiveStreams {
             if let Some(after) = after {
                 hub.reach(after.n).await;
             }
-            // Before the public messages begin: no row of the user is between the two.
+            // Before the public messages start, so that no row of the user is missed between the two.
             let rows = user.clone().map(|user| (hub.follow_user(user.clone()), user));
             let Some(subscribed) = hub.subscribe(app, after) else {
                 let hub: Arc<dyn Hub> = hub;
@@ -135,7 +135,7 @@ impl LiveStreams {
         Err(Refusal::Overloaded)
     }
 
-    /// Begins to watch some nights of a room type.
+    /// Starts watching some nights of a room type.
     pub async fn watch_nights(&self, app: &Arc<App>, id: RoomTypeId, dates: Dates) -> Result<Watching, Refusal> {
         let place = self.place()?;
         for _ in 0..TRIES {
@@ -166,17 +166,17 @@ impl LiveStreams {
         self.fan_out.clone()
     }
 
-    /// How often a hub with so many watchers speaks now.
+    /// The pace of a hub with this many watchers.
     fn pace(&self, own: usize) -> HubPace {
         HubPace::of(self.taken.load(Ordering::Relaxed), own)
     }
 
-    /// Between two rounds there is at least so much time now.
+    /// The minimum time between two rounds now.
     fn pause(&self) -> Duration {
         pace::pause(self.taken.load(Ordering::Relaxed))
     }
 
-    /// The hub, opened by whoever comes first.
+    /// The hub, opened by the first caller.
     async fn opened<H>(
         &self,
         app: &Arc<App>,
@@ -193,10 +193,10 @@ impl LiveStreams {
         Ok(cell.get_or_try_init(|| open).await.cloned()?)
     }
 
-    /// The hubs; none: nobody watches, and the next watcher starts the task again.
+    /// The hubs. None: there are no watchers, and the next one starts the task again.
     fn hubs_or_rest(&self) -> Option<Vec<Arc<dyn Hub>>> {
         let mut hubs = self.lock();
-        // What could not be opened, and nobody is opening now.
+        // Removes hubs that failed to open, unless a caller is opening them now.
         hubs.events.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
         hubs.room_types.retain(|_, cell| cell.get().is_some() || Arc::strong_count(cell) > 1);
         hubs.followed = !hubs.events.is_empty() || !hubs.room_types.is_empty();
@@ -210,7 +210,7 @@ impl LiveStreams {
         hubs.room_types.retain(|_, cell| cell.get().is_none_or(|known| Arc::as_ptr(known).cast() != ended));
     }
 
-    /// The ledger was restored: watchers reconnect and are told anew.
+    /// The ledger was restored: disconnects watchers, which get a new snapshot.
     pub fn forget_all(&self) {
         let mut hubs = self.lock();
         hubs.open().iter().for_each(|hub| hub.end());
@@ -218,7 +218,7 @@ impl LiveStreams {
         hubs.room_types.clear();
     }
 
-    /// Every stream ends.
+    /// Ends every stream.
     pub fn drain(&self) {
         self.draining.send_replace(true);
     }

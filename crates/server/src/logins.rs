@@ -1,7 +1,7 @@
-//! Failed attempts at the admin token: logged with their address, counted, and answered late. Only guesses wait; the
-//! right token is never delayed, so that nobody can lock an operator out. The delay keeps one address from asking as
-//! fast as it can; what keeps a token from being guessed is its length. Each guess that waits has a connection, so few
-//! may wait.
+//! Failed attempts at the admin token: logged with their address, counted, and answered late. Only wrong tokens are
+//! delayed, never the right one, so that no attacker can lock an operator out. The delay limits the rate of one
+//! address; the length of the token is what prevents guessing. Each delayed attempt has a connection, so few may
+//! wait.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,17 +12,17 @@ use rules::ids::ClientAddress;
 use stores::limited;
 use tokio::sync::Semaphore;
 
-/// An address may fail this often in a row before it has to wait.
+/// An address may fail this often in a row without a delay.
 const FREE: u32 = 10;
-/// Then its guesses are answered one after another, whatever the number of connections.
+/// After that its attempts are answered one at a time, whatever the number of connections.
 const DELAY: Duration = Duration::from_millis(250);
-/// Guesses of one address that wait. Further ones are answered at once, and their connection is closed.
+/// Delayed attempts of one address. Further ones are answered at once, and their connection is closed.
 const WAITING_OF_ONE: usize = 8;
-/// Guesses of all addresses that wait: half of the connections of `ADMIN_LISTEN`.
+/// Delayed attempts of all addresses: half of the connections of `ADMIN_LISTEN`.
 pub const WAITING_OF_ALL: usize = 32;
-/// After this long without a failure an address starts anew.
+/// After this long without a failure an address starts over.
 const FORGET: Duration = Duration::from_secs(60);
-/// Addresses that are remembered. Beyond that all new ones share one turn.
+/// Addresses tracked. Beyond this all new ones share one turn.
 const ADDRESSES_MOST: usize = 10_000;
 
 pub struct FailedLogins {
@@ -37,14 +37,14 @@ struct Failures {
     guesses: Arc<WaitingGuesses>,
 }
 
-/// The guesses of one address that wait.
+/// The delayed attempts of one address.
 struct WaitingGuesses {
     places: Semaphore,
-    /// Held by the one that is answered next.
+    /// Held by the attempt that is answered next.
     turn: tokio::sync::Mutex<()>,
 }
 
-/// What becomes of the connection of a guess.
+/// What happens to the connection of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuessConnection {
     Kept,
@@ -58,8 +58,8 @@ impl Default for FailedLogins {
 }
 
 impl FailedLogins {
-    /// Returns when the guess may be answered: in its turn, at once if there is no place to wait, or when its client
-    /// has left.
+    /// Returns when the attempt may be answered: in its turn, at once if there is no place to wait, or when its
+    /// client has disconnected.
     pub async fn failed(&self, from: IpAddr, left: impl Future<Output = ()>) -> GuessConnection {
         let (count, guesses) = self.note(from.into(), Instant::now());
         limited!(warn, address = %from, count, "an admin token was refused");

@@ -1,9 +1,8 @@
 //! The path of a request: arrive, admit, batch, decide, commit, publish, respond.
 //!
-//! Two tasks walk it. The handler's task walks `serve`: it arrives and waits. Its future is dropped when
-//! the client disconnects. The lane's task walks `serve_batch` for all waiting requests, so that accepted
-//! requests are finished even if their clients are gone. The lane answers every request in time, so `serve`
-//! needs no timer.
+//! Two tasks run it. The handler's task runs `serve`: it arrives and waits. Its future is dropped when the client
+//! disconnects. The lane's task runs `serve_batch` for all waiting requests, so that accepted requests are finished
+//! even if their clients are gone. The lane answers every request in time, so `serve` needs no timer.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use crate::lane::{Lane, Served};
 use crate::names::Names;
 use crate::telemetry::journey;
 
-/// From arrival to the moment a request leaves the queue unserved.
+/// The time from arrival until an unserved request leaves the queue.
 pub const DEADLINE: Duration = Duration::from_secs(3);
 
 /// The same for requests about holds.
@@ -35,25 +34,25 @@ pub struct ChangeRequest<S: Subject> {
     pub subject: S::Id,
     pub actor: Actor,
     pub key: Option<Key>,
-    /// The entry that the caller shows, for events with a waiting room.
+    /// The entry that the caller presents, for events with a waiting room.
     pub entry: Option<EntryToken>,
     /// Where it came from, for the history.
     pub origin: RequestOrigin,
     pub action: S::Action,
-    /// What the caller wants kept with what happens.
+    /// Details that the caller stores with the change.
     pub details: Option<Box<Details>>,
     /// Present: the request passes the door. Absent: it is ordered by the queue alone.
     pub came: Option<Came>,
 }
 
-/// Where a request came from, and how a gateway let it in, if one did.
+/// Where a request came from, and how a gateway admitted it, if one did.
 #[derive(Clone, Copy, Debug)]
 pub struct Came {
     pub address: ClientAddress,
     pub let_in: Option<LetIn>,
 }
 
-/// What a gateway gave a request when it asked the door for it.
+/// What a gateway got from the door for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LetIn {
     /// The name in its mark.
@@ -79,7 +78,7 @@ pub async fn serve<S: Served>(app: &App, request: ChangeRequest<S>) -> Result<En
     let (limit, subject) = (request.limit(), request.subject);
     let (command, arrival) = request.named(&app.names);
     let answer = lane.arrive(command, arrival, limit)?.await;
-    // A closed channel means that the batch panicked: nobody will answer.
+    // A closed channel means that the batch panicked: no answer will come.
     let (answer, number) = match answer {
         Ok((answer, number, marks)) => {
             journey::passed_lane(S::subject(subject), marks);
@@ -90,9 +89,9 @@ pub async fn serve<S: Served>(app: &App, request: ChangeRequest<S>) -> Result<En
     Ok(Ended { answer, number, lane })
 }
 
-/// The lane's side of the path, for one batch. `commit` is admit, decide and commit in one call: the
-/// ledger does all three under the subject's lock, with the rules in `rules::decide`, and tells when it has
-/// the lock and what it read, and when it has decided ([`crate::telemetry::ledger_marks`]).
+/// The lane's side of the path, for one batch. `commit` is admit, decide and commit in one call: the ledger does all
+/// three under the subject's lock, with the rules in `rules::decide`. It reports when it has the lock, what it read,
+/// and when it has decided ([`crate::telemetry::ledger_marks`]).
 pub(crate) async fn serve_batch<S: Served>(lane: &Arc<Lane<S>>) -> ControlFlow<()> {
     let Some(batch) = lane.next_batch().await else { return ControlFlow::Break(()) };
     let decided = lane.commit(batch).await;

@@ -1,6 +1,5 @@
-//! Rates per user and per client address: token buckets for requests that reserve, cancel, hold or join. They
-//! are checked when the caller is known and before the request costs anything: no queue, door or ledger has
-//! seen it.
+//! Rate limits per user and per client address: token buckets for requests that reserve, cancel, hold or join. They
+//! are checked once the caller is known and before the request costs anything: no queue, door or ledger has seen it.
 
 mod buckets;
 
@@ -22,7 +21,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub struct RateLimits {
     pub user: u32,
     pub address: u32,
-    /// Load generators and proxies on this host ask for many users.
+    /// Exempts loopback: load generators and proxies on this host send for many users.
     pub loopback_unlimited: bool,
 }
 
@@ -32,7 +31,7 @@ pub struct RequestRates {
     user: Option<Rate>,
     address: Option<Rate>,
     loopback_unlimited: bool,
-    /// Its keys are random, so that nobody can choose users that share a place in the table.
+    /// Randomly keyed, so that clients cannot choose users that collide in the table.
     hasher: RandomState,
     buckets: TokenBuckets,
     limited_users: AtomicU64,
@@ -53,8 +52,8 @@ impl RequestRates {
         }
     }
 
-    /// Takes a token of the user and one of the address. The user comes first: who asks too often does not
-    /// spend what others behind the same address need.
+    /// Takes one token of the user and one of the address. The user comes first: a user over the limit does not spend
+    /// the tokens of others behind the same address.
     pub fn spend(&self, kind: RequestKind, user: Option<&User>, address: Option<IpAddr>) -> Result<(), Refusal> {
         if let Some(user) = user {
             self.spend_user(kind, user)?;

@@ -18,14 +18,14 @@ pub fn raised() -> u64 {
 /// Other servers may raise the generation meanwhile.
 const TRIES: usize = 4;
 
-/// Raises the generation in the ledger and opens the door with it. Then the door can be asked again: its
-/// numbers are above all that were ever given. A door may know a higher generation than the ledger,
-/// because the ledger was restored from a backup: then the generation is raised above both.
+/// Raises the generation in the ledger and opens the door with it. Then the door can be asked again: its numbers are
+/// above all that were ever issued. A door may know a higher generation than the ledger, because the ledger was
+/// restored from a backup: then the generation is raised above both.
 pub async fn reopen(ledger: &dyn Ledger, door: &dyn Door, event: EventId) -> Result<(), Failure> {
     raise_above(ledger, door, event, None).await
 }
 
-/// The same, above a generation that a door has given numbers of.
+/// The same, above a generation that a door has issued numbers of.
 pub async fn raise_above(
     ledger: &dyn Ledger,
     door: &dyn Door,

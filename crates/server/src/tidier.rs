@@ -1,7 +1,7 @@
-//! The tidier: removes in the background what has ended, in bounded steps, so that nothing grows without end.
-//! Sales go on between two steps, and nothing depends on it: whether something counts follows from its time.
+//! The tidier: removes expired data in the background, in bounded steps, so that storage does not grow without bound.
+//! Sales continue between two steps, and nothing depends on it: whether data counts follows from its time.
 //!
-//! What stays for ever is the record: history, the row of every event, stays, and the holds they came from.
+//! The record is kept forever: the history, the row of every event, stays, and the holds they came from.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -22,23 +22,23 @@ const EVENTS: usize = 100;
 const ROUND: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long what has ended is kept.
+/// How long expired data is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     pub holds_ms: i64,
     /// Users who were passed over in line.
     pub silent_ms: i64,
-    /// What a deleted event leaves behind.
+    /// The remains of a deleted event.
     pub deleted_ms: i64,
-    /// Names, phones and addresses; none: they stay.
+    /// Names, phones and addresses. None: they are kept.
     pub personal_ms: Option<i64>,
-    /// What this process remembers and nobody asked for.
+    /// Unused entries in this process's memory.
     pub unused: Duration,
 }
 
 pub struct Tidier {
     app: Weak<App>,
-    /// Events whose lines may have users to forget, as they were seen last.
+    /// Events whose lines may have users to forget, as last seen.
     lines: Mutex<HashMap<EventId, Arc<Event>>>,
     swept: Mutex<Instant>,
 }
@@ -48,19 +48,19 @@ impl Tidier {
         Tidier { app: Arc::downgrade(app), lines: Mutex::default(), swept: Mutex::new(Instant::now()) }
     }
 
-    /// Tidies until the server is gone.
+    /// Runs until the server is dropped.
     pub async fn run(self) {
         loop {
             tokio::time::sleep(ROUND).await;
             let Some(app) = self.app.upgrade() else { return };
             if let Err(fault) = self.round(&app).await {
-                // The stores say the same to every request; the next round tries again.
+                // Requests see the same fault from the stores; the next round retries.
                 tracing::debug!(%fault, "nothing was tidied");
             }
         }
     }
 
-    /// Everything that has ended by now.
+    /// Removes all that has expired by now.
     pub async fn round(&self, app: &App) -> Result<(), LedgerFault> {
         self.lines(app).await;
         self.memory(app);
@@ -126,7 +126,7 @@ impl Tidier {
         if !seen.has_draw() || seen.gathered {
             return false;
         }
-        // The opening may have been postponed, and nobody asked since.
+        // The opening may have been postponed without a request since.
         match app.ledger.event(seen.id).await {
             Ok(Some(now)) if now.has_draw() && !now.deleted => {
                 let gathers = now.gathers(app.ledger.wall());
@@ -138,8 +138,8 @@ impl Tidier {
         }
     }
 
-    /// Forgets what this process remembers and nobody asked for lately. Each server does so for itself, so it
-    /// also forgets events that another server deleted.
+    /// Forgets what was not used lately from this process's memory. Each server does so for itself, so it also
+    /// forgets events that another server deleted.
     fn memory(&self, app: &App) {
         let mut swept = self.swept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if swept.elapsed() >= app.settings.keep.unused {
@@ -163,7 +163,7 @@ pub fn forget_unused(app: &App) {
     app.metrics.remembered("series", app.metrics.events.forget_unused());
 }
 
-/// Step by step until no step is full.
+/// Repeats the step until one is not full.
 async fn aged(app: &App, what: Aged, keep_ms: i64) -> Result<(), LedgerFault> {
     loop {
         let tidied = app.ledger.tidy(what, keep_ms, STEP).await?;

@@ -1,6 +1,6 @@
-//! The turner: turns lapsed holds in the background, one bounded step after another. No answer depends on
-//! it: a lapsed hold is free at its end, and every batch turns some. It keeps the lapsed holds of subjects
-//! that nobody asks for from piling up, and counts them soon, so that reads stay cheap.
+//! The turner: turns lapsed holds in the background, in bounded steps. No answer depends on it: a lapsed hold is free
+//! at its end, and every batch turns some. It keeps the lapsed holds of idle subjects from piling up, and counts them
+//! soon, so that reads stay cheap.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use stores::ledger::{Batch, Commit, Committed, Ledger, LedgerFault};
 
 use crate::app::App;
 
-/// How often it looks for lapsed holds while there are none left to turn.
+/// The interval of checks for lapsed holds when none are left.
 const PAUSE: Duration = Duration::from_millis(250);
-/// It rests this many times as long as a step took, so that sales get most of the ledger's time.
+/// It pauses for this multiple of a step's duration, so that sales get most of the ledger's time.
 const REST: u32 = 3;
-/// Subjects that get a step before it looks again.
+/// Subjects that get a step per check.
 const SUBJECTS_MOST: usize = 1_000;
 
-/// Runs until the server is gone.
+/// Runs until the server is dropped.
 pub async fn run(app: Weak<App>) {
     loop {
         let Some(app) = app.upgrade() else { return };
@@ -44,7 +44,7 @@ async fn round(app: &App) -> Result<bool, LedgerFault> {
         };
         let left = left.unwrap_or_else(not_turned);
         backlog |= left != Backlog::None;
-        // What is not counted makes reads dear: that does not wait.
+        // Uncounted holds make reads expensive: no pause.
         if left != Backlog::Uncounted {
             tokio::time::sleep(began.elapsed() * REST).await;
         }

@@ -1,7 +1,7 @@
-//! The history of a subject as a chain of hashes. Each row's hash covers the row and the hash before it, so whoever
-//! alters, removes, swaps or adds a row must change every later hash, and the head that others may have kept.
+//! The history of a subject as a hash chain. Each row's hash covers the row and the previous hash. So whoever alters,
+//! removes, swaps or adds a row must change every later hash, and the head, which others may have recorded.
 //!
-//! What a hash covers is said here only: [`ChainRow::hash`], [`ErasableFields::digest`] and
+//! The input of a hash is defined only here: [`ChainRow::hash`], [`ErasableFields::digest`] and
 //! [`ContactFields::digest`].
 
 mod links;
@@ -17,11 +17,11 @@ use sha2::{Digest, Sha256};
 pub type RowHash = [u8; 32];
 pub type Salt = [u8; 16];
 
-/// What the first row of a chain has before it.
+/// The previous hash of the first row of a chain.
 pub const GENESIS: RowHash = [0; 32];
 
-/// A history row as its hash covers it. The subject is the number in the table: events count up, room types down,
-/// 0 is the ledger itself.
+/// A history row in the form that its hash covers. The subject is the number in the table: positive for events,
+/// negative for room types, 0 for the ledger itself.
 #[derive(Clone, Debug, Default)]
 pub struct ChainRow<'a> {
     pub subject: i64,
@@ -39,21 +39,21 @@ pub struct ChainRow<'a> {
     pub trace: Option<&'a str>,
     pub detail: Option<&'a str>,
     pub batch: Option<&'a str>,
-    /// They enter by their digest, and so does what the buyer gave.
+    /// The hash covers the digests of these fields, and of the buyer's contact.
     pub erasable: ErasableFields<'a>,
     pub contact: ContactFields<'a>,
 }
 
-/// What may be personal in the row itself: where the request came from, and what the shop or the caller wrote.
+/// The fields of the row that may be personal: the origin of the request, and what the shop or the caller wrote.
 #[derive(Clone, Debug, Default)]
 pub struct ErasableFields<'a> {
     pub address: Option<Cow<'a, str>>,
-    /// Metadata and reason, as they are stored.
+    /// Metadata and reason, in their stored form.
     pub details: Option<Cow<'a, str>>,
 }
 
-/// What the buyer of a reservation gave: it stands in the row of the seat, and goes with it. A user id is not erased:
-/// it is a pseudonym, and seats and limits are counted by it.
+/// The contact of the buyer of a reservation. It is stored in the row of the seat, and removed with it. A user id is
+/// not erased: it is a pseudonym, and seats and limits are counted by it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContactFields<'a> {
     pub name: Option<&'a str>,
@@ -61,7 +61,7 @@ pub struct ContactFields<'a> {
     pub email: Option<&'a str>,
 }
 
-/// The digests that stand for personal data in a row's hash.
+/// The digests that replace personal data in a row's hash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PersonalDigests {
     pub erasable: Option<RowHash>,
@@ -69,7 +69,7 @@ pub struct PersonalDigests {
 }
 
 impl ChainRow<'_> {
-    /// A new field gets the next tag. A field that is absent leaves no trace, so that older rows keep their hash.
+    /// A new field gets the next tag. An absent field adds no bytes, so that older rows keep their hash.
     pub fn hash(&self, before: &RowHash, personal: PersonalDigests) -> RowHash {
         let mut fields = Fields::new(b"tickettock history 1");
         fields.bytes(1, if planted::covers_link() { before } else { &GENESIS });
@@ -102,8 +102,7 @@ impl ErasableFields<'_> {
         self.address.is_none() && self.details.is_none()
     }
 
-    /// The salt keeps anybody from finding out by trials what was erased. A new field gets the next tag, here and in
-    /// `is_empty`.
+    /// The salt prevents guessing the erased values by trial. A new field gets the next tag, here and in `is_empty`.
     pub fn digest(&self, salt: &Salt) -> RowHash {
         let mut fields = Fields::new(b"tickettock erasable 1");
         fields.bytes(1, salt);
@@ -129,7 +128,7 @@ impl ContactFields<'_> {
     }
 }
 
-/// Fields in the order of their tags, each with its tag and length before it: two different rows never give the
+/// Fields in the order of their tags, each preceded by its tag and length, so that two different rows never give the
 /// same bytes.
 struct Fields(Vec<u8>);
 

@@ -1,5 +1,5 @@
-//! What can happen to a hold, the same for every kind of subject: the book keeps the hold, and the
-//! subject's stock follows.
+//! The transitions of a hold, the same for every kind of subject: the book updates the hold, then the subject updates
+//! its stock.
 
 use super::Deciding;
 use crate::command::Command;
@@ -11,8 +11,8 @@ use crate::outcome::{Done, Refusal};
 use crate::subject::{HoldId, Subject};
 
 impl<S: Subject> Deciding<S> {
-    /// Lapsed holds end before anything else is decided, so that the rest of the rules never meets one. Of
-    /// those that the ledger did not read, the rules know the sums.
+    /// Lapsed holds end before anything else is decided, so the other rules never see one. For those that the ledger
+    /// did not read, the rules use their sums.
     pub(super) fn turn_lapsed(&mut self) {
         S::count_lapsed(self);
         for n in self.holds.lapsed() {
@@ -21,18 +21,18 @@ impl<S: Subject> Deciding<S> {
         S::turn_lapsed(self);
     }
 
-    /// The refusal for lack of stock. While lapsed holds are not counted, what seems to be taken may be free:
-    /// nobody is told that nothing is left, but to ask again in a moment.
+    /// The refusal for lack of stock. While some lapsed holds are not counted, stock that looks taken may be free. The
+    /// refusal then asks the user to retry in a moment, and does not say that nothing is left.
     pub(crate) fn lacking(&self, refusal: Refusal) -> Refusal {
         if self.backlog == Backlog::Uncounted { Refusal::Overloaded } else { refusal }
     }
 
-    /// The subject's own terms. An amendment earlier in the same batch counts.
+    /// The subject's own hold settings. An amendment earlier in the same batch counts.
     pub(crate) fn hold_terms(&self) -> HoldTerms {
         self.subject.hold_terms(self.terms.holds)
     }
 
-    /// A hold begins, in place of `replaced` if there is one. Everything was checked before.
+    /// Begins a hold, in place of `replaced` if there is one. Everything was checked before.
     pub(crate) fn begin_hold(
         &mut self,
         command: &Command<S>,
@@ -78,7 +78,7 @@ impl<S: Subject> Deciding<S> {
         Ok(Done::Confirmed { hold: Box::new(hold) })
     }
 
-    /// The hold ends without a sale: its stock comes back.
+    /// Ends a hold without a sale: its stock is freed.
     fn end_hold(
         &mut self,
         n: u64,

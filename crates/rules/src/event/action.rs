@@ -1,4 +1,4 @@
-//! What can be asked of an event.
+//! The actions of an event.
 
 use crate::buyer::Buyer;
 use crate::entries::EntryToken;
@@ -10,12 +10,12 @@ use crate::ids::{Number, Seat, User};
 pub enum EventAction {
     /// The lowest free seat, first come, first served.
     Reserve(Buyer),
-    /// This seat and no other, by the same rules.
+    /// This seat only, by the same rules.
     ReserveSeat {
         seat: Seat,
         buyer: Buyer,
     },
-    /// These seats, in order and each once, or none of them.
+    /// All of these seats, in order and each once, or none of them.
     Hold {
         seats: Vec<Seat>,
         key: Box<str>,
@@ -24,24 +24,24 @@ pub enum EventAction {
         n: u64,
         ask: Ask,
     },
-    /// Its owner confirms a hold and says who buys.
+    /// The owner confirms a hold and names the buyer.
     ConfirmWith {
         n: u64,
         buyer: Box<Buyer>,
     },
-    /// A service confirms a hold for its owner. The owner's seats and entry matter as if the owner had
-    /// confirmed: the confirmation may reach the limit and end the entry.
+    /// A service confirms a hold for its owner. The owner's seats and entry count as if the owner had confirmed: the
+    /// confirmation may reach the limit and end the entry.
     ConfirmFor {
         n: u64,
         owner: User,
-        /// None: the caller's dialect knows no buyer of a hold.
+        /// None: the caller's dialect has no buyer for a hold.
         buyer: Option<Box<Buyer>>,
     },
-    /// Gives the seat of this sale back.
+    /// Cancels this sale and frees its seat.
     Cancel {
         n: u64,
     },
-    /// Enters by this number, or returns the live entry that the user already has.
+    /// Enters with this number, or returns the live entry that the user already has.
     Enter {
         number: Option<Number>,
         token: EntryToken,
@@ -53,12 +53,12 @@ pub enum EventAction {
     Turn(Turn),
     Amend(EventAmendment),
     Delete,
-    /// Deletes a rehearsal with what it sold.
+    /// Deletes a rehearsal together with its sales.
     DeleteSold,
 }
 
 impl EventAction {
-    /// Commands that give back are served first in a batch, so that later ones may get what came back.
+    /// Commands that give stock back are decided first in a batch, so that later ones may get it.
     pub fn gives_back(&self) -> bool {
         matches!(self, EventAction::Cancel { .. } | EventAction::Leave | EventAction::OnHold { ask: Ask::Cancel, .. })
     }
@@ -81,7 +81,7 @@ impl EventAction {
         )
     }
 
-    /// It asks for a seat: it comes through the door and gets a number.
+    /// It requests a seat: it passes the door and gets an arrival number.
     pub fn wants_a_seat(&self) -> bool {
         matches!(self, EventAction::Reserve(_) | EventAction::ReserveSeat { .. })
     }

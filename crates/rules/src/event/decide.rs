@@ -30,8 +30,8 @@ pub struct EventDraft {
     pub(super) moved: Vec<Moved>,
     pub(super) first_end: Option<Moment>,
     pub(super) count: Option<CountStep<u32>>,
-    /// Seats that this batch was going to put on a hold that is being replaced: its successor puts
-    /// them on hold in the same way.
+    /// Seats of a replaced hold that this batch had not written yet. The hold that replaces it writes them in the same
+    /// way.
     pub(super) unwritten: Vec<HeldSeat>,
 }
 
@@ -101,7 +101,7 @@ impl Subject for Event {
     }
 
     fn turn_lapsed(deciding: &mut Deciding<Event>) {
-        // Before the first command, which may change the opening.
+        // Evaluated before the first command, which may change the opening.
         deciding.end_draw();
         let lapsed = std::mem::take(&mut deciding.draft.lapsed_entries);
         deciding.turn_lapsed_entries(lapsed);
@@ -216,7 +216,7 @@ impl Deciding<Event> {
         }))
     }
 
-    /// The lowest unit that this user does not have, or the refusal of a user at the limit.
+    /// The lowest unit that this user does not have. Refuses a user at the limit.
     pub(super) fn next_unit(&self, user: &User) -> Result<Unit, Refusal> {
         let limit = self.subject.max_per_user;
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();
@@ -227,7 +227,7 @@ impl Deciding<Event> {
         Ok(Unit { user: user.clone(), unit, limit })
     }
 
-    /// Names the newest seat that was bought. A user without one reached the limit by holds alone.
+    /// Names the newest seat that the user bought. A user without one reached the limit by holds alone.
     pub(super) fn at_the_limit(&self, user: &User, asked: usize) -> Refusal {
         let held = self.held_by(user);
         let mine = self.draft.holdings.get(user).map(Vec::as_slice).unwrap_or_default();

@@ -1,18 +1,18 @@
-//! Gathering: whoever joins the line before the opening has no place yet. The order of those who gathered is drawn at
-//! the opening; who comes later stands behind them by arrival.
+//! Gathering: a user who joins the line before the opening has no place yet. The order of these users is drawn at the
+//! opening; users who join later are behind them, in order of arrival.
 //!
-//! The draw is fair only if its seed is a secret as long as somebody may still gather. So an event gathers once: after
-//! its opening it is not scheduled again, and it does not gather anew when its waiting room was taken away meanwhile.
-//! The wall clock alone cannot end a gathering, because it may be set back. The ledger stores the end (`gathered`), and
-//! only then is the seed shown.
+//! The draw is fair only if its seed is secret while users can still gather. So an event gathers once: after its
+//! opening it is not scheduled again, and it does not gather again if its waiting room was removed meanwhile. The wall
+//! clock alone cannot end a gathering, because it may be set back. The ledger stores the end (`gathered`), and the seed
+//! is shown only after that.
 
 use super::{Event, EventAmendment, State};
 use crate::entries::WaitingRoom;
 use crate::outcome::{Expected, FieldError, Problem, Refusal};
 use crate::time::Moment;
 
-/// The seed is shown this long after the opening, and this long before it the opening is not postponed any more: the
-/// clocks of servers differ a little, and so does what they know of the event.
+/// The seed is shown this long after the opening. From this long before the opening, the opening can no longer be
+/// postponed. The reason: the clocks of the servers differ a little, and so does what they know of the event.
 const SEED_KEPT_MS: i64 = 5_000;
 
 const GATHER_FROM: &str = "waitingRoom.gatherFrom";
@@ -25,7 +25,7 @@ fn gather_from(room: Option<WaitingRoom>) -> Option<Moment> {
     room.and_then(|room| room.gather_from)
 }
 
-/// A gathering ends with the opening, so it needs one.
+/// A gathering ends at the opening, so it requires one.
 pub fn check_gathering(room: Option<WaitingRoom>, opens_at: Option<Moment>) -> Result<(), Refusal> {
     match gather_from(room) {
         Some(from) if opens_at.is_none_or(|opens| opens <= from) => Err(refused(GATHER_FROM, Expected::BeforeOpening)),
@@ -38,7 +38,7 @@ impl Event {
         gather_from(self.waiting_room).is_some()
     }
 
-    /// Whoever joins now takes part in the draw.
+    /// A user who joins now takes part in the draw.
     pub fn gathers(&self, wall: Moment) -> bool {
         self.has_draw() && !self.gathered && self.state_at(wall) == State::Scheduled
     }
@@ -49,12 +49,12 @@ impl Event {
         Some(wall.seconds_until(opens).max(1))
     }
 
-    /// When users may begin to join, if that is later.
+    /// When users may begin to join, if that is in the future.
     pub fn gathers_later(&self, wall: Moment) -> Option<Moment> {
         gather_from(self.waiting_room).filter(|from| self.gathers(wall) && wall < *from)
     }
 
-    /// Somebody may have gathered, or may know the seed.
+    /// Users may have gathered, or may know the seed.
     pub(super) fn draw_has_begun(&self, wall: Moment) -> bool {
         self.gathering_has_begun(wall) || self.has_draw() && self.state_at(wall) != State::Scheduled
     }
@@ -63,12 +63,12 @@ impl Event {
         gather_from(self.waiting_room).is_some_and(|from| from <= wall)
     }
 
-    /// Places were drawn for its line, or will be.
+    /// The places of its line were drawn, or will be.
     pub fn is_drawn(&self) -> bool {
         self.has_draw() || self.gathered
     }
 
-    /// The draw is over, and the ledger does not say so yet: the next batch stores it.
+    /// The draw is over but not yet stored in the ledger: the next batch stores it.
     pub fn draw_ends(&self, wall: Moment) -> bool {
         let over = match (self.state, self.opens_at) {
             (State::Scheduled, Some(opens)) => opens.plus_ms(SEED_KEPT_MS) <= wall,
@@ -77,7 +77,7 @@ impl Event {
         self.has_draw() && !self.gathered && over
     }
 
-    /// Nobody gathers here again, if the draw is over. True: that is new.
+    /// Ends the gathering for good if the draw is over. Returns true if that is new.
     pub(super) fn end_draw(&mut self, wall: Moment) -> bool {
         let ends = self.draw_ends(wall);
         if ends {
@@ -87,8 +87,8 @@ impl Event {
         ends
     }
 
-    /// The opening would be put off after places were drawn, or while they are being drawn: some servers would tell
-    /// their places, and others would go on gathering.
+    /// The opening would be postponed after places were drawn, or while they are being drawn. Some servers would then
+    /// report places while others still gather.
     fn postpones_the_draw(&self, opens_at: Option<Moment>, wall: Moment) -> bool {
         let opened = self.gathered || self.state_at(wall) != State::Scheduled;
         let opens_soon = self.state_at(wall.plus_ms(SEED_KEPT_MS)) != State::Scheduled;
@@ -96,7 +96,7 @@ impl Event {
         self.has_draw() && opens_at.is_some_and(later)
     }
 
-    /// Whether an amendment leaves the draw fair. `room` is the waiting room that it makes.
+    /// Whether the draw stays fair after an amendment. `room` is the waiting room that results.
     pub(super) fn check_draw_stays(
         &self,
         amendment: &EventAmendment,

@@ -1,4 +1,4 @@
-//! Holds on seats: one or many, all or none.
+//! Holds on seats: one seat or several, all or none.
 
 use super::Event;
 use super::stock::{SeatRow, Was};
@@ -13,7 +13,7 @@ use crate::outcome::{Done, Refusal};
 use crate::seats::Unit;
 
 impl Deciding<Event> {
-    /// In the order of the contract: repeat, open, conflict of keys, limit, entry, cool-down, stock.
+    /// Checks in the order of the contract: repeat, open, key conflict, limit, entry, cool-down, stock.
     pub(super) fn hold_seats(&mut self, command: &Command, seats: &[Seat], key: &str) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         if seats.iter().any(|seat| !self.subject.has_seat(*seat)) {
@@ -46,7 +46,7 @@ impl Deciding<Event> {
         Ok(self.begin_hold(command, user, on, key, replaced))
     }
 
-    /// Seats sold and on hold count alike; a hold that is replaced does not count against itself.
+    /// Sold seats and held seats count alike; a hold that is being replaced does not count against itself.
     fn within_limits(&self, user: &User, wanted: usize, replaced: Option<&Hold>) -> Result<(), Refusal> {
         let live = self.holds.live_of(user).count() - usize::from(replaced.is_some());
         let mine = self.draft.holdings.get(user).map_or(0, Vec::len) - replaced.map_or(0, |_| wanted);
@@ -66,7 +66,7 @@ impl Deciding<Event> {
         let mut unwritten = std::mem::take(&mut self.draft.unwritten);
         for seat in seats_of(hold) {
             let state = || SeatRow::Held { owner: user.clone(), ends_at: hold.ends_at };
-            // A row that this batch was going to write is still to be written in the same way.
+            // A row that this batch has not written yet is still written in the same way (INSERT or UPDATE).
             let known = unwritten.iter().position(|held| held.seat == seat).map(|i| unwritten.swap_remove(i).was);
             let was = known.or_else(|| self.draft.stock.take(seat, state)).unwrap_or(Was::Free);
             let unit = self.free_unit(user);
@@ -88,8 +88,8 @@ impl Deciding<Event> {
         (1..).find(|unit| mine.iter().all(|holding| holding.unit != *unit)).unwrap_or(u32::MAX)
     }
 
-    /// The seats of a hold that began in this batch have no row yet that could come back: the hold
-    /// that replaces it takes them over as they are.
+    /// The seats of a hold that began in this batch have no written row to free: the hold that replaces it takes them
+    /// over as they are.
     pub(super) fn free_each_seat(&mut self, hold: &Hold, why: Happened, actor: Option<&Actor>) {
         let n = hold.id.n;
         if hold.state == HoldState::Replaced && self.holds.begun_here(n) {
@@ -104,7 +104,7 @@ impl Deciding<Event> {
             }
             if rows {
                 self.draft.stock.give_back(seat);
-                // The seats of a hold were numbered one after another.
+                // The seats of a hold have consecutive history numbers.
                 self.writes.freed.push(FreedSeat { seat, n: n + i as u64 });
             }
             if let Some(mine) = self.draft.holdings.get_mut(&hold.owner) {
@@ -114,10 +114,10 @@ impl Deciding<Event> {
         }
     }
 
-    /// Confirms a hold. What the event requires of its buyers is required here; what it leaves open is optional, because
-    /// a hold itself names nobody. Every seat is sold to the same buyer.
+    /// Confirms a hold. Buyer fields that the event requires are required here; fields that it does not set are
+    /// optional, because a hold names no buyer. Every seat is sold to the same buyer.
     pub(super) fn confirm_with(&mut self, command: &Command, n: u64, buyer: Option<&Buyer>) -> Result<Done, Refusal> {
-        // Whether there is such a hold comes first.
+        // First check that there is such a hold.
         self.holds.open(n, &command.actor)?;
         let asked = self.subject.buyer_fields;
         let buyer = buyer.map(|buyer| asked.or(buyer.otherwise).take(buyer)).transpose()?;
@@ -172,7 +172,7 @@ impl Deciding<Event> {
         holds.into_iter().flat_map(seats_of).collect()
     }
 
-    /// Nothing is free: sold out, or only until the first hold ends.
+    /// Nothing is free: sold out, or taken only until the first hold ends.
     pub(super) fn nothing_free(&self) -> Refusal {
         if self.subject.counts.live() == 0 {
             return Refusal::SoldOut;
@@ -184,7 +184,7 @@ impl Deciding<Event> {
     fn seat_happened(&mut self, what: Happened, hold: &Hold, seat: Seat, actor: Option<&Actor>) -> u64 {
         self.subject.counts.n += 1;
         let n = self.subject.counts.n;
-        // A sale of each seat, and the whole hold once: with its first seat.
+        // One sale per seat, and the whole hold once, with its first seat.
         let first = matches!(&hold.on, On::Seats(seats) if seats.first() == Some(&seat));
         let details = match what {
             Happened::Reserved => Details::of(hold.metadata.as_ref(), None),

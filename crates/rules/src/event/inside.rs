@@ -10,12 +10,12 @@ use crate::ids::{Number, User};
 use crate::outcome::{Done, Refusal};
 use crate::time::Moment;
 
-/// A place may be free a moment later.
+/// A place may become free a moment later.
 const ASK_AGAIN_S: u64 = 1;
 
 impl Deciding<Event> {
-    /// Reserving and holding in an event with a waiting room need a live entry of that user, shown
-    /// by its token. Anything else of the event does not.
+    /// Reserving and holding in an event with a waiting room require a live entry of that user, proved by its token.
+    /// The other actions of the event do not.
     pub(super) fn needs_entry(&self, command: &Command) -> Result<(), Refusal> {
         if self.subject.waiting_room.is_none() {
             return Ok(());
@@ -40,7 +40,7 @@ impl Deciding<Event> {
 
     /// Ends the oldest lapsed entries before anybody enters, to make room.
     pub(super) fn turn_lapsed_entries(&mut self, lapsed: Vec<Entry>) {
-        // The ledger's clock moved on while it read.
+        // The ledger's clock advanced while it read.
         let now = self.now;
         for entry in lapsed.into_iter().filter(|entry| !entry.live(now)) {
             self.draft.entries.remove(&entry.user);
@@ -98,14 +98,14 @@ impl Deciding<Event> {
         entry
     }
 
-    /// Nobody is admitted before the opening or in a pause.
+    /// Nobody is admitted before the opening or during a pause.
     fn not_yet(&self, room: &WaitingRoom) -> Refusal {
         let opens = self.subject.opens_at.map_or(ASK_AGAIN_S, |opens| self.wall.seconds_until(opens));
         let most = (room.idle_ms / 3_000).max(1) as u64;
         Refusal::NotReady { retry_after: opens.clamp(1, most) }
     }
 
-    /// Leaving without an entry succeeds too.
+    /// Leaving without an entry also succeeds.
     pub(super) fn leave(&mut self, command: &Command) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         if self.draft.entries.get(user).is_some_and(|entry| entry.live(self.now)) {

@@ -1,4 +1,4 @@
-//! What must be read before a batch can be decided.
+//! What a batch must read before it is decided.
 
 use std::collections::HashSet;
 
@@ -8,32 +8,32 @@ use crate::command::{Command, Terms};
 use crate::holds::{LAPSED_MOST, On};
 use crate::ids::{Number, Seat, User};
 
-/// What must be read, after the lock was taken, to decide a batch.
+/// What to read, after taking the row lock, to decide a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EventNeeds<'a> {
-    /// Whose seats: each user once.
+    /// Users whose seats to read: each user once.
     pub users: Vec<&'a User>,
-    /// Answers kept for these keys: each pair once.
+    /// Answers stored for these keys: each pair once.
     pub keys: Vec<(&'a User, &'a str)>,
     /// Sales by history number.
     pub sales: Vec<u64>,
     /// The rows of these seats: each once.
     pub seats: Vec<Seat>,
-    /// This many of the lowest seats that came back.
+    /// This many of the lowest freed seats.
     pub free_seats: usize,
-    /// This many seats without a row behind the cursor, lowest first.
+    /// This many seats without a row beyond the cursor, lowest first.
     pub gaps: usize,
-    /// Whose entries: each user once.
+    /// Users whose entries to read: each user once.
     pub entries: Vec<&'a User>,
-    /// Numbers that may already have been used to enter.
+    /// Arrival numbers that may already have been used to enter.
     pub numbers: Vec<Number>,
-    /// This many of the entries that have lapsed, oldest end first.
+    /// This many of the lapsed entries, oldest end first.
     pub lapsed_entries: usize,
-    /// What is held under these keys of clients on the same seats.
+    /// Holds with these client keys on the same seats.
     pub hold_keys: Vec<(&'a str, On)>,
-    /// Holds by the number they began with.
+    /// Holds by the history number at which they began.
     pub holds: Vec<u64>,
-    /// What these users held and gave back within the cool-down: each pair once, none without a cool-down.
+    /// What these users held and gave back within the cool-down: each pair once. Empty without a cool-down.
     pub given_back: Vec<(&'a User, On)>,
 }
 
@@ -41,8 +41,8 @@ pub struct EventNeeds<'a> {
 const ENTRIES_MOST: usize = 1_000;
 
 impl EventNeeds<'_> {
-    /// Turn this many lapsed holds, oldest end first. More than the batch can take: whatever the requests for
-    /// chosen seats take of them, enough is left for those that take the lowest seat.
+    /// Mark this many lapsed holds as expired, oldest end first. That is more than the batch can sell: however many the
+    /// requests for chosen seats use, enough remain for the requests for the lowest seat.
     pub fn lapsed_holds(&self) -> usize {
         LAPSED_MOST + self.seats.len()
     }
@@ -58,7 +58,7 @@ pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
         {
             needs.keys.push((user, &key.text));
         }
-        // Whose limit and whose entry it is about: a service confirms for the owner of the hold.
+        // The user whose limit and entry apply: a service confirms for the owner of the hold.
         let whose = match &command.action {
             EventAction::ConfirmFor { owner, .. } => Some(owner),
             _ => command.actor.user(),
@@ -99,7 +99,7 @@ pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
                 needs.numbers.extend(number);
                 needs.lapsed_entries = ENTRIES_MOST;
             }
-            // Entries that have lapsed are nobody inside.
+            // Lapsed entries do not count as inside.
             EventAction::Turn(Turn::Archive) => needs.lapsed_entries = ENTRIES_MOST,
             EventAction::Leave
             | EventAction::Renew
@@ -113,7 +113,7 @@ pub fn needs<'a>(commands: &'a [Command], terms: &Terms) -> EventNeeds<'a> {
     if lowest > 0 {
         needs.free_seats = lowest + needs.seats.len();
     }
-    // A batch of chosen seats alone still moves the cursor, so that it never falls far behind.
+    // A batch of chosen seats alone moves the cursor too, so that it never falls far behind.
     needs.gaps = needs.free_seats.max(needs.seats.len().min(1));
     needs
 }

@@ -1,4 +1,4 @@
-//! When and where an event takes place, as its buyers read it. Nothing is decided by it.
+//! When and where an event takes place, for display. No decision depends on it.
 
 use crate::time::Moment;
 
@@ -7,12 +7,12 @@ pub const PLACE_CHARS: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occasion {
     pub starts_at: Option<Moment>,
-    /// The zone in which people there read their clocks, by its IANA name.
+    /// The time zone of the venue, by its IANA name.
     pub time_zone: Option<Box<str>>,
     pub place: Option<Box<str>>,
 }
 
-/// What is not named stays as it is; `Some(None)` takes it away.
+/// A field that is not named stays as it is; `Some(None)` removes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OccasionAmendment {
     pub starts_at: Option<Option<Moment>>,

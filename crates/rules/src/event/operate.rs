@@ -1,4 +1,4 @@
-//! What an operator does to an event.
+//! The actions of an operator on an event.
 
 use super::{Event, EventAmendment, State, Turn};
 use crate::buyer::AskedFields;
@@ -32,13 +32,13 @@ impl Deciding<Event> {
             self.nobody_is_buying()?;
         }
         self.subject.state = state;
-        // By the wall clock, as it is shown.
+        // Compare with the wall clock, as it is displayed.
         self.subject.archived_at = (turn == Turn::Archive).then_some(self.wall);
         self.end_draw();
         Ok(self.changed(what, by))
     }
 
-    /// Those who pay, or were let in, finish first. A closed sale lets nobody else in.
+    /// Users who are paying or were admitted finish first. A closed sale admits nobody else.
     fn nobody_is_buying(&self) -> Result<(), Refusal> {
         if self.subject.state == State::Closed {
             return Ok(());
@@ -52,7 +52,7 @@ impl Deciding<Event> {
     }
 
     pub(super) fn amend(&mut self, amendment: &EventAmendment, by: &Actor) -> Result<Done, Refusal> {
-        // What may be refused comes first: a refusal changes nothing.
+        // Check everything that can be refused first: a refusal changes nothing.
         let room = match amendment.waiting_room {
             None => self.subject.waiting_room,
             Some(None) => None,
@@ -97,7 +97,7 @@ impl Deciding<Event> {
     }
 
     pub(super) fn delete(&mut self, by: &Actor) -> Result<Done, Refusal> {
-        // Lapsed holds are free, turned or not.
+        // Lapsed holds count as free, marked expired or not.
         if self.subject.counts.sold > 0 {
             return Err(Refusal::InUse);
         }
@@ -109,7 +109,7 @@ impl Deciding<Event> {
         Ok(self.changed(Happened::Deleted, by))
     }
 
-    /// Its rows go as those of every deleted event do; the ledger removes sold ones of a rehearsal only.
+    /// Its rows are removed like those of every deleted event; the ledger removes sold rows of a rehearsal only.
     pub(super) fn delete_sold(&mut self, by: &Actor) -> Result<Done, Refusal> {
         if !self.subject.rehearsal {
             return Err(FieldError::refused("sold", Problem::Expected(Expected::Rehearsal)));

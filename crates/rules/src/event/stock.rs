@@ -1,9 +1,8 @@
-//! What is free in one event while a batch is decided: rows that came back, and seats that never
-//! had a row.
+//! The free seats of one event while a batch is decided: rows that were freed, and seats that never had a row.
 //!
-//! Every seat up to the cursor has a row; behind it lie rows of chosen seats, with gaps between
-//! them. The lowest free seat is the lower of the first free row and the first seat of a gap. The
-//! cursor follows the first gap, so it passes each row once, however many were chosen.
+//! Every seat up to the cursor has a row; beyond it there are rows of chosen seats, with gaps between them. The lowest
+//! free seat is the lower of the first free row and the first seat of a gap. The cursor follows the first gap, so it
+//! passes each row once, however many seats were chosen.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -17,7 +16,7 @@ pub struct Gap {
     pub last: Seat,
 }
 
-/// What was found behind the cursor.
+/// What was found beyond the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walk {
     /// In seat order.
@@ -26,7 +25,7 @@ pub struct Walk {
     pub seen: u32,
 }
 
-/// A walk passes at most this many rows, unless a seat behind them can be sold.
+/// A walk passes at most this many rows, unless a seat beyond them can be sold.
 pub const WALK_MOST: usize = 1_000;
 
 /// A seat's row, reduced to what a decision needs.
@@ -55,11 +54,11 @@ pub enum Was {
 #[derive(Debug)]
 pub struct Stock {
     free: BTreeSet<Seat>,
-    /// In seat order. Seats taken from the front by this batch are removed.
+    /// In seat order. Seats that this batch took from the front are removed.
     gaps: VecDeque<Gap>,
-    /// Seats that this batch chose out of gaps.
+    /// Seats that this batch took out of gaps by number.
     chosen: BTreeSet<Seat>,
-    /// The seats that commands name, as they stand now.
+    /// The current state of the seats that commands name.
     rows: HashMap<Seat, SeatRow>,
     cursor: u32,
     came_back: u32,
@@ -69,7 +68,7 @@ pub struct Stock {
     short: bool,
 }
 
-/// What the event's row says of its seats.
+/// What the event's row records about its seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub seat_count: u32,
@@ -81,7 +80,7 @@ pub struct Extent {
 }
 
 impl Stock {
-    /// None: nobody walked, and the cursor stays.
+    /// None: there was no walk, and the cursor stays.
     pub fn new(extent: Extent, free: Vec<Seat>, walk: Option<Walk>, rows: HashMap<Seat, SeatRow>) -> Stock {
         let Walk { gaps, seen } = walk.unwrap_or(Walk { gaps: Vec::new(), seen: extent.cursor });
         Stock {
@@ -97,7 +96,7 @@ impl Stock {
         }
     }
 
-    /// A seat that can be sold lies behind what was walked: walk further, and decide again.
+    /// A seat that can be sold lies beyond the walk: walk further, and decide again.
     pub fn short(&self) -> bool {
         self.short
     }
@@ -106,12 +105,12 @@ impl Stock {
         self.rows.get(&seat)
     }
 
-    /// Every seat up to here has a row once the batch is written.
+    /// Every seat up to here has a row after the batch is written.
     pub fn cursor(&self) -> u32 {
         self.cursor
     }
 
-    /// How many rows are free once the batch is written.
+    /// How many rows are free after the batch is written.
     pub fn came_back(&self) -> u32 {
         self.came_back
     }
@@ -134,7 +133,7 @@ impl Stock {
         Some((seat, was))
     }
 
-    /// Takes this seat for `row`; none: it is not free.
+    /// Takes this seat for `row`. None: it is not free.
     pub fn take(&mut self, seat: Seat, row: impl FnOnce() -> SeatRow) -> Option<Was> {
         let was = match self.rows.get(&seat) {
             None => Was::Untouched,
@@ -145,7 +144,7 @@ impl Stock {
         Some(was)
     }
 
-    /// The seat came back.
+    /// Returns the seat to the stock.
     pub fn give_back(&mut self, seat: Seat) {
         self.free.insert(seat);
         self.came_back += 1;
@@ -167,7 +166,7 @@ impl Stock {
         }
     }
 
-    /// The first gap begins with a seat that nobody has taken in this batch; the cursor is before it.
+    /// The first gap begins with a seat that this batch has not taken; the cursor is before it.
     fn advance(&mut self) {
         while let Some(gap) = self.gaps.front_mut() {
             let taken = self.chosen.first().is_some_and(|chosen| *chosen == gap.first);

@@ -1,4 +1,4 @@
-//! What is read for a batch of an event, what the batch writes, and what it changes beside its rows.
+//! What a batch of an event reads, what it writes, and what it changes besides its rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,30 +14,30 @@ use crate::seats::{Sale, Unit};
 use crate::subject::Writes;
 use crate::time::Moment;
 
-/// What the ledger found.
+/// What the ledger read.
 #[derive(Debug, Default)]
 pub struct EventKnown {
-    /// Lapsed seats behind the event's mark.
+    /// Lapsed seats beyond the event's mark.
     pub count: Option<CountStep<u32>>,
-    /// Every seat each of those users has in this event.
+    /// Every seat that each of those users has in this event.
     pub holdings: HashMap<User, Vec<Holding>>,
     pub answers: KeptAnswers,
-    /// Sales that still stand.
+    /// Sales that were not cancelled.
     pub sales: HashMap<u64, Sale>,
-    /// The lowest seats that came back.
+    /// The lowest freed seats.
     pub free: Vec<Seat>,
-    /// Of the seats that were asked about, those that have a row.
+    /// The requested seats that have a row.
     pub rows: HashMap<Seat, SeatRow>,
-    /// The lowest gaps behind the cursor. None: they were not read.
+    /// The lowest gaps beyond the cursor. None: they were not read.
     pub walk: Option<Walk>,
-    /// Entries that are not over.
+    /// Entries that have not ended.
     pub entries: HashMap<User, Entry>,
-    /// Of the numbers that were asked about, those already used to enter.
+    /// The requested arrival numbers that were already used to enter.
     pub spent: HashSet<Number>,
-    /// The oldest entries that have lapsed and are not over yet.
+    /// The oldest lapsed entries that have not been ended yet.
     pub lapsed: Vec<Entry>,
-    /// Holds on the seats, of the users and under the keys that were asked for, and lapsed ones elsewhere,
-    /// by the number they began with. Read only if anything is on hold.
+    /// The holds on the seats, of the users and with the keys that were requested, and lapsed holds on other seats, by
+    /// the history number at which they began. Read only if anything is on hold.
     pub holds: HashMap<u64, Hold>,
     /// When the first live hold ends.
     pub first_end: Option<Moment>,
@@ -52,24 +52,23 @@ pub struct Holding {
     pub at: Moment,
 }
 
-/// What a batch of an event changed beside its rows.
+/// What a batch of an event changed besides its rows.
 #[derive(Debug, Default)]
 pub struct EventEffects {
     /// When the first hold ends.
     pub first_end: Option<Moment>,
-    /// Entries that began, were renewed or ended: for the door.
+    /// Entries that began, were renewed or ended. They are sent to the door.
     pub moved: Vec<Moved>,
 }
 
-/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time;
-/// then holds that changed, holds that began, seats on hold, seats that their hold sells; then
-/// entries made, renewed, over.
+/// What to write, in this order: seats freed, freed seats sold again, seats sold for the first time; then changed
+/// holds, new holds, seats put on hold, held seats that were sold; then entries created, renewed and ended.
 #[derive(Clone, Debug, Default)]
 pub struct EventWrites {
     pub freed: Vec<FreedSeat>,
     pub resold: Vec<Sale>,
     pub sold: Vec<Sale>,
-    /// The ledger refuses to change one that is not held.
+    /// The ledger refuses to change a hold that is not held.
     pub holds_changed: Vec<Hold>,
     pub holds_begun: Vec<Hold>,
     pub held: Vec<HeldSeat>,
@@ -79,15 +78,15 @@ pub struct EventWrites {
     pub over: Vec<EndedEntry>,
     pub history: Vec<EventRecord>,
     pub answers: Vec<NewAnswer>,
-    /// Name, limit, opening, state or the end of the draw differ: more of the event's row is written than its counts.
+    /// Name, limit, opening, state or the end of the draw changed: write more of the event's row than its counts.
     pub event_changed: bool,
     /// How many rows the cursor passed.
     pub cursor_moved: u32,
-    /// Lapsed holds were counted.
+    /// Whether lapsed holds were counted.
     pub counted: bool,
 }
 
-/// A refused batch still writes the cursor if the next one would have to read this many rows again.
+/// A refused batch still writes the cursor if the next batch would otherwise read this many rows again.
 const CURSOR_FAR: u32 = 1_000;
 
 impl Writes for EventWrites {
@@ -110,7 +109,7 @@ impl Writes for EventWrites {
     }
 }
 
-/// A seat that is put on hold.
+/// A seat to put on hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldSeat {
     pub seat: Seat,
@@ -130,7 +129,7 @@ pub struct ConfirmedSeat {
     /// History number of the sale.
     pub n: u64,
     pub at: Moment,
-    /// That of its hold.
+    /// The metadata of its hold.
     pub metadata: Option<Metadata>,
     /// What the buyer gave with the confirmation.
     pub buyer_name: Option<Box<str>>,
@@ -141,11 +140,11 @@ pub struct ConfirmedSeat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreedSeat {
     pub seat: Seat,
-    /// The sale or hold it ends: the ledger refuses to free any other.
+    /// The sale or hold that this ends: the ledger refuses to free any other.
     pub n: u64,
 }
 
-/// A new entry, with what the database checks it against: it is the nth of at most `most` inside.
+/// A new entry, and what the database checks it against: it is number `nth` of at most `most` inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEntry {
     pub entry: Entry,
@@ -159,7 +158,7 @@ pub struct RenewedEntry {
     pub ends: Moment,
 }
 
-/// An entry that ended: it was given back, or it lapsed.
+/// An entry that was given back or has lapsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedEntry {
     pub number: Number,

@@ -1,5 +1,5 @@
-//! The hold book: every hold that one batch knows of, which of them are live, and which of them the
-//! batch changed. It knows holds only; what a hold takes from the stock is its subject's affair.
+//! The hold book: every hold that one batch knows of, which of them are live, and which of them the batch changed. It
+//! knows holds only; the subject manages the stock that a hold takes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,33 +13,33 @@ use crate::time::Moment;
 
 #[derive(Debug)]
 pub struct HoldBook {
-    /// By the history number each began with.
+    /// By the history number at which each began.
     holds: HashMap<u64, Hold>,
-    /// What each user holds now.
+    /// The live holds of each user.
     live: HashMap<User, Vec<u64>>,
-    /// Holds that changed, in that order; a hold may stand here more than once.
+    /// Holds that changed, in the order of the changes. A hold may occur more than once.
     touched: Vec<u64>,
-    /// Those of them that began in this batch.
+    /// Of these, the holds that began in this batch.
     begun: HashSet<u64>,
     now: Moment,
 }
 
-/// What a hold is made of when it begins.
+/// The data of a new hold.
 #[derive(Clone, Debug)]
 pub struct NewHold {
     pub id: HoldId,
     pub owner: User,
     pub key: Box<str>,
     pub on: On,
-    /// Taken from the hold that is replaced: a chain of replacements does not restart the time.
+    /// Copied from the replaced hold: a chain of replacements does not restart the time.
     pub first_at: Option<Moment>,
     pub metadata: Option<Metadata>,
 }
 
-/// The holds that a batch leaves to be written, each once.
+/// The holds that a batch must write, each once.
 #[derive(Clone, Debug, Default)]
 pub struct HoldChanges {
-    /// The ledger refuses to change one that is not held.
+    /// The ledger refuses to change a hold that is not held.
     pub changed: Vec<Hold>,
     pub begun: Vec<Hold>,
 }
@@ -53,7 +53,7 @@ impl HoldBook {
         HoldBook { holds, live, touched: Vec::new(), begun: HashSet::new(), now }
     }
 
-    /// Holds that ended by the clock and are still written as held, oldest end first.
+    /// Lapsed holds whose rows still say that they are held, oldest end first.
     pub fn lapsed(&self) -> Vec<u64> {
         let lapsed = self.holds.iter().filter(|(_, hold)| hold.lapsed(self.now));
         let mut lapsed: Vec<(Moment, u64)> = lapsed.map(|(n, hold)| (hold.ends_at, *n)).collect();
@@ -65,12 +65,12 @@ impl HoldBook {
         self.live.get(user).into_iter().flatten().filter_map(|n| self.holds.get(n))
     }
 
-    /// The live hold that a user has on just this stock.
+    /// The live hold that a user has on exactly this stock.
     pub fn same(&self, user: &User, on: &On) -> Option<&Hold> {
         self.live_of(user).find(|hold| hold.on == *on)
     }
 
-    /// A repeated request gets the hold it has, unless repeating means replacing.
+    /// A repeated request gets the existing hold, unless a repeat means a replacement.
     pub fn repeat(&self, same: Option<&Hold>, key: &str, terms: &HoldTerms) -> Option<Done> {
         let same = same.filter(|same| &*same.key == key && terms.repeat == Repeat::Same)?;
         Some(Done::Held { hold: Box::new(same.clone()), now: self.now, fresh: false })
@@ -82,7 +82,8 @@ impl HoldBook {
         if self.holds.values().any(anothers) { Err(Refusal::HoldKeyConflict) } else { Ok(()) }
     }
 
-    /// Others get their chance first: who gave just this stock back holds it again only after a while.
+    /// The cool-down: a user who gave this stock back can hold it again only after a while, so that others get a
+    /// chance.
     pub fn cooled_down(&self, user: &User, on: &On, terms: &HoldTerms) -> Result<(), Refusal> {
         if terms.again_after_ms == 0 {
             return Ok(());
@@ -121,13 +122,13 @@ impl HoldBook {
         hold
     }
 
-    /// This batch is going to write the hold for the first time.
+    /// This batch will insert the hold.
     pub fn begun_here(&self, n: u64) -> bool {
         self.begun.contains(&n)
     }
 
-    /// The gate of confirm, cancel and extend: only a live hold of the caller's passes, and the
-    /// admin passes for everybody.
+    /// The check before confirm, cancel and extend: only the caller's own live hold passes. For the admin every live
+    /// hold passes.
     pub fn open(&self, n: u64, actor: &Actor) -> Result<&Hold, Refusal> {
         let whose = match actor {
             Actor::Admin(_) => None,
@@ -150,7 +151,7 @@ impl HoldBook {
         Ok(hold.clone())
     }
 
-    /// The hold stops being held. As it is from now on; none if it is not known.
+    /// Ends a hold. Returns its new state, or None if it is not known.
     pub fn end(&mut self, n: u64, state: HoldState) -> Option<Hold> {
         let hold = self.holds.get_mut(&n)?;
         hold.state = state;
@@ -162,14 +163,14 @@ impl HoldBook {
         Some(hold.clone())
     }
 
-    /// Why the hold was given back.
+    /// Records why the hold was given back.
     pub fn explain(&mut self, n: u64, reason: Option<&str>) {
         if let (Some(hold), Some(reason)) = (self.holds.get_mut(&n), reason) {
             hold.reason = Some(reason.into());
         }
     }
 
-    /// A confirmed hold became these reservations.
+    /// Records the reservations that a confirmed hold became.
     pub fn became(&mut self, n: u64, reserved: Vec<u64>) -> Option<Hold> {
         let hold = self.holds.get_mut(&n)?;
         hold.reserved = reserved;

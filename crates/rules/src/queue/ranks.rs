@@ -1,12 +1,11 @@
-//! Numbers with ranks: sorted, in chunks. Numbers that follow one another fill one chunk after the other; numbers that
-//! were drawn fall anywhere and split the chunks that become full. A number may be there twice: two users may be drawn
-//! the same one.
+//! Numbers with ranks: sorted, in chunks. Consecutive numbers fill one chunk after the other; drawn numbers fall
+//! anywhere and split chunks that become full. A number may occur twice, because two users may draw the same one.
 
 use crate::ids::Number;
 
 const CHUNK: usize = 2_048;
 
-/// No chunk is empty. `lens` stands apart, so that counting those before a chunk reads little memory.
+/// No chunk is empty. `lens` is separate, so that counting the numbers before a chunk reads little memory.
 #[derive(Debug, Default)]
 pub struct Ranks {
     chunks: Vec<Vec<u64>>,
@@ -31,7 +30,7 @@ impl Ranks {
     pub fn insert(&mut self, Number(number): Number) {
         let mut at = self.chunk_of(number);
         if at == self.chunks.len() {
-            // Behind all others.
+            // Beyond all other numbers.
             if self.chunks.last().is_none_or(|last| last.len() >= CHUNK) {
                 self.chunks.push(Vec::with_capacity(CHUNK));
                 self.lens.push(0);
@@ -63,7 +62,7 @@ impl Ranks {
         }
     }
 
-    /// How many are lower.
+    /// How many numbers are lower.
     pub fn below(&self, Number(number): Number) -> u64 {
         let at = self.chunk_of(number);
         let within = self.chunks.get(at).map_or(0, |chunk| chunk.partition_point(|other| *other < number));

@@ -1,4 +1,4 @@
-//! What the line is asked, what it must know of the stock, and what it answers.
+//! The requests to the line, what it must know of the stock, and its replies.
 
 use crate::entries::WaitingRoom;
 use crate::event::State;
@@ -15,19 +15,19 @@ pub enum What {
     Leave,
 }
 
-/// What a user in front of the line wants.
+/// What a user in front of the line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asking {
     pub user: User,
     pub what: What,
-    /// A place that is theirs, and that was not used to enter.
+    /// A place that the user owns and has not used to enter.
     pub claim: Option<PlaceClaim>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceClaim {
     pub number: Number,
-    /// Their ticket says so: they stood in this line before. Without one the place was drawn just now.
+    /// Proved by a ticket: the user was in this line before. Otherwise the place was drawn just now.
     pub by_ticket: bool,
 }
 
@@ -42,15 +42,15 @@ impl PlaceClaim {
 }
 
 impl Asking {
-    /// With how many users in the line nobody like this one can join any more. A ticket finds its place up to twice
-    /// as many, so that invented users cannot lock out those who were there.
+    /// The length of the line at which a request like this one can no longer join. With a ticket it is twice as long,
+    /// so that invented users cannot lock out users who were there before.
     pub fn most(&self, room: &WaitingRoom) -> u64 {
         let proven = self.claim.is_some_and(|claim| claim.by_ticket);
         u64::from(room.queue_most) * if proven { 2 } else { 1 }
     }
 }
 
-/// What is for sale, as the last batch left it.
+/// The stock after the last batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supply {
     pub free: u32,
@@ -86,7 +86,7 @@ pub struct Place {
     pub number: Number,
     /// How many present users have a lower number.
     pub rank: u64,
-    /// How many must be admitted before it is their turn.
+    /// How many users must be admitted before it is their turn.
     pub ahead: u64,
     pub status: Status,
     /// Seconds.
@@ -96,12 +96,12 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueReply {
     Place(Place),
-    /// They are inside: the time left to the end of the entry, and to its cap.
+    /// The user is inside: the time left until the end of the entry, and until its cap.
     Inside {
         left_ms: i64,
         cap_left_ms: i64,
     },
-    /// It is their turn: the ledger may let them in by this number.
+    /// It is the user's turn: the ledger may admit this number.
     MayEnter {
         number: Number,
     },
@@ -109,9 +109,9 @@ pub enum QueueReply {
         retry_after: u64,
     },
     NotQueued,
-    /// They left, or had no place.
+    /// The user left, or had no place.
     Gone,
-    /// Nobody new can join: the line has as many users as it may.
+    /// Nobody new can join: the line has its maximum length.
     Full,
     /// The generation is unknown or used up, so no number can be given.
     NoNumber,
@@ -124,15 +124,15 @@ pub struct Serving {
     pub serving: u64,
     pub waiting: u64,
     pub admitted_per_minute: u64,
-    /// For how long these were counted: a minute, or less at the beginning.
+    /// The period over which these were counted: a minute, or less at the beginning.
     pub counted_ms: u64,
     pub sold_out: bool,
     pub inside: u64,
 }
 
 impl Serving {
-    /// How many are let in per minute, as far as that is known. Where `admitPerMinute` spreads them, the first ones of a
-    /// minute tell how it goes on. Elsewhere they fill the room at once, and tell nothing.
+    /// How many are admitted per minute, as far as known. With `admitPerMinute` the first admissions of a minute
+    /// predict the rest. Without it they fill the room at once and predict nothing.
     pub fn pace(&self, room: &WaitingRoom) -> u64 {
         let Some(most) = room.admit_per_minute else { return self.admitted_per_minute };
         let going_on = self.admitted_per_minute.saturating_mul(MINUTE_MS) / self.counted_ms.clamp(1, MINUTE_MS);
@@ -140,10 +140,10 @@ impl Serving {
     }
 }
 
-/// What forgetting silent users did to a line.
+/// The effect on a line of forgetting silent users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     pub forgotten: usize,
-    /// Users whom the line still knows.
+    /// Users who are still in the line's state.
     pub left: usize,
 }

@@ -18,10 +18,10 @@ use crate::subject::{RoomTypeId, StayId, Subject, SubjectId};
 pub struct RoomTypeDraft {
     nights: HashMap<Night, NightRow>,
     stays: HashMap<u64, Stay>,
-    /// By how much the counts of each night change.
+    /// The change of the counts of each night.
     shifts: BTreeMap<Night, NightShift>,
     count: Option<CountStep<Vec<(Dates, u32)>>>,
-    /// Lapsed holds that were turned: their nights change together, because there may be many of both.
+    /// Lapsed holds that were marked expired. Their nights change together, because there may be many of both.
     turned: Vec<(Dates, NightShift)>,
 }
 
@@ -139,7 +139,7 @@ impl Subject for RoomType {
 }
 
 impl Deciding<RoomType> {
-    /// In the order of the contract: repeat, conflict of keys, limit, cool-down, stock.
+    /// Checks in the order of the contract: repeat, key conflict, limit, cool-down, stock.
     fn hold_nights(&mut self, command: &RoomCommand, dates: Dates, key: &str) -> Result<Done, Refusal> {
         let user = command.actor.user().ok_or(Refusal::MissingUser)?;
         let (on, terms) = (On::Nights(dates), self.hold_terms());
@@ -158,9 +158,9 @@ impl Deciding<RoomType> {
         Ok(self.begin_hold(command, user, on, key, replaced))
     }
 
-    /// Whether every night has a free room. With `own`, the user's own hold is about to be replaced and
-    /// counts as a free room. A lapsed hold must be turned before its room is given again; where the batch
-    /// could not read enough of them, the caller asks again.
+    /// Whether every night has a free room. With `own`, the user's own hold is about to be replaced and counts as a
+    /// free room. A lapsed hold must be marked expired before its room is sold again. If the batch could not read
+    /// enough lapsed holds, the caller asks again.
     fn room_on(&self, dates: Dates, own: bool) -> Result<(), Refusal> {
         let row = |night: &Night| self.draft.nights.get(night).copied();
         let row = |night: &Night| row(night).unwrap_or(NightRow::untouched(self.subject.total));
@@ -197,7 +197,7 @@ impl Deciding<RoomType> {
             if total < least {
                 return Err(self.lacking(Refusal::RoomsInUse { least }));
             }
-            // Lapsed holds that were not turned yet are in the way of the new total, for a moment.
+            // Lapsed holds that are not marked expired yet block the new total for a moment.
             if self.draft.nights.iter().any(|(night, row)| *night >= today && row.reserved + row.held > total) {
                 return Err(Refusal::Overloaded);
             }
@@ -239,7 +239,7 @@ impl Deciding<RoomType> {
     fn shift_night(&mut self, night: Night, by: NightShift) {
         let shift = self.draft.shifts.entry(night).or_default();
         *shift = *shift + by;
-        // Nights that nobody in this batch wants were not read.
+        // Nights that no command of this batch requests were not read.
         if let Some(row) = self.draft.nights.get_mut(&night) {
             row.reserved = row.reserved.saturating_add_signed(by.reserved);
             row.held = row.held.saturating_add_signed(by.held);

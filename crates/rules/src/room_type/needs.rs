@@ -1,4 +1,4 @@
-//! What must be read before a batch of a room type can be decided.
+//! What a batch of a room type must read before it is decided.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,25 +9,25 @@ use crate::ids::User;
 use crate::nights::{Dates, Night, sums};
 use crate::time::Moment;
 
-/// Lapsed holds are looked for on at most this many nights per batch.
+/// A batch looks for lapsed holds on at most this many nights.
 const SHORT_NIGHTS_MOST: usize = 64;
 
-/// What must be read, after the lock was taken, to decide a batch.
+/// What to read, after taking the row lock, to decide a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RoomTypeNeeds<'a> {
-    /// Everything these users hold here: each once.
+    /// All holds of these users on this room type: each once.
     pub users: Vec<&'a User>,
-    /// What is held under these keys of clients on the same dates: each once.
+    /// Holds with these client keys on the same dates: each once.
     pub hold_keys: Vec<(&'a str, On)>,
-    /// Holds by the number they began with.
+    /// Holds by the history number at which they began.
     pub holds: Vec<u64>,
-    /// What these users held and gave back within the cool-down: each pair once, none without a cool-down.
+    /// What these users held and gave back within the cool-down: each pair once. Empty without a cool-down.
     pub given_back: Vec<(&'a User, On)>,
-    /// Stays that stand, by history number.
+    /// Stays that were not cancelled, by history number.
     pub stays: Vec<u64>,
-    /// Answers kept for these keys: each pair once.
+    /// Answers stored for these keys: each pair once.
     pub keys: Vec<(&'a User, &'a str)>,
-    /// The range that covers every wanted night. None: no night is wanted.
+    /// The range that covers every requested night. None: no night is requested.
     pub hull: Option<Dates>,
 }
 
@@ -70,9 +70,9 @@ pub fn needs<'a>(commands: &'a [RoomCommand], terms: &Terms) -> RoomTypeNeeds<'a
     needs
 }
 
-/// Nights on which the batch wants more rooms than are left unheld once it has turned what it knows of, while
-/// more of their holds have lapsed: each with the number of lapsed holds to read. Asked only if more have
-/// lapsed than a batch turns.
+/// The nights for which more lapsed holds must be read, each with the number to read. On these nights the batch wants
+/// more rooms than are unheld after the lapsed holds that it already read. Needed only if more holds have lapsed than
+/// one batch marks expired.
 pub fn short_nights(
     room_type: &RoomType,
     known: &RoomTypeKnown,
@@ -88,7 +88,7 @@ pub fn short_nights(
     sums(wanted, |night, wanted| {
         demand.insert(night, wanted);
     });
-    // What is turned anyway, and what of it is among the counted.
+    // What this batch marks expired anyway, and which part of that is already counted.
     let lapsed = known.holds.values().filter(|hold| hold.lapsed(now));
     let lapsed = lapsed.filter_map(|hold| match hold.on {
         On::Nights(dates) => {
@@ -111,7 +111,7 @@ pub fn short_nights(
         let short = wanted - row.unheld() as i32 - turned.held;
         let short = if step.more { short } else { short.min(others) }.min(left);
         left -= short.max(0);
-        // The ledger finds those that are known again.
+        // The ledger returns the holds that are already known again, so add their number.
         (short > 0).then_some((night, (short + turned.held) as u32))
     });
     short.take(SHORT_NIGHTS_MOST).collect()

@@ -1,4 +1,4 @@
-//! What is read for a batch of a room type, and what the batch writes.
+//! What a batch of a room type reads and writes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, Neg};
@@ -10,26 +10,26 @@ use crate::nights::{Dates, Night};
 use crate::once::{KeptAnswers, NewAnswer};
 use crate::subject::Writes;
 
-/// What the ledger found.
+/// What the ledger read.
 #[derive(Debug, Default)]
 pub struct RoomTypeKnown {
-    /// The rows of nights within the hull; the others were never touched.
+    /// The rows of nights within the hull; other nights have no row.
     pub nights: HashMap<Night, NightRow>,
-    /// Every hold that was asked for, and what has lapsed: by the number it began with.
+    /// Every requested hold, and every lapsed hold that was read, by the history number at which it began.
     pub holds: HashMap<u64, Hold>,
     pub stays: HashMap<u64, Stay>,
     pub answers: KeptAnswers,
-    /// Lapsed holds behind the room type's mark, by their dates.
+    /// Lapsed holds beyond the room type's mark, by their dates.
     pub count: Option<CountStep<Vec<(Dates, u32)>>>,
 }
 
 /// What to write, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct RoomTypeWrites {
-    /// Rows of nights that nobody touched before, with their totals.
+    /// New rows of nights without a row, with their totals.
     pub new_nights: Vec<(Night, u32)>,
     pub shifts: Vec<Shift>,
-    /// The ledger refuses to change one that is not held.
+    /// The ledger refuses to change a hold that is not held.
     pub changed: Vec<Hold>,
     pub begun: Vec<Hold>,
     pub stays: Vec<Stay>,
@@ -37,9 +37,9 @@ pub struct RoomTypeWrites {
     pub ended: Vec<u64>,
     pub history: Vec<RoomRecord>,
     pub answers: Vec<NewAnswer>,
-    /// Nights that get another total.
+    /// Nights whose total changes.
     pub totals: BTreeMap<Night, u32>,
-    /// Lapsed holds were counted.
+    /// Whether lapsed holds were counted.
     pub counted: bool,
 }
 
@@ -61,7 +61,7 @@ impl Writes for RoomTypeWrites {
     }
 }
 
-/// By how much a night's counts change.
+/// The change of a night's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
     pub night: Night,

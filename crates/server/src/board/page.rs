@@ -1,4 +1,4 @@
-//! A page of the list: the states of a thousand seats, and the texts made from them.
+//! A page of the list: the states of a thousand seats, and the texts generated from them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,13 +26,13 @@ impl SeatState {
         }
     }
 
-    /// Nobody else can take it.
+    /// Whether it is unavailable to others.
     pub fn taken(self) -> bool {
         self != SeatState::Free
     }
 }
 
-/// How a seat is written in a list.
+/// The JSON format of a seat in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     /// `{"id","name","status","state"}`
@@ -73,7 +73,7 @@ impl SeatPage {
         Arc::new(SeatPage::new(self.before, states))
     }
 
-    /// The page's text; kept for the next reader, or written each time where keeping takes too much memory.
+    /// The page's text: cached for the next reader, or generated each time where caching takes too much memory.
     pub fn text(&self, hall: &Hall, writing: Writing, keep: bool) -> Bytes {
         if !keep {
             return self.write(hall, writing);
@@ -90,7 +90,7 @@ impl SeatPage {
         self.before as usize
     }
 
-    /// Its seats at these places of the list as JSON, with commas between them.
+    /// Its seats at these indexes of the list as JSON, with commas between them.
     pub fn write_range(&self, text: &mut Vec<u8>, hall: &Hall, writing: Writing, from: usize, to: usize) {
         let mut name = String::new();
         let first = from.max(self.first_place());

@@ -18,14 +18,14 @@ use tokio::sync::OnceCell;
 use super::gzip::{Deflated, Member};
 use super::page::{PAGE_SEATS, SeatPage, SeatState, Writing};
 
-/// A longer list is sent packed, or in pages. Its texts would take ten times the memory of what is kept of it, and
-/// its plain text up to a hundred megabytes per reader.
+/// A longer list is sent compressed, or in pages. Its texts would take ten times the memory of its states, and its
+/// plain text up to a hundred megabytes per reader.
 pub const PLAIN_SEATS_MOST: u32 = 20_000;
 
 pub struct Prepared {
     /// The history number of that moment.
     pub n: u64,
-    /// Seats whose hold has lapsed while the history has no row for it yet, in order. They are shown free.
+    /// Seats whose hold has lapsed while the history has no row for it yet, in order. They are shown as free.
     lapsed: Vec<Seat>,
     hall: Arc<Hall>,
     pages: Vec<Arc<SeatPage>>,
@@ -35,7 +35,7 @@ pub struct Prepared {
     held: BTreeSet<Seat>,
     keep_texts: bool,
     read_at: Instant,
-    /// By writing; plain and compressed.
+    /// By format; plain and compressed.
     bodies: [[OnceCell<Body>; 2]; 2],
 }
 
@@ -48,7 +48,7 @@ const GROUP_PAGES: usize = 16;
 #[derive(Clone)]
 pub enum Body {
     Parts(Arc<[Bytes]>),
-    /// Too large to keep or to wait for: parts are made while it is sent.
+    /// Too large to cache or to wait for: parts are generated while it is sent.
     Flowing,
 }
 
@@ -98,7 +98,7 @@ impl Prepared {
         Prepared { n, lapsed: Vec::new(), hall, pages, told, held, keep_texts, read_at, bodies }
     }
 
-    /// Some seat is held. Only the ledger's clock knows whether its hold has lapsed.
+    /// Whether some seat is held. Only the ledger's clock knows whether its hold has lapsed.
     pub fn holds(&self) -> bool {
         !self.held.is_empty()
     }
@@ -112,8 +112,8 @@ impl Prepared {
         self
     }
 
-    /// The list with lapsed holds shown free, although no history row says so yet. `before` is the list
-    /// shown until now: its pages are used again if nothing differs.
+    /// The list with lapsed holds shown as free, although no history row says so yet. `before` is the list shown
+    /// until now: its pages are reused if nothing differs.
     pub fn without_lapsed(mut self, ends: &At<Vec<(Seat, Moment)>>, before: Option<&Prepared>) -> Prepared {
         let lapsed = ends.found.iter().filter(|(seat, end)| *end <= ends.now && self.held.contains(seat));
         self.lapsed = lapsed.map(|(seat, _)| *seat).collect();
@@ -142,7 +142,7 @@ impl Prepared {
         self.read_at.elapsed()
     }
 
-    /// The list as it is sent. It is made once, on a blocking thread.
+    /// The list as it is sent. It is generated once, on a blocking thread.
     pub async fn body(self: &Arc<Self>, writing: Writing, gzipped: bool) -> Result<Body, Refusal> {
         if self.pages.len() > TOGETHER_PAGES {
             return Ok(Body::Flowing);
@@ -155,7 +155,7 @@ impl Prepared {
         self.bodies[writing as usize][usize::from(gzipped)].get_or_try_init(making).await.cloned()
     }
 
-    /// So many seats from this one on, and where the next page begins.
+    /// This many seats from `first` on, and where the next page begins.
     pub fn range(&self, writing: Writing, first: Seat, count: usize) -> Vec<u8> {
         let (head, tail) = frame(writing);
         let (from, all) = (place(first), self.hall.seat_count() as usize);

@@ -1,5 +1,5 @@
-//! How many connections wait in the kernel's backlog of a listener, and how many attempts it has dropped. A process may
-//! ask without privileges.
+//! Reads the length of a listener's backlog in the kernel, and how many attempts it has dropped. This needs no
+//! privileges.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -8,13 +8,12 @@ use std::os::fd::OwnedFd;
 use rustix::fs::fstat;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 
-/// What waits in a backlog, and how many may.
+/// The length of a backlog, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BacklogLength {
     pub waiting: u64,
     pub limit: u64,
-    /// Attempts dropped since the listener was opened, because the backlog was full. The kernel counts to 2^32 and
-    /// begins anew.
+    /// Attempts dropped since the listener was opened, because the backlog was full. The counter wraps at 2^32.
     pub dropped: u32,
 }
 
@@ -25,17 +24,17 @@ const IPPROTO_TCP: u8 = 6;
 const HEADER: usize = 16;
 const QUESTION: usize = HEADER + 56;
 const REMOTE_PORT: usize = HEADER + 10;
-/// Behind the header: four bytes, the address (48 bytes), a time (4 bytes).
+/// After the header: four bytes, the address (48 bytes), a timer (4 bytes).
 const WAITING: usize = HEADER + 56;
 const LIMIT: usize = WAITING + 4;
-/// Behind the limit: a user and an inode, then attributes.
+/// After the limit: a user and an inode, then attributes.
 const INODE: usize = LIMIT + 8;
 const ATTRIBUTES: usize = LIMIT + 12;
-/// `INET_DIAG_SKMEMINFO`, which is asked for with a bit; the ninth number in it is what was dropped.
+/// `INET_DIAG_SKMEMINFO`, requested with a bit. Its ninth number counts the drops.
 const MEMORY: u16 = 7;
 const DROPPED: usize = 8 * 4;
 
-/// Each question finds one of two listeners on an address with even chances.
+/// With two listeners on an address, each request finds either with equal probability.
 const QUESTIONS: usize = 64;
 
 /// The backlog of one listener.
@@ -43,7 +42,7 @@ const QUESTIONS: usize = 64;
 pub struct ListenBacklog {
     diagnosis: OwnedFd,
     question: [u8; QUESTION],
-    /// Where a second listener has the same address, the kernel chooses one by the port of the other side.
+    /// When a second listener has the same address, the kernel chooses one by the remote port.
     remote_port: u16,
     inode: u32,
 }
@@ -68,7 +67,7 @@ impl ListenBacklog {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// One listener on the address, with its inode.
+    /// Queries one listener on the address, with its inode.
     fn ask(&self) -> io::Result<(u32, BacklogLength)> {
         send(&self.diagnosis, &self.question, SendFlags::empty())?;
         let mut answer = [0; 512];
@@ -86,7 +85,7 @@ impl ListenBacklog {
     }
 }
 
-/// From the attributes of an answer: each has its length, its kind and its value, and begins at a multiple of four.
+/// Parses the attributes of a response: each has a length, a type and a value, and is aligned to four bytes.
 fn dropped(mut attributes: &[u8]) -> Option<u32> {
     while let Some((head, _)) = attributes.split_first_chunk::<4>() {
         let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
@@ -99,7 +98,7 @@ fn dropped(mut attributes: &[u8]) -> Option<u32> {
     None
 }
 
-/// Asks for one socket, not for a list of all.
+/// Requests one socket, not a dump of all.
 fn question(listener: SocketAddr) -> [u8; QUESTION] {
     let mut bytes = [0; QUESTION];
     let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);

@@ -1,5 +1,4 @@
-//! The client's end of a connection, so that a lane can see whether the client has left before it starts
-//! its request.
+//! The client's end of a connection, so that a lane can check for a disconnect before it starts the request.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -39,7 +38,7 @@ struct ClientEnd {
     stream: TcpStream,
     /// Called when hyper has written everything that it has.
     after_flush: Mutex<Option<AfterFlush>>,
-    /// There is something to call: a look at this is all that a flush costs otherwise.
+    /// Whether a callback is set. Without one, a flush costs only this load.
     called: AtomicBool,
 }
 
@@ -55,8 +54,8 @@ impl ClientSocket {
         CLIENT.scope(self, connection).await
     }
 
-    /// Whether the client has closed its side. It may have closed only that and still read: then it gets an
-    /// answer, but under load it is "come again". Costs a system call only if something has come from it.
+    /// Whether the client has closed its side. A client that only half-closed still gets an answer, but under load it
+    /// is told to retry. Costs a system call only if the client has sent something.
     pub fn has_left(&self) -> bool {
         let peek = || SockRef::from(&self.0.stream).peek(&mut [MaybeUninit::uninit()]);
         match self.0.stream.try_io(Interest::READABLE, peek) {
@@ -67,13 +66,13 @@ impl ClientSocket {
 }
 
 impl ClientSocket {
-    /// Completes when the client has closed its side: for answers without an end. hyper does not read while it
-    /// answers, so it would see that only at its next write.
+    /// Completes when the client has closed its side. For responses without an end: hyper does not read while it
+    /// responds, so it would notice only at its next write.
     pub async fn left(&self) {
         let peek = || SockRef::from(&self.0.stream).peek(&mut [MaybeUninit::uninit()]);
         while self.0.stream.readable().await.is_ok() {
             match self.0.stream.try_io(Interest::READABLE, peek) {
-                // It sends on, so it is there.
+                // It keeps sending, so it is still connected.
                 Ok(bytes) if bytes > 0 => std::future::pending().await,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(_) | Err(_) => return,
@@ -81,18 +80,18 @@ impl ClientSocket {
         }
     }
 
-    /// Limits what the kernel keeps for a client that does not read.
+    /// Limits the kernel's send buffer for a client that does not read.
     pub fn keep_little(&self, bytes: usize) {
         let _ = SockRef::from(&self.0.stream).set_send_buffer_size(bytes);
     }
 
-    /// What has come, without taking it. None of it: the client has closed its side.
+    /// Peeks at what has been received. 0 bytes: the client has closed its side.
     pub fn poll_peek(&self, context: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         self.0.stream.poll_peek(context, &mut ReadBuf::new(into))
     }
 
-    /// Calls `then` once hyper has nothing left to write: from then on somebody else may write to this socket, as
-    /// long as hyper's body stays silent.
+    /// Calls `then` once hyper has nothing left to write. From then on another task may write to this socket, as long
+    /// as hyper's body yields nothing.
     pub fn after_flush(&self, then: impl FnOnce() + Send + 'static) {
         *self.0.after_flush.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Box::new(then));
         self.0.called.store(true, Ordering::Release);
@@ -107,22 +106,22 @@ impl ClientSocket {
         }
     }
 
-    /// Writes without a look at what the runtime knows of the socket, which costs as much as a cold cache line. For
-    /// those whose last write was taken whole.
+    /// Writes without checking the runtime's readiness state, which costs as much as a cache miss. For clients that
+    /// took the last write whole.
     pub fn send_now(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(send(&self.0.stream, bytes, SendFlags::NOSIGNAL)?)
     }
 
-    /// Nothing more is written.
+    /// Closes the write side.
     pub fn end(&self) -> io::Result<()> {
         match SockRef::from(&self.0.stream).shutdown(Shutdown::Write) {
-            // The client was quicker.
+            // The client has already disconnected.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
             ended => ended,
         }
     }
 
-    /// Costs no system call while the runtime knows that the client takes nothing.
+    /// Makes no system call while the runtime knows that the socket is not writable.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.stream.try_write(bytes)
     }

@@ -16,11 +16,10 @@ use super::paced::PacedReads;
 use super::service::{GatedService, SalvoHandler};
 use super::unparsed::OwnWords;
 
-/// A gateway passes up to 100 headers of a client and adds its own. Without a gateway the limit stays at
-/// hyper's 100, which need no allocation.
+/// A gateway forwards up to 100 headers of a client and adds its own. Without a gateway the limit stays at hyper's
+/// 100, which need no allocation.
 const HEADERS_BEHIND_GATEWAY: usize = 110;
-/// From the end of one request to the end of the next one's headers. Longer than a gateway keeps an idle
-/// connection.
+/// From the end of one request to the end of the next one's headers. Longer than a gateway's idle timeout.
 const HEADER_TIME: Duration = Duration::from_secs(35);
 
 pub fn http1(behind_gateway: bool) -> Builder {
@@ -53,11 +52,11 @@ pub async fn drive<H: SalvoHandler>(
 ) {
     let mut connection = pin!(http1.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
-        // An error is the client's: it left, was too slow, or sent no HTTP. It was answered.
+        // An error is the client's: it left, was too slow, or did not send HTTP. It has been answered.
         _ = &mut connection => return,
         _ = stage.wait_for(|stage| *stage >= Stage::Draining) => {}
         () = place.asked_to_end() => {
-            // Nothing was asked for, so nobody waits for an answer.
+            // No request has come, so no client waits for an answer.
             if place.unused() {
                 return;
             }

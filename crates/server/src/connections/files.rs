@@ -1,14 +1,13 @@
-//! The limit of open files, from which the number of connections follows.
+//! The open file limit, which bounds the number of connections.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Kept back for the ledger, the log, the other listener and whatever libraries open.
+/// Reserved for the ledger, the log, the other listener and libraries.
 const KEPT_BACK: u64 = 64;
-/// More connections need an explicit `MAX_CONNECTIONS`: each costs some 15 KiB.
+/// More connections need an explicit `MAX_CONNECTIONS`: each costs about 15 KiB.
 const UNASKED_MOST: u64 = 20_000;
 
-/// Raises the soft limit to the hard one, as far as allowed, and gives the number of connections that the
-/// limit has room for.
+/// Raises the soft limit to the hard limit if possible, and returns the number of connections that fit.
 pub fn room_for_connections() -> usize {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
@@ -20,7 +19,7 @@ pub fn room_for_connections() -> usize {
     connections_for(limit.current)
 }
 
-/// A sixteenth and a few more are kept back.
+/// Reserves a sixteenth of the files, and `KEPT_BACK` more.
 fn connections_for(files: Option<u64>) -> usize {
     let files = files.unwrap_or(u64::MAX);
     let room = files.saturating_sub(files / 16 + KEPT_BACK).clamp(16, UNASKED_MOST);

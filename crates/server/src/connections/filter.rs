@@ -1,4 +1,4 @@
-//! Lets only a share of new connections in. The kernel drops the others, which costs the server nothing.
+//! Admits only a share of new connections. The kernel drops the others, which costs the server nothing.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -11,13 +11,13 @@ use super::sieve::ALL;
 use super::steering::Steering;
 use super::wall::Wall;
 
-/// What is between a listener and those who connect to it.
+/// The filter between a listener and its clients.
 #[derive(Debug)]
 pub struct ConnectionFilter {
     backlog: ListenBacklog,
-    /// Two servers behind one address must not drop the same people.
+    /// Two servers behind one address must not drop the same clients.
     salt: u16,
-    /// Since not everybody was let in for the first time.
+    /// Set when the share first falls below 1.
     wall: Option<Wall>,
 }
 
@@ -27,7 +27,7 @@ impl ConnectionFilter {
         Ok(ConnectionFilter { backlog: ListenBacklog::of(listener)?, salt, wall: None })
     }
 
-    /// The listener's backlog, with what was dropped there and at the wall.
+    /// The listener's backlog, with the attempts dropped there and at the wall.
     pub fn length(&mut self) -> io::Result<BacklogLength> {
         let mut length = self.backlog.length()?;
         if let Some(wall) = &mut self.wall {
@@ -36,9 +36,8 @@ impl ConnectionFilter {
         Ok(length)
     }
 
-    /// Lets this share of new connections in. An attempt that is dropped is dropped again when the client's
-    /// kernel repeats it, because it comes from the same port. Open connections are not touched. After an error
-    /// everybody is let in.
+    /// Admits this share of new connections. A dropped attempt is dropped again when the client's kernel retransmits
+    /// the SYN, because the port is the same. Open connections are not affected. After an error all are admitted.
     pub fn let_in(&mut self, listener: &TcpListener, share: u32) -> io::Result<()> {
         let steered = self.steer(listener, share);
         if steered.is_err() {

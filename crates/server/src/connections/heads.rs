@@ -1,10 +1,10 @@
-//! Checks the heads of requests while they are read, before hyper parses them. hyper takes a bare line feed for
-//! the end of a line, a repeated `Content-Length`, a length beside an encoding, and any encoding that ends in
-//! `chunked`; a proxy in front may read each of them in another way, and see one request where hyper sees two.
+//! Validates the heads of requests while they are read, before hyper parses them. hyper accepts a bare line feed as
+//! the end of a line, a repeated `Content-Length`, `Content-Length` with `Transfer-Encoding`, and any encoding that
+//! ends in `chunked`. A proxy in front may parse each differently, and see one request where hyper sees two.
 //!
-//! To know what is a head, the scanner follows where bodies end. It copies nothing and keeps only the beginning
-//! of a line that is cut by the end of a read. What it finds wrong it spoils in place, so that hyper refuses the
-//! request itself and closes the connection: 400, or 431 for a head of more than 64 KiB; `unparsed` words its answer.
+//! To find the heads, the scanner tracks where bodies end. It buffers only the beginning of the current line. It
+//! corrupts an invalid head in place, so that hyper itself refuses the request and closes the connection: 400, or 431
+//! for a head of more than 64 KiB. `unparsed` writes the answer.
 
 use std::io;
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use std::task::{Context, Poll, ready};
 use memchr::memchr;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The request line and all headers together, with the empty line behind them.
+/// The request line and all headers together, with the empty line after them.
 pub const HEAD_BYTES: usize = 64 * 1024;
 /// No line that matters is longer: a name, spaces, and 20 digits.
 const LINE_BYTES: usize = 64;
 /// Not allowed anywhere in a head.
 const WRONG: u8 = 0;
-/// Allowed in every line, and ends none.
+/// Allowed in every line, and does not end one.
 const ANY: u8 = b'x';
 
-/// Follows the bytes of one connection.
+/// Tracks the bytes of one connection.
 #[derive(Debug)]
 pub struct HeadScan {
     part: Part,
@@ -30,16 +30,16 @@ pub struct HeadScan {
     line: [u8; LINE_BYTES],
     /// The length of that line so far.
     length: usize,
-    /// The byte before the next one.
+    /// The previous byte.
     last: u8,
-    /// Heads that have ended.
+    /// Heads read so far.
     requests: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Head(Head),
-    /// So many bytes are left of a body.
+    /// Bytes left of a body.
     Body(u64),
     Chunked(Chunk),
 }
@@ -54,11 +54,11 @@ struct Head {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
-    /// The line with the size, up to its end.
+    /// The chunk-size line.
     Size,
-    /// So many bytes are left, with the end of the line behind them.
+    /// Bytes left, with the CRLF after the data.
     Data(u64),
-    /// The lines behind the last chunk.
+    /// The lines after the last chunk.
     Trailer,
 }
 
@@ -102,7 +102,7 @@ impl HeadScan {
         }
     }
 
-    /// Takes the rest of a line, or all there is of it. How many bytes it took.
+    /// Takes the rest of a line, or as much as was read. Returns the number of bytes taken.
     fn check_line(&mut self, read: &mut [u8]) -> usize {
         let end = memchr(b'\n', read);
         let taken = end.map_or(read.len(), |end| end + 1);
@@ -115,7 +115,7 @@ impl HeadScan {
         if let Part::Head(head) = &mut self.part {
             head.bytes += taken;
             if head.bytes > HEAD_BYTES {
-                // It never ends, until hyper has read more than it may.
+                // The line never ends, until hyper reaches its size limit.
                 if let Some(end) = end {
                     read[end] = ANY;
                 }
@@ -131,7 +131,7 @@ impl HeadScan {
         taken
     }
 
-    /// A line ended as it should. Whether it is one that a head may have.
+    /// Handles a line that ended in CRLF. Returns whether a head may contain it.
     fn end_line(&mut self) -> bool {
         let line = &self.line[..(self.length - 2).min(LINE_BYTES)];
         let cut = self.length - 2 > LINE_BYTES;
@@ -156,7 +156,7 @@ impl HeadScan {
             Part::Chunked(Chunk::Size) => {
                 let size = line.split(|b| matches!(b, b';' | b' ' | b'\t')).next().unwrap_or_default();
                 let size = std::str::from_utf8(size).ok().and_then(|text| u64::from_str_radix(text, 16).ok());
-                // hyper refuses what is no size.
+                // hyper refuses an invalid size.
                 self.part = Part::Chunked(match size.unwrap_or(0) {
                     0 => Chunk::Trailer,
                     size => Chunk::Data(size.saturating_add(2)),
@@ -170,7 +170,7 @@ impl HeadScan {
 }
 
 impl Head {
-    /// Notes what a header says about the body. False: it must not stand here.
+    /// Records what a header says about the body. False: the header is not allowed here.
     fn takes(&mut self, line: &[u8], cut: bool) -> bool {
         if let Some(value) = value_of(line, b"content-length:") {
             let digits = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
@@ -186,13 +186,13 @@ impl Head {
     }
 }
 
-/// What stands behind a name, which is given in lower case and with its colon.
+/// The value after a name, which is given in lower case and with its colon.
 fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (found, value) = line.split_at_checked(name.len())?;
     found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
 }
 
-/// Whether this is one sound request, whole, and nothing else.
+/// Whether this is exactly one valid, complete request.
 pub fn is_one_request(bytes: &[u8]) -> bool {
     let mut checked = bytes.to_vec();
     let mut scan = HeadScan::default();
@@ -200,7 +200,7 @@ pub fn is_one_request(bytes: &[u8]) -> bool {
     scan.requests == 1 && scan.between_requests() && checked == bytes
 }
 
-/// A stream whose heads are checked.
+/// A stream whose heads are validated.
 #[derive(Debug)]
 pub struct CheckedHeads<S> {
     stream: S,

@@ -1,6 +1,6 @@
-//! Reads on for a moment when a connection ends in the middle of a request's body. The kernel resets a connection that
-//! is closed while something comes, and then a client that still writes might never read the answer that says why it
-//! was refused.
+//! Keeps reading for a moment when a connection ends in the middle of a request's body. The kernel resets a
+//! connection that is closed with unread data, and a client that still writes might then never read why it was
+//! refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use super::open::OpenConnection;
 use crate::http::plumbing::body::ADMIN_BODY_MOST;
 
 const TIME: Duration = Duration::from_secs(1);
-/// Whoever sends more than the largest body that is taken, and as much again, is cut off.
+/// A client that sends more than twice the largest accepted body is cut off.
 const BYTES: usize = 2 * ADMIN_BODY_MOST;
 const READ: usize = 8 * 1024;
 
-/// Ends the server's side, and reads what the client still sends. Meanwhile the connection keeps its place.
+/// Closes the write side, and reads what the client still sends. Meanwhile the connection keeps its place.
 pub fn linger(mut client: ClientSocket, place: Arc<OpenConnection>) {
-    // Without a runtime the process ends.
+    // Without a runtime the process is exiting.
     let Ok(runtime) = Handle::try_current() else { return };
     runtime.spawn(async move {
-        // An error: the client has left.
+        // On an error the client has disconnected.
         let _ = client.end();
         let reading = async {
             let (mut buffer, mut read) = ([0; READ], 0);

@@ -1,5 +1,4 @@
-//! Accepts connections, as many as there may be. Beyond that they wait in the kernel's backlog, where
-//! waiting costs no processor time.
+//! Accepts connections up to the limit. Beyond it they wait in the kernel's backlog, which costs no processor time.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -36,15 +35,15 @@ use crate::gate::{Accepting, thread_time};
 /// second; a sudden crowd exceeds the usual 128. The kernel's own limit (`net.core.somaxconn`) applies
 /// too.
 const BACKLOG: u32 = 4_096;
-/// A client that takes nothing of its answer for this long is closed.
+/// A client that reads nothing of its response for this long is disconnected.
 const WRITE_STALL: Duration = Duration::from_secs(10);
 /// A longer request is not refused before its connection is served.
 const LOOKED_AT: usize = 4_096;
-/// Connections refused between two looks at the time.
+/// Connections refused between two checks of the time.
 const REFUSED_AT_ONCE: usize = 8;
-/// After an error of `accept`, such as no free file.
+/// Pause after an `accept` error, such as no free file descriptor.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Errors of `accept` are logged at most this often, with their number.
+/// `accept` errors are logged at most this often, with their count.
 const LOGGED_EVERY: Duration = Duration::from_secs(10);
 
 pub fn bind(wanted: SocketAddr) -> io::Result<TcpListener> {
@@ -64,14 +63,14 @@ pub fn bind(wanted: SocketAddr) -> io::Result<TcpListener> {
 pub enum ListenerKind {
     /// Requests pass the gate.
     Crowd,
-    /// `ADMIN_LISTEN`: no request is refused for load, and all run in this listener's own threads. What the
-    /// admin API starts belongs to this runtime, that of the lanes.
+    /// `ADMIN_LISTEN`: no request is refused for load, and all run on this listener's own threads. Tasks that the
+    /// admin API spawns run on this runtime, that of the lanes.
     Operators(Handle),
 }
 
 /// A listener and what its connections share.
 pub struct HttpListener {
-    /// What is on the listener's address beside it is closed before it.
+    /// Declared first, so that the other sockets on the listener's address are closed before it.
     sifting: Mutex<Option<Sifting>>,
     listener: AsyncFd<std::net::TcpListener>,
     local: SocketAddr,
@@ -167,9 +166,9 @@ impl HttpListener {
         }
     }
 
-    /// Refuses the next of those who came since the last beat: their requests have come meanwhile. What accepting
-    /// them costs is a part of what refusing them costs. Few at once, because others may find a place meanwhile, and
-    /// none behind one that is served: there may be no room for another connection.
+    /// Refuses connections that arrived since the last beat: their requests have arrived meanwhile. Accepting them
+    /// counts as part of the refusal's cost. Only a few at once, because others may get a place meanwhile. Stops at
+    /// one that is served: there may be no room for another connection.
     async fn refuse_waiting(&self, failures: &mut Failures) {
         let began = thread_time();
         let ended = (0..REFUSED_AT_ONCE).map(|_| self.refuse_next()).find(|next| !matches!(next, Ok(true)));
@@ -181,7 +180,7 @@ impl HttpListener {
         self.app.gate.next_beat().await;
     }
 
-    /// Whether it was refused. If not, it is served.
+    /// Accepts a connection. Returns whether it was refused; otherwise it is served.
     fn refuse_next(&self) -> io::Result<bool> {
         let (stream, peer) = accept(self.listener.get_ref())?;
         let served = self.looked_at(stream)?;
@@ -194,25 +193,25 @@ impl HttpListener {
         Ok(refused)
     }
 
-    /// A connection to serve. None: its request came with it and was refused, which costs a fraction of a
-    /// connection that is served.
+    /// Returns the connection if it is to be served. None: its request had already arrived and was refused, at a
+    /// fraction of the cost of serving the connection.
     fn looked_at(&self, mut stream: std::net::TcpStream) -> io::Result<Option<TcpStream>> {
         let mut start = [0; LOOKED_AT];
-        // Peeked, because it is served if it is more important than others.
+        // Peeks, because a more important request is still served.
         if let Ok(length) = stream.peek(&mut start)
             && is_one_request(&start[..length])
             && let Some(answer) = refused(&self.app, &start[..length], true, true)
         {
             // Read to the end, so that closing does not reset the connection before the answer is read.
             let read = stream.read(&mut start);
-            // The answer goes out with the end of the connection, in one packet.
+            // The answer and the FIN go out in one packet.
             let _ = read.map(|_| send(&stream, &answer, SendFlags::MORE | SendFlags::NOSIGNAL));
             return Ok(None);
         }
         TcpStream::from_std(stream).map(Some)
     }
 
-    /// Serves a connection in a task of its own. One that its address has no place for is closed.
+    /// Serves a connection in a task of its own. Closes it if its address has too many.
     fn begin(&self, stream: TcpStream, peer: SocketAddr, accepting: Accepting) {
         let Some(place) = self.open.enter(peer.ip()) else { return };
         if accepting == Accepting::ToAdmit {
@@ -240,8 +239,8 @@ impl HttpListener {
     }
 }
 
-/// Looks at the listener's backlog until the listener is closed. In a thread of its own: the tasks of a crowd make the
-/// runtime late, just when the backlog has to be looked at.
+/// Checks the listener's backlog until the listener is closed. On its own thread: the tasks of a crowd delay the
+/// runtime, just when the backlog must be checked.
 fn sift(listener: &Arc<HttpListener>) {
     let listener = Arc::downgrade(listener);
     let looking = move || {

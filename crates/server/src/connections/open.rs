@@ -1,5 +1,4 @@
-//! The open connections: counted in all and per address, and closed where they only sit idle and others
-//! need their place.
+//! The open connections, counted in total and per address. Idle ones are closed when others need their place.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,7 +11,7 @@ use tokio::sync::Notify;
 
 /// A connection that has been idle for less keeps its place.
 const IDLE_LEAST: Duration = Duration::from_secs(1);
-/// When the server is full, up to this share of the idle connections is closed at once.
+/// When the server is full, up to one in this many of its connections is closed at once, if idle.
 const CLOSED_AT_ONCE: usize = 16;
 const BUSY: u64 = u64::MAX;
 
@@ -21,7 +20,7 @@ pub struct ConnectionLimits {
     pub most: usize,
     /// Per client address, IPv6 by /64.
     pub per_address: usize,
-    /// A proxy on this host has the connections of many clients.
+    /// Exempts loopback from `per_address`: a proxy on this host connects for many clients.
     pub loopback_unlimited: bool,
 }
 
@@ -196,7 +195,7 @@ impl OpenConnection {
         self.place.idle_since.store(self.all.now(), Ordering::Relaxed);
     }
 
-    /// Completes when somebody else needs the place.
+    /// Completes when another connection needs the place.
     pub async fn asked_to_end(&self) {
         self.place.end.notified().await;
     }
@@ -206,7 +205,7 @@ impl OpenConnection {
         self.place.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// So many places are taken that keeping this connection open is dear.
+    /// Whether more than three quarters of the places are taken.
     pub fn scarce(&self) -> bool {
         self.all.count() > self.all.limits.most / 4 * 3
     }

@@ -1,5 +1,5 @@
-//! What hyper reads from a connection. While the gate is pressed, a request is looked at before it is read:
-//! it waits unread for its turn, which costs nothing, or it is refused here and never reaches hyper.
+//! What hyper reads from a connection. While the gate is under pressure, a request is peeked at before it is read: it
+//! waits unread for its turn, which costs nothing, or it is refused here and never reaches hyper.
 
 use std::io;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ pub struct PacedReads {
     heads: CheckedHeads<ClientSocket>,
     client: ClientSocket,
     place: Arc<OpenConnection>,
-    /// None: nobody is refused here, as at the listener for operators.
+    /// None: no request is refused here, as at the listener for operators.
     app: Option<Arc<App>>,
     parked: Option<Parked>,
 }
@@ -39,7 +39,7 @@ impl PacedReads {
         self.heads.between_requests() && !self.place.is_called()
     }
 
-    /// Ready: what has come may be read, to be served or to be refused.
+    /// Ready: the request may be read, to be served or refused.
     fn poll_turn(&mut self, context: &mut Context<'_>, app: &App) -> Poll<io::Result<Unread>> {
         if let Some(parked) = &self.parked {
             if !parked.is_called(context.waker()) {
@@ -80,7 +80,7 @@ impl PacedReads {
             into.set_filled(before);
             let written = self.client.try_write(&answer);
             app.gate.refusals().spend(thread_time().saturating_sub(began));
-            // A client whose buffer has no room for an answer as short as this is not worth waiting for.
+            // Does not wait for a client that has no room even for an answer this short.
             if close || written.is_ok_and(|bytes| bytes < answer.len()) {
                 return Poll::Ready(Ok(()));
             }
@@ -89,7 +89,7 @@ impl PacedReads {
     }
 }
 
-/// What a request is about, from its first bytes. None: they do not show it.
+/// The method and path of a request, from its first bytes. None: they are incomplete.
 fn asked(start: &[u8]) -> Option<GateRequest> {
     let mut words = std::str::from_utf8(start).ok()?.split(' ');
     let (method, path) = (words.next()?.parse::<Method>().ok()?, words.next()?);

@@ -38,7 +38,7 @@ pub struct GatedService<H> {
     pub(super) place: Arc<OpenConnection>,
     pub(super) handler: H,
     pub(super) kind: ListenerKind,
-    /// Its first request has its place.
+    /// The place reserved for its first request.
     pub(super) coming: Mutex<Option<ExpectedRequest>>,
 }
 
@@ -56,7 +56,7 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
         let reader =
             cross_origin.map(|other| CrossReader { app: self.app.clone(), origin: other.allowed(request.headers()) });
         match &self.kind {
-            // They ask nobody, so they wait for nobody.
+            // These depend on no store, so they wait for nothing.
             ListenerKind::Operators(_) if matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") => {
                 GatedAnswer::Served { answering: self.handler.call(request), reader, admitted: None, busy: Some(busy) }
             }
@@ -71,7 +71,7 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
                 let called = self.place.was_called();
                 let coming = self.coming.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
                 let entered = if called { Ok(self.app.gate.admit(asked)) } else { self.app.gate.enter(asked) };
-                // After it is counted, so that nobody else takes its place.
+                // After it is counted, so that no other request takes its place.
                 drop(coming);
                 match entered {
                     Ok(admitted) => {
@@ -88,8 +88,8 @@ impl<H: SalvoHandler> Service<Request<HyperBody>> for GatedService<H> {
     }
 }
 
-/// Polled in a listener's own thread, where no crowd delays it. What it starts belongs to the runtime of the
-/// lanes, and lives on when this listener ends.
+/// Polled on the listener's own thread, where a crowd does not delay it. Tasks that it spawns run on the runtime of
+/// the lanes, and outlive this listener.
 struct AtHome {
     lanes: Handle,
     answering: Answering,
@@ -128,7 +128,7 @@ pub fn beside_refusal(app: &App, headers: &HeaderMap, retry: Option<HeaderValue>
     others
 }
 
-/// With `CORS_ORIGINS`: the page that asks, if it may read the answer.
+/// With `CORS_ORIGINS`: the origin of the request, if it may read the response.
 pub struct CrossReader {
     app: Arc<App>,
     origin: Option<HeaderValue>,
@@ -142,7 +142,7 @@ impl CrossReader {
     }
 }
 
-/// The answer to come. Its guards count the request and the busy connection.
+/// The pending response. Its guards count the request and the busy connection.
 pub enum GatedAnswer {
     Served {
         answering: Answering,
@@ -154,7 +154,7 @@ pub enum GatedAnswer {
     Immediate { answer: Option<Response<ResBody>>, _busy: BusyConnection },
 }
 
-/// A body that is made while it is sent. Until its end the connection is not idle, so that it is not closed to make
+/// A body that is generated while it is sent. Until it ends the connection is not idle, so it is not closed to make
 /// room for others.
 struct StreamedBody {
     body: ResBody,

@@ -1,6 +1,6 @@
-//! Which share of new connections is let in while more come than can be served. The others are dropped by the
-//! kernel, which costs the server nothing, and stay dropped: whoever is let in is served soon, instead of everybody
-//! waiting for seconds in turn. The length of the backlog says when, and how many come.
+//! Decides which share of new connections to admit under overload. The kernel drops the others, which costs the
+//! server nothing, and keeps dropping them: the admitted are served soon, instead of all waiting for seconds in turn.
+//! The length of the backlog shows when to filter, and how many arrive.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,58 +8,58 @@ use std::time::Duration;
 use super::backlog::BacklogLength;
 use crate::gate::BacklogWait;
 
-/// The share that lets everybody in.
+/// The share that admits all.
 pub const ALL: u32 = 65_536;
-/// Never fewer than a sixteenth: a ledger that stands still for a second must not shut people out for many.
+/// The smallest share: a ledger that stalls for a second must not lock clients out for many.
 const LEAST: u32 = ALL / 16;
-/// Nobody is refused as long as serving the backlog takes no longer than this.
+/// No connection is refused while the backlog can be served within this time.
 const SHORT_WAIT: f64 = 0.2;
-/// When serving the backlog takes longer than this, fewer are let in.
+/// When serving the backlog takes longer than this, the share is cut.
 const LONG_WAIT: f64 = 0.3;
-/// And when it takes longer than this, many are refused.
+/// When it takes longer than this, many are refused.
 const MOST_WAIT: f64 = 0.45;
-/// So much of the backlog may always be taken: a crowd that comes all at once is not an overload.
+/// One in this many places of the backlog may always be used: a crowd that arrives all at once is not an overload.
 const ALWAYS: u64 = 8;
-/// Not everybody is let in when more than this many times the served come.
+/// Filtering starts when arrivals exceed this multiple of the capacity.
 const MORE_THAN_SERVED: f64 = 1.1;
-/// No fewer are let in as long as not more than this many times the served come in: refusals shorten the backlog.
+/// The share is cut further only when arrivals exceed this multiple of the capacity: refusals shorten the backlog.
 const MORE_THAN_REFUSED: f64 = 1.5;
-/// What is served is measured for this long before anything follows from it.
+/// The service rate is measured for this long before it is used.
 const KNOWN_AFTER: Duration = Duration::from_millis(60);
-/// And for this long before it is remembered: batches end in bursts.
+/// It is measured for this long before it is remembered: batches end in bursts.
 const SURE_AFTER: Duration = Duration::from_millis(250);
-/// Fewer are let in because of those who come now: a crowd that came all at once is over. How many come is measured
-/// by so many people, and for a time between these two.
+/// Only current arrivals lead to a cut: a crowd that arrived all at once is over. Their rate is measured over this
+/// many arrivals, for a time between these two.
 const COMING_COUNT: u64 = 1_000;
 const COMING_LEAST: Duration = Duration::from_millis(40);
 const COMING_NOW: Duration = Duration::from_millis(200);
-/// In each of the newest beats of this time together, more must have come than can be served.
+/// Each of the newest beats within this time must have more arrivals than can be served.
 const COMING_STILL: Duration = Duration::from_millis(30);
-/// So much is decided by what came for so short a time. Afterwards only a longer time says that the share is still too
-/// large: those who were refused at first come back in bursts, and refusals shorten the backlog meanwhile.
+/// For this long after filtering starts the short window decides. Afterwards only the longer one leads to a cut:
+/// clients refused at first return in bursts, and refusals shorten the backlog meanwhile.
 const FIRST_CUTS: Duration = Duration::from_millis(300);
 const COMING_LONG: Duration = Duration::from_millis(700);
-/// More are let in because fewer have come for a while.
+/// The time over which arrivals and served connections are kept.
 const COMING_LATELY: Duration = Duration::from_millis(800);
 const SERVED_LATELY: Duration = Duration::from_secs(1);
-/// Half of what could be served, in seconds.
+/// Half-life of the remembered capacity, in seconds.
 const FORGOTTEN_AFTER: f64 = 10.0;
-/// So many times as many are let in as can be served: what is too much is refused, which costs a sixth of a sale. A
-/// server that becomes a quarter faster still has work. To let in too few is worse: each step back lets attempts in
-/// that were dropped before, and a step of a hundredth makes more than a hundredth of the served late.
+/// This multiple of the capacity is admitted. The excess is refused, which costs a sixth of a sale. A server that
+/// becomes a quarter faster still has work. Too small a share is worse: each increase also admits attempts that were
+/// dropped before, and an increase by 1% makes more than 1% of the served late.
 const AIM: f64 = 1.4;
-/// At least so many are dropped when anybody is: more is refused from then on.
+/// The smallest cut of the share. More is refused once there is one.
 const SLIGHTLY_FEWER: f64 = 0.98;
-/// After this long without a backlog and without a refusal, everybody is let in if what comes and what is dropped is
-/// less than this many times what can be served. Repeated attempts are counted each time, and come in once.
+/// After this long without a backlog and without a refusal, all are admitted if arrivals and drops together are less
+/// than this multiple of the capacity. Retransmitted attempts are counted each time, and admitted once.
 const CALM: Duration = Duration::from_millis(400);
 const KNOCKING: f64 = 1.4;
-/// If not, as many as can be served are let in, but only when fewer than this part of them come. When the whole crowd
-/// is hardly more than what can be served, those who are left of it are let in sooner, late as they are.
+/// Otherwise arrivals are raised to the capacity, but only from below this part of it. When the whole crowd hardly
+/// exceeds the capacity, the rest of it is admitted sooner, late as it is.
 const IDLE: f64 = 0.8;
 const HARDLY_MORE: f64 = 1.2;
 const FILLED: f64 = 1.05;
-/// After this long slightly more are let in in any case, because nobody knows what can be served while all are.
+/// After this long the share is raised slightly in any case, because the capacity is unknown while all are served.
 const LONG_CALM: Duration = Duration::from_secs(5);
 const SLIGHTLY_MORE: f64 = 1.03;
 
@@ -69,13 +69,13 @@ pub struct ListenerBeat {
     pub elapsed: Duration,
     /// Connections accepted to be served.
     pub accepted: u64,
-    /// Those of the accepted who have been served meanwhile: more are accepted at first than can be served.
+    /// Accepted connections whose service ended: more are accepted at first than can be served.
     pub served: u64,
     /// Connections accepted to be refused.
     pub refused: u64,
-    /// Attempts dropped by the filter, or because the backlog was full; repeated ones too.
+    /// Attempts dropped by the filter, or because the backlog was full; retransmissions too.
     pub dropped: u64,
-    /// Somebody was refused, or waits unread.
+    /// A request was refused, or waits unread.
     pub excess: bool,
     pub backlog: BacklogLength,
 }
@@ -84,20 +84,20 @@ pub struct ListenerBeat {
 pub struct Sieve {
     share: u32,
     waiting: u64,
-    /// Those who came, since the share was last changed.
+    /// Arrivals since the share was last changed.
     came: Lately,
-    /// Those who came or were dropped.
+    /// Arrivals and drops.
     knocked: Lately,
     served: Lately,
-    /// The same, while others waited all the time.
+    /// The same, only while the backlog was never empty.
     served_of_many: Lately,
-    /// Per second, known while others wait.
+    /// The capacity per second, known while others wait.
     can_serve: Option<f64>,
-    /// The most that was served over a while; forgotten slowly, because a stall or many refusals do not make the server
-    /// slower.
+    /// The highest rate served over a while. It decays slowly, because a stall or many refusals do not make the
+    /// server slower.
     served_most: f64,
     calm: Duration,
-    /// Since not everybody was let in.
+    /// Time since filtering started.
     sifting: Duration,
 }
 
@@ -116,12 +116,12 @@ impl Sieve {
         self.share == ALL
     }
 
-    /// The new share, when it changes.
+    /// Returns the new share when it changes.
     pub fn beat(&mut self, beat: ListenerBeat) -> Option<u32> {
         let BacklogLength { waiting, limit, .. } = beat.backlog;
         let came = (beat.accepted + beat.refused + waiting).saturating_sub(self.waiting);
         let knocked = came + beat.dropped;
-        // Without a filter the backlog was full, and those who were dropped came as well.
+        // Without a filter, the drops came from a full backlog and count as arrivals.
         self.came.push(beat.elapsed, if self.lets_all_in() { knocked } else { came });
         self.knocked.push(beat.elapsed, knocked);
         self.served.push(beat.elapsed, beat.served);
@@ -157,13 +157,13 @@ impl Sieve {
         }
     }
 
-    /// How many may wait, if serving them may take so many seconds.
+    /// How many may wait if the backlog is to be served within this many seconds.
     fn most(&self, seconds: f64, limit: u64) -> f64 {
         let served = self.can_serve.unwrap_or(f64::MAX);
         (served * seconds).max((limit / ALWAYS) as f64).min((limit / 2) as f64)
     }
 
-    /// How many come per second, if they are more than `least` and will go on coming.
+    /// The rate of arrivals per second, if it exceeds `least` and will continue.
     fn comes_now(&self, least: f64) -> Option<f64> {
         if self.sifting >= FIRST_CUTS && self.came.time < COMING_LONG {
             return None;
@@ -172,15 +172,15 @@ impl Sieve {
         self.came.rate_now(least, longest)
     }
 
-    /// How many should come in per second instead of `lately`, if those are too few.
+    /// The target rate of arrivals, if `lately` is too low.
     fn wider(&self, lately: f64, served: f64) -> Option<f64> {
         let crowd = lately * f64::from(ALL) / f64::from(self.share);
         let (least, aim) = if crowd < HARDLY_MORE * served { (FILLED, FILLED) } else { (IDLE, 1.0) };
         (lately < least * served).then_some(aim * served)
     }
 
-    /// By how much more are let in, so that `aim` come in instead of `lately`. Whoever is let in then includes those who
-    /// were dropped and try again: the attempts that are dropped now, as far as they will not be.
+    /// The factor for the share that raises arrivals from `lately` to `aim`. A larger share also admits clients that
+    /// were dropped and retry: the attempts dropped now, less those that stay dropped.
     fn widened(&self, aim: f64, lately: f64, knocking: f64) -> f64 {
         let (share, dropped) = (f64::from(self.share), (knocking - lately).max(1.0));
         1.0 + (f64::from(ALL) - share) / share * (aim - lately) / dropped
@@ -211,7 +211,7 @@ impl Sieve {
     }
 }
 
-/// A count of the last beats.
+/// A count over the last beats.
 #[derive(Debug)]
 struct Lately {
     most: Duration,
@@ -240,7 +240,7 @@ impl Lately {
         self.time = Duration::ZERO;
     }
 
-    /// Per second, if each of the newest beats had more than `least`, and all of them together too.
+    /// Per second, if each of the newest beats exceeds `least`, and all of them together do too.
     fn rate_now(&self, least: f64, longest: Duration) -> Option<f64> {
         let (mut time, mut count) = (Duration::ZERO, 0);
         for (one, counted) in self.beats.iter().rev() {
@@ -256,7 +256,7 @@ impl Lately {
         (time >= COMING_LEAST && rate > least).then_some(rate)
     }
 
-    /// Per second, in the newest beats; none while too little is known.
+    /// Per second over the newest beats; None while the time is too short.
     fn rate_over(&self, most: Duration) -> Option<f64> {
         let (mut time, mut count) = (Duration::ZERO, 0);
         for (one, counted) in self.beats.iter().rev() {

@@ -1,4 +1,4 @@
-//! Looks at the backlog of a listener and lets as many new connections in as can be served soon.
+//! Checks the backlog of a listener and admits as many new connections as can be served soon.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use super::filter::ConnectionFilter;
 use super::sieve::{ALL, ListenerBeat, Sieve};
 use crate::gate::{BacklogWait, Gate};
 
-/// The backlog is looked at this often while nobody waits in it and everybody is let in.
+/// The interval of checks while the backlog is empty and all are admitted.
 const CALM_BEAT: Duration = Duration::from_millis(20);
-/// The same while somebody waits. A crowd of ten times what can be served fills the backlog in a tenth of a second,
-/// and whom a full backlog drops comes in a second later.
+/// The interval otherwise. A crowd of ten times the capacity fills the backlog in a tenth of a second, and a client
+/// dropped from a full backlog retries a second later.
 const BEAT: Duration = Duration::from_millis(10);
 
 /// Connections accepted so far.
@@ -23,20 +23,20 @@ pub struct AcceptedCounts {
     pub refused: AtomicU64,
 }
 
-/// What a look at a listener needs.
+/// What a check of a listener needs.
 pub struct Sifted<'a> {
     pub listener: &'a TcpListener,
     pub gate: &'a Gate,
     pub accepted: &'a AcceptedCounts,
 }
 
-/// What was seen of a listener at the last beat.
+/// The state of a listener at the last beat.
 pub struct Sifting {
     filter: ConnectionFilter,
     sieve: Sieve,
     last: Instant,
     accepted: u64,
-    /// Of the accepted.
+    /// Accepted connections that were served.
     ended: u64,
     refused: u64,
     refused_by_gate: u64,
@@ -44,7 +44,7 @@ pub struct Sifting {
 }
 
 impl Sifting {
-    /// None where the kernel tells nothing about a backlog: everybody is let in, as long as there is room in it.
+    /// None if the kernel does not report the backlog: then all are admitted, as long as there is room in it.
     pub fn of(listener: &TcpListener) -> Option<Sifting> {
         let seen = |mut filter: ConnectionFilter| filter.length().map(|_| filter);
         let filter = match ConnectionFilter::of(listener).and_then(seen) {
@@ -59,7 +59,7 @@ impl Sifting {
         Some(Sifting { filter, sieve, last, accepted, ended, refused, refused_by_gate, dropped })
     }
 
-    /// When to look next. None: never again, new connections cannot be filtered.
+    /// Returns when to check next. None: never again, new connections cannot be filtered.
     pub fn look(&mut self, at: &Sifted<'_>) -> Option<Duration> {
         let Sifted { listener, gate, accepted } = at;
         let Ok(length) = self.filter.length() else { return Some(CALM_BEAT) };
@@ -68,7 +68,7 @@ impl Sifting {
         let since = |total: u64, last: &mut u64| total - std::mem::replace(last, total);
         let newly_accepted = since(accepted.served.load(Ordering::Relaxed), &mut self.accepted);
         let refused = since(accepted.refused.load(Ordering::Relaxed), &mut self.refused);
-        // What is accepted at once when a crowd comes is not served yet.
+        // Connections accepted all at once in a crowd are not served yet.
         let ended = self.ended.max(self.accepted.saturating_sub(gate.taken() as u64));
         let change = self.sieve.beat(ListenerBeat {
             elapsed,

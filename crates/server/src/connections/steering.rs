@@ -1,5 +1,5 @@
-//! Which of two listeners on one address gets an attempt to connect: the one that is served, or the wall. The kernel asks
-//! a program in classic BPF (`SO_ATTACH_REUSEPORT_CBPF`), for which a process needs no privileges.
+//! Selects which of two listeners on one address gets a SYN: the served one, or the wall. The kernel runs a classic
+//! BPF program (`SO_ATTACH_REUSEPORT_CBPF`), for which a process needs no privileges.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,7 +24,7 @@ const SHIFT_RIGHT: u16 = 0x74;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
-/// `SKF_NET_OFF`: the packet from its IP header on. Without it, a packet begins behind its TCP header.
+/// `SKF_NET_OFF`: offsets count from the IP header. Without it, they count from the end of the TCP header.
 const IP_HEADER: u32 = 0xfff0_0000;
 const IPV4: u32 = 4;
 const IPV4_SOURCE: u32 = IP_HEADER + 12;
@@ -34,22 +34,22 @@ const IPV6_SOURCE: u32 = IP_HEADER + 20;
 const IPV6_LENGTH: u32 = 40;
 /// The golden ratio: neighbouring ports are spread evenly.
 const SPREAD: u32 = 0x9E37_79B1;
-/// The order in which they listened.
+/// Indexes in the order of `listen`.
 const SERVED: u32 = 0;
 const WALL: u32 = 1;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Steering {
-    /// Nobody meets the wall.
+    /// No attempt goes to the wall.
     AllServed,
-    /// The one from this address does.
+    /// The attempt from this address does.
     OneToWall(SocketAddr),
-    /// All but this share do, chosen by their port and a number of this server.
+    /// All but this share do, selected by their port and this server's salt.
     ShareServed { share: u32, salt: u16 },
 }
 
 impl Steering {
-    /// From now on, at both listeners. One without `SO_REUSEPORT` must have had it when a program was first attached.
+    /// Takes effect at both listeners. One without `SO_REUSEPORT` must have had it when a program was first attached.
     pub fn attach(self, listener: &impl AsFd) -> io::Result<()> {
         let mut steps = self.program();
         let program = sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
@@ -75,8 +75,8 @@ impl Steering {
                     step(RETURN, SERVED),
                 ]
             }
-            // An attempt that meets the wall meets it again when it is repeated: it comes from the same port. A listener
-            // on `[::]` gets both families.
+            // A retransmitted SYN that met the wall meets it again: its port is the same. A listener on `[::]` gets
+            // both families.
             Steering::ShareServed { share, salt } => vec![
                 step(SET_INDEX, IPV6_LENGTH),
                 step(LOAD_BYTE, IP_HEADER),

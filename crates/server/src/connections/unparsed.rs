@@ -1,6 +1,6 @@
-//! Words the answers to what hyper cannot parse. hyper has no hook for them: it writes a response of its own, without a
-//! body, `Content-Type` or `nosniff`. That response is always the same, and none of ours begins like it, so it is
-//! recognised where it is written, and the usual envelope goes out in its place.
+//! Replaces hyper's answers to what it cannot parse. hyper has no hook for them: it writes its own response, without
+//! a body, `Content-Type` or `nosniff`. That response is constant, and none of ours begins like it. It is recognised
+//! when it is written, and the usual envelope is sent in its place.
 
 use std::io;
 use std::pin::Pin;
@@ -15,11 +15,11 @@ use crate::app::App;
 use crate::http::plumbing::endpoint::trace_id;
 use crate::http::respond::{Unparsed, unparsed};
 
-/// How hyper begins its own responses.
+/// The beginning of hyper's own responses.
 const NO_HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n";
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n";
 
-/// What hyper writes to a client, but for its own responses.
+/// Passes hyper's writes to the client, except hyper's own responses.
 pub struct OwnWords {
     client: ClientSocket,
     app: Arc<App>,
@@ -30,7 +30,7 @@ impl OwnWords {
         OwnWords { client, app }
     }
 
-    /// Whether this is a response of hyper's own; then ours was sent.
+    /// Sends our answer in place of hyper's own. Returns whether this was one.
     fn worded(&self, written: &[u8]) -> bool {
         let why = if written.starts_with(NO_HTTP) {
             Unparsed::Malformed
@@ -40,8 +40,7 @@ impl OwnWords {
             return false;
         };
         let answer = unparsed(why, &trace_id(&self.app, &HeaderMap::new()));
-        // The connection ends here. A client whose buffer has no room for an answer as short as this is not worth
-        // waiting for.
+        // The connection ends here. It does not wait for a client that has no room even for an answer this short.
         let _ = self.client.try_write(&answer);
         true
     }

@@ -1,5 +1,5 @@
-//! Refuses a request for load without hyper: what was read is one whole request, and its prepared answer is
-//! written as bytes. This costs a third of a refusal through hyper, which starts a message, a body and a future.
+//! Refuses a request for load without hyper: one whole request was read, and its prepared answer is written as bytes.
+//! This costs a third of a refusal through hyper, which creates a message, a body and a future.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::http::plumbing::endpoint::trace_id;
 /// Headers of a request; one with more is left to hyper.
 const HEADERS: usize = 64;
 
-/// The bytes to answer, if the gate refuses this request. None: it is not refused, or it is one that needs more
-/// than a look, and goes the usual way.
+/// The answer as bytes, if the gate refuses this request. None: it is not refused, or it needs more than a check and
+/// takes the usual path.
 pub fn refused(app: &Arc<App>, request: &[u8], others_first: bool, close: bool) -> Option<Vec<u8>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -29,7 +29,7 @@ pub fn refused(app: &Arc<App>, request: &[u8], others_first: bool, close: bool) 
     let path = path.split('?').next().unwrap_or_default();
     let mut kept = HeaderMap::new();
     for header in parsed.headers.iter() {
-        // Nobody asks for these in the name of a refusal; most requests have only them.
+        // These do not affect a refusal, and most requests have no others.
         if is_any(header.name, &["host", "content-length", "content-type", "user-agent", "accept", "x-user-id"]) {
             continue;
         }

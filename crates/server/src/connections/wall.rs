@@ -1,5 +1,5 @@
-//! A second listener on the address of the one that is served. Its backlog is full for good, so that the kernel drops
-//! every attempt that is steered to it.
+//! A second listener on the address of the served one. Its backlog is always full, so the kernel drops every SYN that
+//! is steered to it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -12,36 +12,37 @@ use socket2::{Domain, Socket, Type};
 use super::backlog::ListenBacklog;
 use super::steering::Steering;
 
-/// The kernel takes one more. With a backlog of 0, some kernels take every attempt for a flood, and log that.
+/// The kernel queues one more. With a backlog of 0, some kernels treat every attempt as a SYN flood, and log that.
 const BACKLOG: i32 = 1;
 const FILLING: usize = 2;
-/// On this machine, but the kernel has much to do when a crowd comes.
+/// The connection is local, but the kernel is busy when a crowd comes.
 const CONNECTED_WITHIN: Duration = Duration::from_millis(200);
-/// A handshake may end a moment after the call that began it.
+/// A handshake may complete a moment after the call that began it.
 const LOOKS: usize = 100;
 const LOOK: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
 pub struct Wall {
-    // Asked about, and never accepted from.
+    // Queried, and never accepted from.
     _listener: TcpListener,
     _filling: Vec<Socket>,
     pub backlog: ListenBacklog,
 }
 
 impl Wall {
-    /// Lets a socket that is bound and does not listen yet have a wall. The kernel takes a program for two listeners then,
-    /// or when the second one listens already, which is too late: it would get half of those who come.
+    /// Prepares a socket that is bound and does not listen yet for a wall. The kernel accepts a program for two
+    /// listeners then, or when the second one listens already, which is too late: it would get half of the
+    /// connections.
     pub fn foresee(socket: &impl AsFd) -> io::Result<()> {
-        // Only for this call: a second server on the address has to fail.
+        // On for this call only: a second server on the address has to fail.
         set_socket_reuseport(socket, true)?;
         let attached = Steering::AllServed.attach(socket);
         set_socket_reuseport(socket, false)?;
         attached
     }
 
-    /// The listener must be alone on its address, and its wall foreseen. Nobody else is steered to the wall before it is
-    /// full, nor afterwards until that is asked for.
+    /// The listener must be alone on its address and prepared by `foresee`. No other connection is steered to the
+    /// wall before it is full, nor afterwards until a share is set.
     pub fn beside(listener: &TcpListener) -> io::Result<Wall> {
         let local = listener.local_addr()?;
         let socket = Socket::new(Domain::for_address(local), Type::STREAM, None)?;
@@ -67,7 +68,7 @@ impl Wall {
     }
 }
 
-/// Connections of our own, to the first address of the listener that this machine has.
+/// Our own connections, to the first address of the listener that this machine has.
 fn fill(listener: &TcpListener, local: SocketAddr) -> io::Result<Vec<Socket>> {
     let mut failed = io::ErrorKind::AddrNotAvailable.into();
     for ip in own_addresses(local.ip()) {

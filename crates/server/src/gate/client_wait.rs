@@ -1,6 +1,5 @@
-//! Tells the gate that a request waits for its client: for its body, or because of the wrong token that it showed. The
-//! future that waits marks the poll in which it found nothing; whoever polled the request looks at the mark afterwards,
-//! in the same thread.
+//! Tells the gate that a request waits for its client: for its body, or because of a wrong token. The waiting future
+//! marks each poll in which it is pending. Whoever polled the request checks the mark afterwards, on the same thread.
 
 use std::cell::Cell;
 
@@ -8,7 +7,7 @@ thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Polls `wait`, and marks this poll if it is not over.
+/// Polls `wait`, and marks the poll if it is pending.
 pub async fn waiting_for_client<T>(wait: impl Future<Output = T>) -> T {
     let mut wait = std::pin::pin!(wait);
     std::future::poll_fn(|context| {

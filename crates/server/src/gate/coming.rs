@@ -1,5 +1,5 @@
-//! Connections that were accepted so that their first request is served, and whose request has not come yet. They
-//! have a place for a few beats only: who sends nothing must not keep others out.
+//! Connections accepted to be served whose first request has not arrived yet. They hold a place for a few beats only:
+//! a client that sends nothing must not keep others out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ struct Beats {
     now: AtomicU64,
 }
 
-/// Until the request is there or the connection ends.
+/// Held until the request arrives or the connection ends.
 #[derive(Debug)]
 pub struct ExpectedRequest {
     beats: Arc<Beats>,
@@ -34,7 +34,7 @@ impl ComingRequests {
         self.0.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Forgets those of the oldest beat.
+    /// Expires the places of the oldest beat.
     pub fn beat(&self) {
         let next = self.0.now.load(Ordering::Relaxed) + 1;
         self.0.counts[slot(next)].store(0, Ordering::Relaxed);
@@ -50,7 +50,7 @@ impl Drop for ExpectedRequest {
     fn drop(&mut self) {
         if self.beats.now.load(Ordering::Relaxed) < self.since + KEPT as u64 {
             let count = &self.beats.counts[slot(self.since)];
-            // The beat may end at this moment: then it is forgotten already.
+            // The beat may end at this moment: then the place has expired already.
             let _ = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
         }
     }

@@ -41,7 +41,7 @@ impl RequestKind {
         (budgeted && !method.is_safe()).then_some(kind)
     }
 
-    /// Whether it passes a lane, so that its time says how fast the ledger is.
+    /// Whether it passes a lane, so that its duration measures the ledger.
     pub fn changes(self) -> bool {
         matches!(self, RequestKind::Reserve | RequestKind::Hold | RequestKind::Cancel | RequestKind::Confirm)
     }
@@ -79,7 +79,7 @@ impl GateRequest {
     }
 }
 
-/// `rest` is the path without what names the event.
+/// `rest` is the path without the part that names the event.
 fn kind(method: &Method, path: &str, rest: &str) -> RequestKind {
     if matches!(path, "/livez" | "/readyz" | "/metrics") || rest.starts_with("admin/") {
         return RequestKind::Operate;
@@ -87,11 +87,11 @@ fn kind(method: &Method, path: &str, rest: &str) -> RequestKind {
     match *method {
         Method::POST if rest.ends_with("/confirm") => RequestKind::Confirm,
         Method::POST if rest.starts_with("/v1/holds") || rest.starts_with("holds") => RequestKind::Hold,
-        // Whoever is refused a ticket sees the public messages only.
+        // A client that is refused a ticket sees the public messages only.
         Method::POST if rest == "queue" || rest == "stream-ticket" => RequestKind::Join,
         Method::POST => RequestKind::Reserve,
         Method::DELETE => RequestKind::Cancel,
-        // Those who wait in line keep their place by asking.
+        // Clients in line keep their place by polling.
         _ if rest == "queue" => RequestKind::Join,
         _ => RequestKind::Read,
     }

@@ -1,4 +1,4 @@
-//! Requests that have come and are not read yet, first come, first served.
+//! Requests that have arrived and are not read yet, in FIFO order.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,7 +37,7 @@ impl ParkedRequests {
         Parked { place, all_called: self.called.clone() }
     }
 
-    /// How many wait. Those whose connection ended are counted until it would be their turn.
+    /// The number of requests that wait. Ended connections count until their turn.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -47,7 +47,7 @@ impl ParkedRequests {
         self.called.load(Ordering::Relaxed)
     }
 
-    /// Calls the next ones, so that as many are on their way as there is room for.
+    /// Calls the next ones, up to as many as there is room for.
     pub fn call(&self, room: usize) {
         while self.called() < room {
             let next = {
@@ -57,7 +57,7 @@ impl ParkedRequests {
                 next
             };
             let Some(next) = next else { return };
-            // A connection that ended has left nothing behind but this.
+            // Of a connection that ended, only this entry is left.
             let Some(place) = next.upgrade() else { continue };
             self.called.fetch_add(1, Ordering::Relaxed);
             place.called.store(true, Ordering::Release);

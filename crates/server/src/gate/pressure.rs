@@ -1,5 +1,5 @@
-//! How hard the server is pressed: by requests in progress, compared with how many it can serve in a
-//! short time, and by how late the runtime is. Both are measured every 20 ms.
+//! The pressure on the server: the requests in progress, compared with how many it can serve in a short time, and the
+//! lateness of the runtime. Both are measured every 20 ms.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,33 +22,33 @@ use crate::http::respond::PreparedRefusals;
 const BEAT: Duration = Duration::from_millis(20);
 /// Admitted requests should be answered within this time on average. Longer: a standing queue.
 const TARGET_US: u64 = 250_000;
-/// While requests are refused or wait unread, only as many are in progress as are served in this time. The
-/// fewer there are, the less each costs: 128 are served at 32,000 a second where 8,192 are at 20,000, because
-/// their memory stays in the processor's caches.
+/// While requests are refused or wait unread, the limit is what is served in this time. Fewer in progress cost less
+/// each: 128 are served at 32,000 a second, 8,192 at 20,000, because the memory of the few stays in the processor's
+/// caches.
 const BUSY_TARGET_US: u64 = 50_000;
-/// The gate is busy until nobody was refused and nobody waited for so many beats.
+/// The gate is busy until no request was refused or waited for this many beats.
 const BUSY_BEATS: u64 = 25;
-/// A backlog that lasts for so many beats is a standing queue, and the gate is busy.
+/// A backlog that lasts for this many beats is a standing queue, and the gate is busy.
 const STANDING_BEATS: u64 = TARGET_US / 20_000;
-/// No more than this, measured or not.
+/// The upper bound of the limit, measured or not.
 const MOST: usize = 65_536;
-/// A runtime that is this late counts as full. The least lateness of the last beats counts: a machine that
-/// is busy with something else makes single beats late, a standing queue of tasks all of them.
+/// A runtime that is this late counts as full. The least lateness of the last beats counts: other load on the machine
+/// delays single beats, a standing queue of tasks delays all of them.
 const LATE_US: u64 = 150_000;
 const BEATS: usize = 8;
 /// A runtime that is this late accepts few new connections.
 const ACCEPT_LATE_US: u64 = 75_000;
 const ACCEPTS_WHEN_LATE: i64 = 256;
-/// A waiting accept loop is woken when this part of the places is free, or with the next beat.
+/// A waiting accept loop is woken when one in this many places is free, or with the next beat.
 const PLACES_AT_ONCE: usize = 8;
-/// A mean of fewer requests says nothing.
+/// The minimum number of samples for a mean.
 const SAMPLES: u64 = 16;
-/// Subjects are counted in so many groups: bounded, whatever ids people invent.
+/// Subjects are counted in this many groups: bounded, whatever ids clients invent.
 const GROUPS: usize = 256;
 
 pub struct Gate {
     began: Instant,
-    /// So many may always be in progress, however slow the ledger is.
+    /// This many may always be in progress, however slow the ledger is.
     least: usize,
     in_progress: AtomicUsize,
     /// How many may be in progress.
@@ -58,7 +58,7 @@ pub struct Gate {
     accepts: AtomicI64,
     /// The accept loop waits for room.
     held_back: AtomicBool,
-    /// Beats during which it has waited without a break.
+    /// Consecutive beats during which it has waited.
     held_beats: AtomicU64,
     /// A beat, or room for another connection.
     beaten: Notify,
@@ -69,7 +69,7 @@ pub struct Gate {
     served: Mutex<ServedLately>,
     /// Changes served per second.
     rate: AtomicU64,
-    /// Beats since somebody was refused or waited unread.
+    /// Beats since a request was refused or waited unread.
     calm_beats: AtomicU64,
     refused: AtomicU64,
     groups: Box<[AtomicUsize]>,
@@ -77,7 +77,7 @@ pub struct Gate {
     active: AtomicUsize,
     appointments: Appointments,
     refusals: RefusalBudget,
-    /// The bits of a ratio.
+    /// The share of new connections admitted, as the bits of an `f64`.
     let_in: AtomicU64,
     parked: ParkedRequests,
     coming: ComingRequests,
@@ -117,8 +117,8 @@ impl Gate {
         })
     }
 
-    /// Lets a request in, or says that the gate is full for it. None: it is not counted, because it passes no
-    /// lane and says nothing about the ledger.
+    /// Admits a request, or reports that the gate is full for it. None: it is not counted, because it passes no lane
+    /// and does not measure the ledger.
     pub fn enter(self: &Arc<Self>, asked: GateRequest) -> Result<Option<Admitted>, GateFull> {
         if self.turns_away(asked, false) {
             return Err(GateFull);
@@ -126,7 +126,7 @@ impl Gate {
         Ok(self.admit(asked))
     }
 
-    /// Lets a request in that waited unread until it was called.
+    /// Admits a request that waited unread until it was called.
     pub fn admit(self: &Arc<Self>, asked: GateRequest) -> Option<Admitted> {
         if !asked.kind.changes() {
             return None;
@@ -136,8 +136,8 @@ impl Gate {
         Some(Admitted { gate: self.clone(), group, began: Instant::now(), took: Duration::ZERO, waits: false })
     }
 
-    /// Whether a request is refused now. If so, it is counted. `others_first`: the room that there is now is
-    /// taken by requests that came before it and are not counted yet.
+    /// Whether a request is refused now. If so, it is counted. `others_first`: earlier requests that are not counted
+    /// yet take the room that is left.
     pub fn turns_away(&self, asked: GateRequest, others_first: bool) -> bool {
         if !self.is_full_for(asked, others_first) {
             return false;
@@ -156,7 +156,7 @@ impl Gate {
         if pressure < allowed || !planted::sheds(self.planted) {
             return false;
         }
-        // A subject with less than its share is let in, as long as the runtime itself keeps up.
+        // A subject below its share is admitted, as long as the runtime itself keeps up.
         let own = self.groups[group_of(asked)].load(Ordering::Relaxed);
         let active = self.active.load(Ordering::Relaxed) + usize::from(own == 0);
         let share = self.limit() * allowed / 100 / active.max(1);
@@ -169,13 +169,13 @@ impl Gate {
         (self.in_progress() * 100 / self.limit()).max((late * 100 / LATE_US) as usize)
     }
 
-    /// Whether a reservation that came now might not be served at once.
+    /// Whether a reservation that arrived now might not be served at once.
     pub fn is_pressed(&self) -> bool {
         let full = self.pressure() >= RequestKind::Reserve.refused_from() || self.parked.count() > 0;
         full && planted::sheds(self.planted)
     }
 
-    /// What becomes of a request that has come and is not read yet.
+    /// Decides whether to read a request that has arrived.
     pub fn before_reading(&self, asked: GateRequest) -> Unread {
         if asked.kind > RequestKind::Reserve || !self.is_full_for(asked, false) {
             Unread::Serve
@@ -190,7 +190,7 @@ impl Gate {
         &self.refusals
     }
 
-    /// The kernel lets this share of new connections in, from 0 to 1.
+    /// Records the share of new connections that the kernel admits, from 0 to 1.
     pub fn let_in(&self, share: f64) {
         self.let_in.store(share.to_bits(), Ordering::Relaxed);
     }
@@ -218,7 +218,7 @@ impl Gate {
         }
     }
 
-    /// Seconds after which a request that was refused for load should come again.
+    /// Seconds after which a request that was refused for load should be retried.
     pub fn retry_after(&self) -> u64 {
         let seconds = self.appointments.next(self.now(), self.rate.load(Ordering::Relaxed));
         planted::retry_after(self.planted, seconds)
@@ -235,7 +235,7 @@ impl Gate {
         self.prepared.answer(headers, asked.speech, trace, self.comes_again(asked), close)
     }
 
-    /// The same as bytes, with headers that depend on when the request should come again.
+    /// The same as bytes, with headers that depend on when the request should be retried.
     pub fn refusal_bytes(
         &self,
         asked: GateRequest,
@@ -247,7 +247,7 @@ impl Gate {
         self.prepared.bytes(headers, asked.speech, trace, retry, &others(retry))
     }
 
-    /// Seconds. Reads and those in line are needed again soon, and wait for no appointment.
+    /// Seconds. Reads and requests of those in line are needed again soon, and take no appointment.
     fn comes_again(&self, asked: GateRequest) -> u64 {
         if asked.kind.changes() { self.retry_after() } else { self.appointments.soon() }
     }
@@ -275,13 +275,13 @@ impl Gate {
         }
     }
 
-    /// Whether there is room for one more, beside those who wait or are on their way.
+    /// Whether there is room for one more, beside those that wait or are on their way.
     fn has_place(&self) -> bool {
         self.parked.count() == 0 && self.taken() < self.most_taken()
     }
 
-    /// Whether there is room for so many that waking the accept loop is worth it: for one connection each, waking it
-    /// costs a tenth of a sale.
+    /// Whether there is enough room to wake the accept loop: waking it for each single connection costs a tenth of a
+    /// sale.
     fn has_places(&self) -> bool {
         let most = self.most_taken();
         self.parked.count() == 0 && self.taken() + most / PLACES_AT_ONCE < most
@@ -296,14 +296,14 @@ impl Gate {
         self.limit().min(self.at_once())
     }
 
-    /// Connections are accepted for no more requests than this, whatever the limit is: a crowd that comes all at
-    /// once would otherwise be in progress as a whole before the next beat measures anything.
+    /// Connections are accepted for at most this many requests, whatever the limit is: otherwise a crowd that arrives
+    /// all at once would be in progress as a whole before the next beat measures anything.
     fn at_once(&self) -> usize {
         let in_time = self.rate.load(Ordering::Relaxed) * TARGET_US / 1_000_000;
         (in_time as usize).max(2 * self.least)
     }
 
-    /// The first request of a connection has its place.
+    /// Reserves a place for the first request of a connection.
     pub fn expect(&self) -> ExpectedRequest {
         self.coming.expect()
     }
@@ -312,7 +312,7 @@ impl Gate {
         self.beaten.notified().await;
     }
 
-    /// Measures until the gate is gone.
+    /// Measures until the gate is dropped.
     pub async fn beat(gate: std::sync::Weak<Gate>) {
         let mut last = Instant::now();
         loop {
@@ -373,12 +373,12 @@ impl Gate {
         }
     }
 
-    /// Somebody was refused or waited unread lately.
+    /// Whether a request was refused or waited unread lately.
     fn is_busy(&self) -> bool {
         self.calm_beats.load(Ordering::Relaxed) < BUSY_BEATS
     }
 
-    /// Lets as many of those who wait unread be read as there is room for.
+    /// Calls as many unread requests as there is room for.
     fn call_parked(&self) {
         if self.parked.count() > 0 && self.late_us.load(Ordering::Relaxed) < LATE_US {
             self.parked.call(self.limit().saturating_sub(self.in_progress()));
@@ -413,17 +413,17 @@ fn group_of(asked: GateRequest) -> usize {
     asked.event.rem_euclid(GROUPS as i64) as usize
 }
 
-/// What for a connection is accepted.
+/// The purpose for which a connection is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepting {
     ToServe,
-    /// Its first request has its place, and is not refused.
+    /// A place is reserved for its first request, which is not refused.
     ToAdmit,
-    /// There is no room for its request, unless that is more important than others.
+    /// There is no room for its request, unless it is more important than others.
     ToRefuse,
 }
 
-/// What becomes of a request that has come and is not read yet.
+/// What to do with a request that has arrived and is not read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     Serve,
@@ -442,7 +442,7 @@ pub struct Admitted {
     gate: Arc<Gate>,
     group: usize,
     began: Instant,
-    /// Before it last waited.
+    /// Its duration before the last wait.
     took: Duration,
     waits: bool,
 }

@@ -1,6 +1,5 @@
-//! How much processor time refusals may take. A refusal costs a fifth of a sale, so refusing everybody in a
-//! crowd of many times the peak would leave nothing for the sales. Those who cannot be refused either are left
-//! unread, which costs nothing.
+//! Limits the processor time of refusals. A refusal costs a fifth of a sale, so refusing a crowd of many times the
+//! peak would leave nothing for the sales. Requests beyond this budget are left unread, which costs nothing.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -9,21 +8,21 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Handle;
 
-/// Refusals may take this share of the processor time that the process gets. With a tenth, more people were told
-/// when to come again and fewer were served: 0.8 of the peak instead of 0.9.
+/// Refusals may take one part in this many of the process's processor time. With a tenth, more clients were told when
+/// to retry and fewer were served: 0.8 of the peak instead of 0.9.
 const ONE_IN: u32 = 40;
-/// While the backlog is too long although the kernel drops whom nobody could serve: it is shortened only once.
+/// The same while the backlog is too long although the kernel drops the excess: it is shortened only once.
 const ONE_IN_BACKLOG: u32 = 6;
-/// They may always take this share of the time that passes, as beside a slow ledger, which leaves the processor idle.
+/// They may always take one part in this many of the elapsed time, as when a slow ledger leaves the processor idle.
 const ALWAYS: u32 = 80;
-/// Threads that work for less than this share of the time, in percent, leave time for any number of refusals.
+/// Threads that are busy for less than this percentage of the time leave room for any number of refusals.
 const IDLE: u128 = 30;
-/// So do those that work for less than this, as long as timers fire on time. A process whose ledger shares its core, or
-/// that has a part of a core, is full although its threads wait; then its timers are late.
+/// So do those below this percentage, as long as timers fire on time. A process that shares its core with its ledger,
+/// or has a part of a core, is at capacity although its threads wait. Then its timers are late.
 const WORKING: u128 = 80;
 const PUNCTUAL: Duration = Duration::from_millis(2);
 
-/// The processor time of this thread. Not the time that passes: the threads of a busy server wait for each other.
+/// The processor time of this thread, not the elapsed time: the threads of a busy server wait for each other.
 pub fn thread_time() -> Duration {
     time_of(ClockId::ThreadCPUTime)
 }
@@ -33,7 +32,7 @@ fn time_of(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// How long those wait who come into the kernel's backlog now.
+/// How long a connection that enters the kernel's backlog now will wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BacklogWait {
@@ -52,7 +51,7 @@ pub struct RefusalBudget {
     last: Mutex<Used>,
 }
 
-/// So far.
+/// Totals so far.
 #[derive(Debug, Default)]
 struct Used {
     /// By all threads.
@@ -73,7 +72,7 @@ impl RefusalBudget {
         self.spent_us.load(Ordering::Relaxed) < self.most_us.load(Ordering::Relaxed)
     }
 
-    /// A refusal took so much processor time.
+    /// Charges the processor time of a refusal to the budget.
     pub fn spend(&self, took: Duration) {
         self.spent_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
     }
@@ -82,7 +81,7 @@ impl RefusalBudget {
         self.backlog.store(backlog as u8, Ordering::Relaxed);
     }
 
-    /// Whether those who wait in the backlog will be served soon: then nobody of them is refused.
+    /// Whether the backlog will be served soon: then none of it is refused.
     pub fn backlog_is_short(&self) -> bool {
         self.backlog.load(Ordering::Relaxed) == BacklogWait::Short as u8
     }
@@ -93,7 +92,7 @@ impl RefusalBudget {
         self.most_us.store(0, Ordering::Relaxed);
     }
 
-    /// Begins anew after a beat of this length. `late`: the mean of the last beats.
+    /// Starts a new budget after a beat of this length. `late`: the mean lateness of the last beats.
     pub fn renew(&self, beat: Duration, late: Duration) {
         let metrics = Handle::current().metrics();
         let threads = metrics.num_workers();

@@ -1,17 +1,17 @@
-//! When the refused should come again. Each refusal takes the next free moment behind the refusals before
-//! it, at the rate at which requests are really served, so that those who come back find room.
+//! When refused clients should retry. Each refusal takes the next free slot after those before it, at the measured
+//! rate of service, so that clients that return find room.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const MOST_S: u64 = 30;
 const MOST_US: u64 = MOST_S * 1_000_000;
-/// The rate that is assumed while none is measured.
+/// The rate that is assumed until one is measured.
 const RATE_LEAST: u64 = 200;
 
 /// Times are in microseconds since the start of the gate.
 #[derive(Debug, Default)]
 pub struct Appointments {
-    /// The refused fill the server up to this moment.
+    /// The slots of refused clients are taken up to this moment.
     taken_until: AtomicU64,
     /// When this overload began; 0: there is none.
     overloaded_since: AtomicU64,
@@ -19,25 +19,25 @@ pub struct Appointments {
 }
 
 impl Appointments {
-    /// The server keeps up with whoever comes.
+    /// The server keeps up: no overload.
     pub fn calm(&self) {
         self.overloaded_since.store(0, Ordering::Relaxed);
     }
 
-    /// Seconds until one more may come, at `rate` served per second.
+    /// Seconds until one more may retry, at `rate` served per second.
     pub fn next(&self, now: u64, rate: u64) -> u64 {
         let since = self.overloaded_since.load(Ordering::Relaxed);
         if since == 0 {
             self.overloaded_since.store(now, Ordering::Relaxed);
         }
-        // An overload that has lasted this long will probably last as long again: who comes back during
-        // it takes the place of another, or none.
+        // An overload that has lasted this long will probably last as long again: a client that returns during it
+        // takes the place of another, or none.
         let lasts = if since == 0 { 0 } else { now.saturating_sub(since) };
         let step = 1_000_000 / rate.max(RATE_LEAST);
         let advance = |taken: u64| Some((taken.max(now) + step).min(now + MOST_US));
         let taken = self.taken_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).unwrap_or(now);
         let wait = taken.saturating_sub(now) + lasts;
-        // A quarter to either side, so that they do not come back together.
+        // Jitter of a quarter to either side, so that they do not return together.
         let jittered = wait / 4 * 3 + self.draw() % (wait / 2 + 1);
         jittered.div_ceil(1_000_000).clamp(1, MOST_S)
     }
@@ -47,7 +47,7 @@ impl Appointments {
         1 + self.draw() % 3
     }
 
-    /// Random enough to spread people: a mixed counter.
+    /// Random enough to spread clients: a hashed counter.
     fn draw(&self) -> u64 {
         let mut x = self.drawn.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
         x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The rate is that of the last second in which something was in progress, and known after a tenth.
+/// The window of the rate, over time with requests in progress. The rate is known after a tenth of it.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
 const KNOWN_LEAST: Duration = Duration::from_millis(100);
 

@@ -1,5 +1,5 @@
-//! Arrive: a request enters the lane, passes the door and gets its place in the queue. Arrival numbers
-//! and places are given in the same order.
+//! Arrive: a request enters the lane, passes the door and gets its place in the queue. Arrival numbers and places are
+//! assigned in the same order.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -32,14 +32,14 @@ const ARRIVALS_MOST: usize = 128;
 const OPENINGS: usize = 3;
 
 impl<S: Served> Lane<S> {
-    /// Refuses what names something that cannot exist.
+    /// Refuses an action on something that cannot exist.
     pub(crate) fn check(&self, action: &S::Action) -> Result<(), Refusal> {
         S::check(&self.facts, action)
     }
 
-    /// Accepts a request; the channel brings its answer. A full lane refuses before anything is done.
+    /// Accepts a request; the channel delivers its answer. A full lane refuses before anything is done.
     ///
-    /// A command with a number was let in by a gateway: it does not pass the door again.
+    /// A command with a number was admitted by a gateway: it does not pass the door again.
     pub(crate) fn arrive(
         self: &Arc<Self>,
         command: Command<S>,
@@ -82,8 +82,8 @@ impl<S: Served> Lane<S> {
         Ok(answer)
     }
 
-    /// A door in the process answers at once, and number and place are taken under one lock. Any other
-    /// door gets one call at a time, for the same order.
+    /// A door in the process answers at once, and number and place are assigned under one lock. Any other door gets
+    /// one call at a time, for the same order.
     fn pass_door(
         self: &Arc<Self>,
         mut queue: MutexGuard<'_, Queue<S>>,
@@ -111,7 +111,7 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// Asks the door for group after group until nobody arrives.
+    /// Calls the door for group after group until no request is left.
     async fn ask_door(self: Arc<Self>, event: EventId) {
         loop {
             let (arrivals, group): (Vec<Arrival>, Vec<Queued<S>>) = {
@@ -142,9 +142,9 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// A door may give numbers of a generation that the ledger does not know, because the ledger was
-    /// restored from a backup. Then the ledger's generation is raised above it, so that these numbers
-    /// are not given again when the door loses its data. Looked up once per generation.
+    /// A door may issue numbers of a generation that the ledger does not know, because the ledger was restored from a
+    /// backup. Then the ledger's generation is raised above it, so that these numbers are not reissued if the door
+    /// loses its data. Checked once per generation.
     async fn keep_generation(&self, event: EventId, arrived: &[Arrived]) {
         let Some(given) = arrived.iter().find_map(Arrived::generation) else { return };
         if self.generation.load(Ordering::Relaxed) == given {
@@ -168,7 +168,7 @@ impl<S: Served> Lane<S> {
         self.generation.store(given, Ordering::Relaxed);
     }
 
-    /// Gives each request of a group its place, or its refusal.
+    /// Assigns each request of a group its place, or refuses it.
     fn enqueue(self: &Arc<Self>, mut group: Vec<Queued<S>>, arrived: Vec<Arrived>) {
         let now = Instant::now();
         group.iter_mut().for_each(|queued| queued.waiter.queued = Some(now));
@@ -181,8 +181,8 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// The door failed. Requests that arrived meanwhile are refused with this group, so that they do not
-    /// wait for one failing call after another.
+    /// The door failed. Requests that arrived meanwhile are refused with this group, so that they do not wait for one
+    /// failing call after another.
     fn turn_away(&self, event: EventId, group: Vec<Queued<S>>, refusal: Refusal) {
         let mut waiters: Vec<Waiter> = group.into_iter().map(|queued| queued.waiter).collect();
         waiters.extend(self.lock().arriving.drain(..).map(|(_, queued)| queued.waiter));
@@ -210,7 +210,7 @@ impl Shared {
 }
 
 impl<S: Served> Queue<S> {
-    /// Takes a request in under its number, or gives it back with the door's refusal.
+    /// Admits a request under its number, or returns it with the door's refusal.
     fn admit(&mut self, mut queued: Queued<S>, arrived: Arrived) -> Option<(Waiter, Refusal)> {
         let refusal = match arrived {
             Arrived::Number(number) => {
@@ -227,8 +227,8 @@ impl<S: Served> Queue<S> {
     }
 }
 
-/// Inserts by number: a request that got its number at a gateway may come after one with a higher number.
-/// What has no number stays where it came in, and nothing overtakes it.
+/// Inserts by number: a request that got its number at a gateway may arrive after one with a higher number. A request
+/// without a number keeps its position, and none overtakes it.
 fn place<T>(queue: &mut VecDeque<T>, new: T, number: impl Fn(&T) -> Option<Number>) {
     let behind = match number(&new) {
         None => 0,

@@ -1,4 +1,4 @@
-//! Batch: what waits in the queue becomes the next batch and is handed to the ledger.
+//! Batch: the queue becomes the next batch, which is handed to the ledger.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::served::Served;
 use super::waiter::{Queued, Waiter};
 use super::{Lane, Queue};
 
-/// In a shorter queue everybody is served, whether or not they are still there.
+/// In a shorter queue every request is served, whether or not its client is still there.
 const LOOKED_AT_FROM: usize = 32;
 
 impl<S: Served> Lane<S> {
-    /// The next batch, which the ledger has already. Requests whose deadline has passed are refused.
-    /// None: nobody waits, and the calling task ends.
+    /// Returns the next batch, which the ledger has already. Requests past their deadline are refused. None: the
+    /// queue is empty, and the calling task ends.
     pub(crate) async fn next_batch(&self) -> Option<UnderWay<S>> {
         loop {
             let (batch, late) = self.take()?;
@@ -56,7 +56,7 @@ impl<S: Served> Lane<S> {
         Some((batch, late))
     }
 
-    /// Removes requests from the queue that are late; the others keep their order.
+    /// Removes late requests from the queue; the others keep their order.
     pub(super) fn take_late(&self, is_late: impl Fn(&Waiter) -> bool) -> Vec<Waiter> {
         let mut queue = self.lock();
         let stale = queue.shed_stale(Instant::now(), self.shared.few);
@@ -71,9 +71,8 @@ impl<S: Served> Lane<S> {
 }
 
 impl<S: Served> Queue<S> {
-    /// Takes those out of the next batch that are not worth starting while others wait: requests whose
-    /// clients have left, and where more than `few` wait, requests that have waited too long. The others
-    /// keep their order.
+    /// Removes stale requests from the next batch while others wait: those whose clients have disconnected, and when
+    /// more than `few` wait, those that have waited too long. The others keep their order.
     fn shed_stale(&mut self, now: Instant, few: usize) -> Vec<Waiter> {
         let mut stale = Vec::new();
         let mut seen = 0;
@@ -91,7 +90,7 @@ impl<S: Served> Queue<S> {
     }
 }
 
-/// Requests parted by their deadline. `commands` and `waiters` belong together one by one.
+/// Requests split by deadline. `commands` and `waiters` correspond by index.
 pub(super) struct Split<S: Served> {
     pub commands: Vec<Command<S>>,
     pub waiters: Vec<Waiter>,

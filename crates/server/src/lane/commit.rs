@@ -1,6 +1,6 @@
-//! Commit: the ledger decides a batch and makes it durable. A lock timeout or a passing fault is tried
-//! again with backoff and jitter, before any later batch. Nobody waits much longer than their deadline,
-//! however long it takes.
+//! Commit: the ledger decides a batch and makes it durable. A lock timeout or a transient fault is retried with
+//! backoff and jitter, before any later batch. No request waits much longer than its deadline, however long this
+//! takes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::refusals::refusal;
 use crate::telemetry::ledger_marks::LedgerMarks;
 use crate::telemetry::traces::batch::BatchSpan;
 
-/// A request that is in a batch when its deadline passes may still be answered by that batch.
+/// A request whose deadline passes while its batch runs may still be answered by that batch.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// While a batch takes long, the lane checks at this interval for requests past their deadline.
+/// While a batch runs long, the lane checks for requests past their deadline at this interval.
 const WATCH: Duration = Duration::from_millis(250);
 
 /// A batch that the ledger has.
@@ -33,17 +33,17 @@ pub(crate) struct UnderWay<S: Served> {
     commands: Arc<Vec<Command<S>>>,
     waiters: Vec<Waiter>,
     committing: Answered<Committed<S>>,
-    /// What is left of `commands` while the ledger waits for the lock.
+    /// The commands that remain while the ledger waits for the lock.
     open: OpenCommands<S>,
     began: Instant,
-    /// How far the ledger is with it.
+    /// The ledger's progress with the batch.
     marks: Arc<LedgerMarks>,
     /// If the trace of a request in it is sampled.
     span: Option<BatchSpan>,
 }
 
 impl<S: Served> Lane<S> {
-    /// Hands a batch to the ledger. A panic of the ledger is its fault, not the lane's.
+    /// Hands a batch to the ledger. A panic there counts as a fault of the ledger, not of the lane.
     pub(super) fn hand_over(&self, commands: Arc<Vec<Command<S>>>, mut waiters: Vec<Waiter>) -> UnderWay<S> {
         let Shared { ledger, metrics, terms, .. } = &*self.shared;
         metrics.batch(commands.len());
@@ -128,7 +128,7 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// Waits for the ledger, with one timer for the whole batch in place of one per request.
+    /// Waits for the ledger, with one timer for the whole batch instead of one per request.
     async fn watch(&self, under_way: &mut UnderWay<S>) -> Result<Committed<S>, LedgerFault> {
         loop {
             let committing = AssertUnwindSafe(&mut under_way.committing).catch_unwind();
@@ -139,9 +139,9 @@ impl<S: Served> Lane<S> {
         }
     }
 
-    /// While the ledger waits for the lock, requests leave the batch and the queue with `contention`: nothing
-    /// was done for them. Otherwise requests in the batch are answered `ledger_unreachable`, because nobody
-    /// knows whether they will be committed, and requests behind it `overloaded`.
+    /// While the ledger waits for the lock, late requests leave the batch and the queue with `contention`: nothing
+    /// was done for them. Otherwise late requests in the batch are answered `ledger_unreachable`, because it is
+    /// unknown whether they will be committed, and those behind it `overloaded`.
     async fn answer_late(&self, under_way: &mut UnderWay<S>) {
         let now = Instant::now();
         let UnderWay { commands, waiters, open, marks, .. } = under_way;
@@ -165,7 +165,7 @@ fn panicked() -> LedgerFault {
     LedgerFault::Broken("the ledger panicked".into())
 }
 
-/// The batch without the requests whose deadline has passed, and those.
+/// Splits the batch into the requests within their deadline and the rest.
 fn in_time<S: Served>(
     now: Instant,
     commands: &Arc<Vec<Command<S>>>,

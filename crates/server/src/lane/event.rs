@@ -1,4 +1,4 @@
-//! Events in a lane. They pass the door, and the door gets what is left before the answers leave.
+//! Events in a lane. They pass the door, which learns the remaining stock before the answers are sent.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -66,7 +66,7 @@ impl Served for Event {
     }
 
     fn refused_from_memory(lane: &Lane<Event>, request: &ChangeRequest<Event>) -> Option<Refusal> {
-        // A stored answer may exist for a key. And where few wait, they get their numbers.
+        // A key may have a stored answer. In a short queue requests get numbers as usual.
         let asks = request.key.is_none() && lane.depth() >= lane.shared.few;
         let sold_out = asks && lane.facts.sold_out(request.actor.user(), &request.action, lane.shared.ledger.wall());
         sold_out.then_some(Refusal::SoldOut)
@@ -104,7 +104,7 @@ impl Lane<Event> {
         self.facts.hall.clone()
     }
 
-    /// Tells the door who came in or went out, however long that takes. What it misses, it is told again.
+    /// Tells the door about entries and exits, however long that takes. What it misses is sent again.
     fn tell(&self, moved: Vec<Moved>, at: Moment) -> impl Future<Output = ()> + Send + 'static {
         let (event, inside) = (self.id, self.shared.inside.clone());
         let telling = self.shared.door.moved(event, moved, at);
@@ -125,11 +125,10 @@ impl Lane<Event> {
     }
 }
 
-/// What an event has left, for the door.
+/// The remaining stock of an event, for the door.
 pub fn remaining(event: &Event, first_end: Option<Moment>, ledger: &dyn Ledger) -> Remaining {
     let state = event.state_at(ledger.wall());
-    // A scheduled event opens by the clock alone: what is stored before that says nothing after it. The door
-    // knows the ledger's time only.
+    // A scheduled event opens by the clock alone, whatever state is stored. The door knows the ledger's time only.
     let opens = event.opens_at.filter(|_| state == State::Scheduled).map(|opens| opens.plus_ms(-ledger.shift_ms()));
     let first_end = first_end.into_iter().chain(opens).min();
     Remaining { n: event.counts.n, free: event.remaining(), held: event.counts.live(), first_end, state }

@@ -1,5 +1,5 @@
-//! Another server may change or delete a lane's subject. What this one knows of it is at most a second old:
-//! batches bring it, and otherwise it is looked up again. A lane whose subject is gone is forgotten at once.
+//! Another server may change or delete a lane's subject. This server's copy is at most a second old: batches refresh
+//! it, and otherwise it is read again. A lane whose subject is gone is forgotten at once.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use super::{Lane, Served};
 
-/// Looked up in the background from this age on.
+/// From this age on it is refreshed in the background.
 const RENEWED: Duration = Duration::from_millis(500);
-/// Nobody is served with what is older, unless the ledger does not answer in time.
+/// An older copy is not used, unless the ledger does not answer in time.
 const OLDEST: Duration = Duration::from_secs(1);
 const WAIT: Duration = Duration::from_millis(250);
 
 pub(super) struct Fresh {
     seen: Mutex<Instant>,
-    /// Held by the one task that looks.
+    /// Held by the one task that reads.
     looking: Arc<tokio::sync::Mutex<()>>,
     gone: AtomicBool,
 }
@@ -36,12 +36,12 @@ impl Fresh {
 }
 
 impl<S: Served> Lane<S> {
-    /// The subject does not exist any more: the lane is not found again.
+    /// The subject no longer exists: the lane is not found again.
     pub(super) fn gone(&self) {
         self.fresh.gone.store(true, Ordering::Release);
     }
 
-    /// A batch, or a look, that began at this time found the subject like this.
+    /// A batch or a read that began at `asked` found this state of the subject.
     pub(super) fn saw(&self, found: &S, asked: Instant) {
         S::learn(&self.facts, found, asked);
         self.fresh.seen_at(Instant::now());
@@ -56,7 +56,7 @@ impl<S: Served> Lane<S> {
         if self.shared.ledger.name().is_some() && self.fresh.age() >= RENEWED {
             let looking = self.clone().look();
             if self.fresh.age() >= OLDEST {
-                // In its own task, so that it goes on for the others if this one disconnects.
+                // In its own task, so that it continues for the others if this client disconnects.
                 let _ = tokio::time::timeout(WAIT, tokio::spawn(looking)).await;
             } else if self.fresh.looking.try_lock().is_ok() {
                 tokio::spawn(looking);
@@ -76,7 +76,7 @@ impl<S: Served> Lane<S> {
             Ok(None) => self.gone(),
             Err(fault) => {
                 tracing::debug!(subject = %self.subject(), %fault, "a subject could not be looked up again");
-                // Not by every request: the ledger may be overloaded.
+                // Not for every request: the ledger may be overloaded.
                 self.fresh.seen_at(Instant::now() - RENEWED);
             }
         }

@@ -1,16 +1,16 @@
-//! How many requests the next batch takes. Usually all that wait: larger batches cost less per request. When a
-//! batch takes so long that those behind it would wait too long, smaller ones are tried, and kept if they are
-//! quicker. A ledger that is slow whatever the size of a batch gets full ones.
+//! The size of the next batch. Usually it takes all requests that wait: larger batches cost less per request. When
+//! batches take so long that those behind would wait too long, smaller ones are tried, and kept if they are faster. A
+//! ledger that is slow at any size gets full batches.
 
 use std::time::{Duration, Instant};
 
 use stores::ledger::BATCH_MOST;
 
-/// Longer batches are too long.
+/// A longer batch is too slow.
 const LONG: Duration = Duration::from_millis(250);
-/// Batches are not made smaller than this.
+/// The minimum size of a batch.
 const LEAST: usize = 16;
-/// When smaller batches were not quicker, so many follow before they are tried again.
+/// When smaller batches were not faster, they are tried again after this many.
 const REST: u32 = 16;
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct BatchPace {
     most: usize,
     /// When the last batch ended: the next one may have waited for it.
     ended: Option<Instant>,
-    /// A batch of this size took this long, and the next one is smaller.
+    /// The size and duration of the batch before the trial; the next one is smaller.
     trying: Option<(usize, Duration)>,
     rest: u32,
 }
@@ -30,7 +30,7 @@ impl Default for BatchPace {
 }
 
 impl BatchPace {
-    /// The next batch takes at most this many.
+    /// The size limit of the next batch.
     pub fn most(&self) -> usize {
         self.most
     }
@@ -44,7 +44,7 @@ impl BatchPace {
 
     fn took(&mut self, size: usize, time: Duration) {
         match self.trying {
-            // It was taken before the trial began, or says little.
+            // It was taken before the trial began, or its size does not compare.
             Some((larger, _)) if size > larger / 2 || size < larger / 4 => return,
             Some((_, before)) => {
                 self.trying = None;

@@ -1,4 +1,4 @@
-//! Publish: before the answers leave, the door learns what changed. It is a hint for others, never the
+//! Publish: before the answers are sent, the door learns what changed. It is a hint for others, never the source of
 //! truth, so a slow or broken door delays an answer by at most 50 ms and costs none.
 
 use std::panic::resume_unwind;
@@ -15,13 +15,12 @@ use super::respond::Decided;
 use super::served::Served;
 use crate::telemetry::traces::batch::BatchSpan;
 
-/// Answers wait at most this long for one call to the door.
+/// The most that one call to the door may delay answers.
 const SETTLE: Duration = Duration::from_millis(50);
 
 impl<S: Served> Lane<S> {
-    /// Releases the marks of requests that are about to be answered, so that their users may ask again, and
-    /// publishes what a batch changed. A panic in here must not cost the answers of a batch that is
-    /// durable.
+    /// Releases the marks of requests that are about to be answered, so that their users may ask again, and publishes
+    /// what a batch changed. A panic here must not cost the answers of a durable batch.
     pub(crate) async fn publish(&self, mut decided: Decided<S>) -> Decided<S> {
         let ended: Vec<Release> = decided.waiters.iter().filter_map(|waiter| waiter.mark.clone()).collect();
         let news = decided.news.take();
@@ -33,7 +32,7 @@ impl<S: Served> Lane<S> {
         decided
     }
 
-    /// Shows holds that began or changed to people who inspect the door's keys. Our code does not read
+    /// Writes holds that began or changed into the door, for people who inspect its keys. Our code does not read
     /// them.
     pub(super) async fn show_holds(&self, holds: Vec<Hold>) {
         if holds.is_empty() {
@@ -45,7 +44,7 @@ impl<S: Served> Lane<S> {
     }
 }
 
-/// Waits at most `SETTLE`; what takes longer goes on in the background, and this is none.
+/// Waits at most `SETTLE`. None: it takes longer, and continues in the background.
 pub(super) async fn briefly<T: Send + 'static>(mut working: Working<T>) -> Option<T> {
     if let Some(done) = (&mut working).now_or_never() {
         return Some(done);

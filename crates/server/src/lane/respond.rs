@@ -17,7 +17,7 @@ pub(crate) struct Decided<S: Served> {
     pub answers: Answers,
     /// When the batch was durable.
     pub committed: Option<Instant>,
-    /// The batch's, if it is traced: it ends with the answers.
+    /// The span of the batch, if it is traced: it ends with the answers.
     pub span: Option<BatchSpan>,
     /// What a committed batch changed, until it is published.
     pub news: Option<News<S>>,
@@ -47,7 +47,7 @@ impl<S: Served> Decided<S> {
 
     pub fn respond(self) {
         let now = Instant::now();
-        // Before the answers: who asks for the trace of an answered request finds its batch.
+        // Before the answers: a client that looks up the trace of an answered request finds its batch.
         drop(self.span);
         match self.answers {
             Answers::Each(answers) => {

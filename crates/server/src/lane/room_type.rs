@@ -1,5 +1,5 @@
-//! Room types in a lane. No door: the queue alone orders their requests. The next batch does not wait
-//! until the door stores which holds changed.
+//! Room types in a lane. There is no door: the queue alone orders their requests. The next batch does not wait until
+//! the door has stored the changed holds.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -52,7 +52,7 @@ impl Served for RoomType {
 
     fn learn(newest: &Mutex<Arc<RoomType>>, after: &RoomType, _: Instant) {
         let mut newest = newest.lock().unwrap_or_else(|p| p.into_inner());
-        // A look may end after a batch that began later.
+        // A read may end after a batch that began later.
         if after.n >= newest.n {
             *newest = Arc::new(after.clone());
         }

@@ -1,4 +1,4 @@
-//! What a lane must know of a kind of subject. Adding a kind means implementing this in a file here.
+//! What a lane needs to know of a kind of subject. To add a kind, implement this trait in a file here.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,16 +17,16 @@ use super::{Lane, Lanes, LanesOf};
 use crate::path::ChangeRequest;
 
 pub trait Served: Subject {
-    /// What this server knows of a subject without asking the ledger.
+    /// What this server caches about a subject.
     type Facts: Send + Sync + 'static;
 
-    /// The lane takes its next batch only when this one is published. Otherwise it publishes and answers
-    /// in a task of its own.
+    /// Whether the lane takes its next batch only after this one is published. Otherwise it publishes and answers in
+    /// a separate task.
     const NEXT_BATCH_WAITS_FOR_PUBLISH: bool;
 
-    /// Requests whose deadline passes behind a slow batch wait a little longer for its result: if the
-    /// batch did not get the lock, they are answered `contention`. Otherwise they are answered
-    /// `overloaded` at their deadline.
+    /// Whether requests whose deadline passes behind a slow batch wait a little longer for its result: if the batch
+    /// did not get the lock, they are answered `contention`. Otherwise they are answered `overloaded` at their
+    /// deadline.
     const LATE_WAIT_FOR_LOCK_RESULT: bool;
 
     fn lanes(lanes: &Lanes) -> &LanesOf<Self>;
@@ -47,21 +47,21 @@ pub trait Served: Subject {
     /// The hall whose names its answers use, if it has one.
     fn hall(lane: &Lane<Self>) -> Option<Arc<Hall>>;
 
-    /// The ledger was asked at this time and found the subject, or left it, like this.
+    /// The ledger returned this state of the subject for a call made at `asked`.
     fn learn(facts: &Self::Facts, after: &Self, asked: Instant);
 
-    /// A batch was answered like this.
+    /// Caches the answers of a batch.
     fn remember(_: &Self::Facts, _: &[Command<Self>], _: &[Answer]) {}
 
-    /// The refusal of a request that can only be refused, as far as this server knows.
+    /// The refusal of a request that this server knows must be refused.
     fn refused_from_memory(_: &Lane<Self>, _: &ChangeRequest<Self>) -> Option<Refusal> {
         None
     }
 
-    /// Refuses what names something that cannot exist, before it costs an arrival number.
+    /// Refuses an action on something that cannot exist, before it costs an arrival number.
     fn check(facts: &Self::Facts, action: &Self::Action) -> Result<(), Refusal>;
 
-    /// Tells the door, before the answers leave, which marks have ended and what a batch changed.
+    /// Tells the door which marks have ended and what a batch changed, before the answers are sent.
     fn publish(lane: &Lane<Self>, ended: Vec<Release>, news: Option<News<Self>>) -> impl Future<Output = ()> + Send;
 }
 

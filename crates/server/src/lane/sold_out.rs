@@ -1,4 +1,4 @@
-//! Sold out, from memory: while many wait for an event of which the last batch left nothing, further requests
+//! Answers `sold_out` from memory: while many wait for an event that the last batch left sold out, further requests
 //! are refused without the door and the ledger. They get no number, as at a gateway that answers from its hint.
 
 use std::hash::{BuildHasher, RandomState};
@@ -15,24 +15,24 @@ use rules::outcome::{Outcome, Refusal};
 use rules::seats::Hall;
 use rules::time::Moment;
 
-/// What is older says nothing: another server may have freed a seat. Under the promised 250 ms.
+/// Older knowledge is not used: another server may have freed a seat. Under the promised 250 ms.
 const FRESH: Duration = Duration::from_millis(200);
-/// Bits of the filter: so many per seat, and at most a mebibyte.
+/// Filter bits per seat. The filter is at most a mebibyte.
 const BITS_PER_SEAT: usize = 8;
 const BITS_MOST: usize = 8 * 1024 * 1024;
 const BITS_LEAST: usize = 4_096;
 
-/// What this server knows of an event without asking the ledger.
+/// What this server caches about an event.
 pub struct EventFacts {
     /// An event keeps its hall for life.
     pub hall: Arc<Hall>,
-    /// What buyers are asked for, in bits.
+    /// The fields that buyers are asked for, as bits.
     asked_fields: AtomicU8,
     newest: Mutex<Option<SeenEvent>>,
     buyers: BuyerFilter,
 }
 
-/// The event, and when the ledger was asked.
+/// The event, and when the ledger was read.
 struct SeenEvent {
     event: Event,
     asked: Instant,
@@ -50,14 +50,14 @@ impl EventFacts {
 
     pub fn saw(&self, event: &Event, asked: Instant) {
         let mut newest = self.newest.lock().unwrap_or_else(|p| p.into_inner());
-        // A look may end after a batch that began later.
+        // A read may end after a batch that began later.
         if newest.as_ref().is_none_or(|seen| event.counts.n >= seen.event.counts.n) {
             self.asked_fields.store(event.buyer_fields.bits(), Ordering::Relaxed);
             *newest = Some(SeenEvent { event: event.clone(), asked });
         }
     }
 
-    /// Users who may have a seat are asked about in the ledger: they are told which seat is theirs.
+    /// Adds users who may have a seat to the filter. Their requests go to the ledger, which tells them their seat.
     pub fn remember(&self, commands: &[Command<Event>], answers: &[Answer]) {
         for (command, answer) in commands.iter().zip(answers) {
             let empty_handed = matches!(answer.outcome, Outcome::Refused(Refusal::SoldOut));
@@ -82,7 +82,7 @@ impl EventFacts {
     }
 }
 
-/// A Bloom filter: it may contain users who bought nothing, and misses nobody who did here.
+/// A Bloom filter: it may report users who bought nothing, and misses no buyer of this server.
 #[derive(Default)]
 struct BuyerFilter {
     bits: OnceLock<Box<[AtomicU64]>>,

@@ -16,11 +16,10 @@ use crate::telemetry::journey::LaneMarks;
 use crate::telemetry::ledger_marks::LedgerTimes;
 use crate::telemetry::traces::context::SpanContext;
 
-/// While too many wait, a request is refused after this time. Those who are served then still get their
-/// answers within a second.
+/// While too many wait, a request is refused after this time. The others still get their answers within a second.
 pub const STALE_AFTER: Duration = Duration::from_millis(600);
 
-/// The answer to a request, with its arrival number and when it passed the steps.
+/// The answer to a request, with its arrival number and the times of its steps.
 pub type NumberedAnswer = (Answer, Option<Number>, LaneMarks);
 
 /// A request in the queue.
@@ -29,9 +28,9 @@ pub struct Queued<S: Served> {
     pub waiter: Waiter,
 }
 
-/// Where the answer goes, and what must be undone first.
+/// Where the answer goes, and what must be released first.
 pub struct Waiter {
-    /// Dropped before `reply`: when the handler sees a closed channel, the depth is right already.
+    /// Dropped before `reply`: when the handler sees a closed channel, the depth is already right.
     pub in_flight: InFlight,
     /// Such requests get `lock_timeout` in place of `contention`.
     pub about_a_hold: bool,
@@ -39,11 +38,11 @@ pub struct Waiter {
     pub mark: Option<Release>,
     pub number: Option<Number>,
     pub arrived: Instant,
-    /// When it got its place in the queue, when its batch was handed to the ledger, when that was durable.
+    /// When it got its place in the queue, when its batch was handed to the ledger, and when the batch was durable.
     pub queued: Option<Instant>,
     pub batched: Option<Instant>,
     pub committed: Option<Instant>,
-    /// What the ledger did with its batch in between.
+    /// The ledger's times for its batch in between.
     pub ledger: LedgerTimes,
     /// If its trace is sampled.
     pub span: Option<SpanContext>,
@@ -52,12 +51,12 @@ pub struct Waiter {
     pub deadline: Instant,
     /// Who asked, if it came over a connection.
     pub client: Option<ClientSocket>,
-    /// None: answered early.
+    /// None: it was answered early.
     pub reply: Option<oneshot::Sender<NumberedAnswer>>,
 }
 
 impl Waiter {
-    /// It has waited too long, for a time in which too many wait.
+    /// Whether it has waited too long to be served while too many wait.
     pub fn stale(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.arrived) >= STALE_AFTER
     }

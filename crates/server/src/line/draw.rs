@@ -1,7 +1,7 @@
-//! The draw: the order of those who gathered before the opening. Everybody can check it: the digest of the seed is
-//! public from the start, the seed from the opening on, and a place is the beginning of an HMAC under it.
+//! The draw: the order of the users who gathered before the opening. Anyone can verify it: the digest of the seed is
+//! public from the start, the seed from the opening on, and a place is the beginning of an HMAC under the seed.
 //!
-//! The draw is computed, not kept: a server that starts, or a door that lost everything, finds the same places.
+//! The draw is computed, not stored: a server that starts, or a door that lost its data, finds the same places.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::secrets::hmac_with;
 use crate::tickets::Ticket;
 use crate::turner;
 
-/// On the ticket of somebody who gathers: no place yet. No place has this number.
+/// The number on the ticket of a user who gathers: no place yet. No place has this number.
 pub const GATHERED: Number = Number(0);
 
 /// The draw of one event.
@@ -38,7 +38,7 @@ impl Draw {
         hex::encode(self.seed)
     }
 
-    /// Tells nothing of the seed, and fits no other.
+    /// The commitment to the seed. It reveals nothing of the seed, and matches no other.
     pub fn commitment(&self) -> String {
         hex::encode(Sha256::digest(self.seed))
     }
@@ -57,8 +57,8 @@ pub async fn draw(app: &App, event: &Event) -> Result<Draw, Failure> {
     Ok(app.secrets.get().await?.draw(event))
 }
 
-/// Whether everybody may know the seed. The ledger must have stored that nobody gathers any more: the wall clock may be
-/// set back. If no batch has done so since the opening, one is sent here; other callers do not wait for it.
+/// Whether the seed may be public. The ledger must have stored that the gathering is over: the wall clock may be set
+/// back. If no batch has done so since the opening, one is sent here; other callers do not wait for it.
 pub async fn is_over(app: &App, event: &Event) -> bool {
     if !event.draw_ends(app.ledger.wall()) {
         return event.gathered;
@@ -72,16 +72,16 @@ pub async fn is_over(app: &App, event: &Event) -> bool {
     ended.is_ok_and(|committed| committed.after.gathered)
 }
 
-/// A place that is somebody's, whether the door knows it or not.
+/// A place that belongs to a user, whether the door knows it or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimedPlace {
     pub claim: PlaceClaim,
-    /// Nobody has entered by its number, so the ledger need not be asked.
+    /// No entry has used its number, so the ledger need not be asked.
     pub unspent: bool,
 }
 
-/// The place that is this user's besides the one that the door knows: by their ticket, or drawn for them. `event` is as
-/// the ledger has it now if they join while people gather ([`now`]).
+/// The place of this user besides the one that the door knows: by their ticket, or drawn for them. If they join while
+/// users gather, `event` is as the ledger has it now ([`now`]).
 pub async fn claim(
     app: &App,
     event: &Event,
@@ -93,8 +93,8 @@ pub async fn claim(
     let takes_part = joins && gathers;
     let by_ticket = ticket.is_some();
     let by_arrival = match ticket.map(|ticket| ticket.number) {
-        // A drawn place is computed, whatever the ticket says. Without a draw it says nothing: the draw was taken away
-        // before anybody gathered, or the ticket is of another event, which had this id before a restore.
+        // A drawn place is computed, whatever the ticket says. Without a draw the ticket is void: the draw was
+        // removed before anybody gathered, or the ticket is of another event that had this id before a restore.
         Some(number) if number == GATHERED || number.is_drawn() => {
             if !event.is_drawn() {
                 return Ok(None);
@@ -102,7 +102,7 @@ pub async fn claim(
             None
         }
         Some(number) if !takes_part => Some(number),
-        // Whoever stood in line before the draw was announced stays before everybody who is drawn.
+        // Users who were in line before the draw was announced stay ahead of all who are drawn.
         Some(number) if number.0 < DRAWN_FROM && !app.ledger.number_spent(event.id, number).await? => Some(number),
         None if !takes_part => return Ok(None),
         _ => None,
@@ -110,18 +110,18 @@ pub async fn claim(
     let own = |number, unspent| Some(ClaimedPlace { claim: PlaceClaim { number, by_ticket }, unspent });
     Ok(match by_arrival {
         Some(number) => own(number, takes_part),
-        // Nobody enters before the opening.
+        // No user enters before the opening.
         None => own(draw(app, event).await?.place_of(user), gathers),
     })
 }
 
-/// What a server remembers of an event may be a second old, and whoever opened the event meanwhile made the seed public.
-/// So the ledger says whether people still gather, before anybody joins them.
+/// This server's copy of an event may be a second old, and the event may have been opened meanwhile, which made the
+/// seed public. So the ledger decides whether users still gather, before any user joins them.
 pub async fn now(app: &App, event: Arc<Event>) -> Result<Arc<Event>, Failure> {
     if event.gathers(app.ledger.wall()) { known::event_now(app, event.id).await } else { Ok(event) }
 }
 
-/// Nobody may join before people gather.
+/// No user may join before the gathering begins.
 pub fn may_gather(event: &Event, wall: Moment) -> Result<(), Refusal> {
     let Some(from) = event.gathers_later(wall) else { return Ok(()) };
     Err(Refusal::NotOpen { opens_at: Some(from), retry_after: Some(wall.seconds_until(from).max(1)) })

@@ -1,9 +1,8 @@
-//! Keeps the door's picture of who is inside equal to the ledger's. The ledger is the truth; the door
-//! is told of every change, and may miss one: Redis was unreachable, or the server died between its
-//! commit and the call.
+//! Keeps the door's set of users inside equal to the ledger's. The ledger is the source of truth. The door is told of
+//! every change, and may miss one: Redis was unreachable, or the server crashed between its commit and the call.
 //!
-//! A server that could not tell the door compares until it succeeds. While people ask a line, one server
-//! at a time compares once a second, whoever missed what.
+//! A server that could not tell the door compares until it succeeds. While users poll a line, one server at a time
+//! compares once a second, whichever server missed a change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -17,16 +16,16 @@ use stores::verify::{DOOR_AGREES, Finding, SHOWN_MOST};
 
 use crate::refusals::Failure;
 
-/// While somebody asks a line, it is compared at this interval, or less often if comparing takes long.
+/// While users poll a line, it is compared at this interval, or less often if comparing takes long.
 pub const INTERVAL: Duration = Duration::from_millis(700);
 /// No server compares if another did within this time.
 const SHARED_MS: i64 = 500;
-/// Comparing takes at most one part in so many of a line's time.
+/// Comparing takes at most one part in this many of a line's time.
 const SHARE: u32 = 20;
-/// People may come and go between two readings. After so many the difference is real.
+/// Users may enter and leave between two readings. After this many a difference is real.
 const READINGS: usize = 4;
 
-/// How often door and ledger are looked at before a difference is reported.
+/// How often door and ledger are read before a difference is reported.
 pub const LOOKS: usize = 4;
 
 const FORGOTTEN: Duration = Duration::from_secs(60);
@@ -43,9 +42,9 @@ pub struct InsideCheck {
 
 #[derive(Default)]
 struct Checked {
-    /// Not compared again before. None: not compared yet.
+    /// The earliest next comparison. None: not compared yet.
     next: Option<Instant>,
-    /// The door missed something, and a task tells it.
+    /// The door missed a change, and a task sends it.
     owed: bool,
 }
 
@@ -70,8 +69,8 @@ impl InsideCheck {
         lines.len()
     }
 
-    /// The door could not be told who came in or went out. It is compared in the background until that
-    /// succeeds; one task per event, however much was missed.
+    /// The door missed an entry or exit. The line is compared in the background until that succeeds; one task per
+    /// event, however much was missed.
     pub fn owed(&self, event: EventId) {
         if std::mem::replace(&mut self.lines().entry(event).or_default().owed, true) {
             return;
@@ -81,7 +80,7 @@ impl InsideCheck {
             let mut pause = BACKOFF_LEAST;
             loop {
                 tokio::time::sleep(pause).await;
-                // The server is gone: the others compare.
+                // This server is shutting down: the others compare.
                 let Some(check) = own.upgrade() else { return };
                 check.lines().entry(event).or_default().owed = false;
                 let Err(failure) = check.compare(event, None).await else { return };
@@ -95,7 +94,7 @@ impl InsideCheck {
         });
     }
 
-    /// Somebody asked the line. Compares in the background if that is due.
+    /// A user polled the line. Compares in the background if that is due.
     pub fn asked(&self, event: EventId) {
         let now = Instant::now();
         {
@@ -118,7 +117,7 @@ impl InsideCheck {
         });
     }
 
-    /// Whether door and ledger agree. A difference is reported if it lasts, although it was looked at.
+    /// Whether door and ledger agree. A difference is reported if it persists while the line is compared.
     pub async fn agreement(&self, lines: &[EventId]) -> Finding {
         let mut broken = Vec::new();
         for _ in 0..LOOKS {
@@ -132,7 +131,7 @@ impl InsideCheck {
         Finding { name: DOOR_AGREES, broken }
     }
 
-    /// A store that does not answer says nothing.
+    /// A store that does not answer reports no difference.
     async fn differences(&self, lines: &[EventId]) -> Vec<String> {
         let mut found = Vec::new();
         for event in lines {
@@ -148,7 +147,7 @@ impl InsideCheck {
         found
     }
 
-    /// The ledger has just contradicted the door: the door is corrected before the caller is answered.
+    /// The ledger has just contradicted the door: corrects the door before the caller is answered.
     pub async fn recount(&self, event: EventId) {
         if let Err(failure) = self.correct(event).await {
             tracing::warn!(%event, %failure, "the door was not told who is inside");
@@ -160,7 +159,7 @@ impl InsideCheck {
     async fn compare(&self, event: EventId, unless_within_ms: Option<i64>) -> Result<(), Failure> {
         let mut unless = unless_within_ms;
         for reading in 1..=READINGS {
-            // None: another server compares, or the line will begin with what the ledger says.
+            // None: another server compares, or the line will start with the ledger's state.
             let Some(before) = self.door.inside(event, unless.take()).await? else { return Ok(()) };
             let truth = self.ledger.inside(event).await?;
             if before.agrees(&truth) {
@@ -170,7 +169,7 @@ impl InsideCheck {
             if after.agrees(&truth) {
                 return Ok(());
             }
-            // Changes are on their way, unless nothing changes.
+            // Changes may be in flight, unless the door stayed the same.
             if after == before || reading == READINGS {
                 tracing::info!(%event, door = before.count, ledger = truth.count, "the door is told who is inside");
                 self.correct(event).await?;
@@ -179,7 +178,7 @@ impl InsideCheck {
         Ok(())
     }
 
-    /// The door is read first: what it has and the ledger has no more has ended for certain.
+    /// Reads the door first: what it has and the ledger does not has certainly ended.
     async fn correct(&self, event: EventId) -> Result<(), Failure> {
         let known = self.door.insiders(event).await?;
         let truth = self.ledger.begin_line(event).await?;

@@ -1,4 +1,4 @@
-//! What this server remembers of events and their lines, so that a crowd that polls asks the stores once.
+//! Caches events and their lines, so that a crowd that polls costs the stores one call.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -15,7 +15,7 @@ use rules::time::Moment;
 use crate::app::App;
 use crate::refusals::Failure;
 
-/// A remembered event is read again after this.
+/// A cached event is read again after this.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// An event that was not read for this long is forgotten.
@@ -24,7 +24,7 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub struct Lines(Mutex<HashMap<EventId, Arc<Remembered>>>);
 
-/// What is remembered of one event.
+/// The cache entry of one event.
 #[derive(Default)]
 pub(super) struct Remembered {
     event: Mutex<Option<Seen>>,
@@ -32,17 +32,17 @@ pub(super) struct Remembered {
     reading: tokio::sync::Mutex<()>,
     /// Held by the one caller that stores the end of a draw; the others do not wait.
     pub ending: tokio::sync::Mutex<()>,
-    /// Held by the one caller that mends the door; the others wait, and ask the door again.
+    /// Held by the one caller that repairs the door; the others wait, and ask the door again.
     pub mending: tokio::sync::Mutex<()>,
-    /// How often the door was mended.
+    /// How often the door was repaired.
     pub mended: AtomicU64,
     serving: Mutex<Option<(Serving, Moment)>>,
     pace: Mutex<Option<(u64, Moment)>>,
-    /// Held by the one caller that asks the door for the pace; the others take what is known.
+    /// Held by the one caller that asks the door for the pace; the others use the cached one.
     pub pacing: tokio::sync::Mutex<()>,
 }
 
-/// An event as this server saw it last.
+/// An event as this server last saw it.
 struct Seen {
     event: Arc<Event>,
     at: Instant,
@@ -57,7 +57,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Remembered {
     fn fresh_event(&self, wall: Moment) -> Option<Arc<Event>> {
         let seen = locked(&self.event);
-        // The opening of a draw shows everybody's place: it may have been put off since this was read.
+        // The opening of a draw reveals all places: it may have been postponed since this was read.
         let opened_since = |event: &Event, at: &Instant| {
             let open_ms = event.opens_at.filter(|_| event.has_draw()).map(|opens| opens.ms_until(wall));
             open_ms.is_some_and(|open_ms| (0..at.elapsed().as_millis() as i64).contains(&open_ms))
@@ -66,13 +66,13 @@ impl Remembered {
         seen.as_ref().filter(fresh).map(|seen| seen.event.clone())
     }
 
-    /// By a read that began at that moment or later.
+    /// The event, if it was read at that moment or later.
     fn event_since(&self, moment: Instant) -> Option<Arc<Event>> {
         let seen = locked(&self.event);
         seen.as_ref().filter(|seen| seen.asked >= Some(moment)).map(|seen| seen.event.clone())
     }
 
-    /// As this server saw it last.
+    /// The state of the event as last seen.
     pub fn state(&self, wall: Moment) -> Option<State> {
         locked(&self.event).as_ref().map(|seen| seen.event.state_at(wall))
     }
@@ -85,7 +85,7 @@ impl Remembered {
         *locked(&self.serving)
     }
 
-    /// People let in per minute, as it was known last.
+    /// Users let in per minute, as last known.
     pub fn pace(&self) -> Option<(u64, Moment)> {
         *locked(&self.pace)
     }
@@ -131,19 +131,19 @@ impl Lines {
         all.len()
     }
 
-    /// Events with a waiting room that were asked about.
+    /// Events with a waiting room that were requested.
     pub fn known(&self) -> Vec<(EventId, WaitingRoom)> {
         self.seen().iter().filter_map(|event| Some((event.id, event.waiting_room?))).collect()
     }
 
-    /// Events that were asked about, as they were seen last.
+    /// Events that were requested, as last seen.
     pub fn seen(&self) -> Vec<Arc<Event>> {
         let all: Vec<_> = locked(&self.0).values().cloned().collect();
         all.iter().filter_map(|one| locked(&one.event).as_ref().map(|seen| seen.event.clone())).collect()
     }
 }
 
-/// The event as it was at most a second ago.
+/// The event, at most a second old.
 pub async fn event(app: &App, id: EventId) -> Result<Arc<Event>, Refusal> {
     let remembered = app.lines.of(id);
     if let Some(event) = remembered.fresh_event(app.ledger.wall()) {
@@ -156,8 +156,8 @@ pub async fn event(app: &App, id: EventId) -> Result<Arc<Event>, Refusal> {
     }
 }
 
-/// The event by a read that begins now or later. Callers that wait share one: a read that began before one of them
-/// asked may have missed a change.
+/// The event, by a read that begins now or later. Callers that wait share one: a read that began before one of them
+/// called may have missed a change.
 pub(super) async fn event_now(app: &App, id: EventId) -> Result<Arc<Event>, Failure> {
     let asked = Instant::now();
     let remembered = app.lines.of(id);

@@ -1,5 +1,5 @@
-//! Mending a door that lost what it knew: the generation, who is inside, what is left. One caller per
-//! server and event mends, however many found it missing.
+//! Repairs a door that lost its data: the generation, who is inside, what is left. One caller per server and event
+//! repairs it, however many found the data missing.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use crate::reopen::reopen;
 /// Other servers may reopen the door, or Redis may lose its data again, meanwhile.
 const TRIES: usize = 8;
 
-/// What the door does not know.
+/// What the door is missing.
 enum Missing {
     Generation,
     /// Who is inside.
@@ -25,7 +25,7 @@ enum Missing {
 }
 
 impl EventLine<'_> {
-    /// Asks the door until it can answer. Gives it what it does not know first.
+    /// Asks the door until it can answer, and first gives it the data that it is missing.
     pub(super) async fn heard<T, W>(self, ask: impl Fn() -> W) -> Result<T, Failure>
     where
         W: Future<Output = Result<Heard<T>, DoorFault>>,
@@ -69,13 +69,12 @@ impl EventLine<'_> {
         Ok(())
     }
 
-    /// The door counted fewer people inside than the ledger. It is told who is missing; nobody's place in
-    /// line changes.
+    /// The door counted fewer users inside than the ledger. It is told who is missing; all places in line stay.
     pub(super) async fn recount(self) {
         self.app.inside.recount(self.event).await;
     }
 
-    /// Tells the door who came in or went out, later if it does not hear.
+    /// Tells the door about an entry or exit, later if that fails.
     pub(super) async fn tell(self, moved: Moved) {
         let EventLine { app, event, .. } = self;
         if let Err(fault) = app.door.moved(event, vec![moved], app.ledger.now()).await {

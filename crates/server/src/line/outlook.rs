@@ -1,4 +1,4 @@
-//! When it may be somebody's turn, as far as the line knows.
+//! Estimates when it may be a user's turn.
 
 use rules::event::{Event, State};
 use rules::queue::Status;
@@ -6,16 +6,16 @@ use rules::time::Moment;
 
 use super::{EventLine, Stands};
 
-/// The pace may be this old.
+/// The maximum age of the pace.
 const RECENT_MS: i64 = 1_000;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outlook {
     /// Seconds until it is their turn.
     pub wait_s: Option<u64>,
-    /// Nobody is let in before.
+    /// Nobody is let in before this.
     pub opens_at: Option<Moment>,
-    /// Seconds until then, if nobody has a place before either: the order is drawn.
+    /// Seconds until the opening, if the order is drawn: there are no places before it.
     pub gathers_s: Option<u64>,
 }
 
@@ -32,13 +32,13 @@ impl EventLine<'_> {
             Status::Waiting if state == State::Open => {
                 self.pace().await.and_then(|per_minute| wait_s(place.ahead, per_minute))
             }
-            // Nobody knows when a pause ends, or whether seats come back.
+            // The end of a pause cannot be predicted, nor whether seats come back.
             Status::Waiting | Status::SoldOut => None,
         };
         Outlook { wait_s, ..Outlook::default() }
     }
 
-    /// How many are let in per minute. One poller at a time asks the door; the others take what is known.
+    /// How many are let in per minute. One poller at a time asks the door; the others use the cached value.
     async fn pace(self) -> Option<u64> {
         let (remembered, now) = (self.app.lines.of(self.event), self.app.ledger.now());
         let known = remembered.pace();
@@ -55,7 +55,7 @@ impl EventLine<'_> {
     }
 }
 
-/// Nobody was let in: not known.
+/// None: nobody was let in, so it is unknown.
 fn wait_s(ahead: u64, per_minute: u64) -> Option<u64> {
     (per_minute > 0).then(|| ahead.saturating_mul(60).div_ceil(per_minute))
 }

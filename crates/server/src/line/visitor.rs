@@ -39,7 +39,7 @@ impl<'a> Visitor<'a> {
         Visitor { origin: Some(origin), ..self }
     }
 
-    /// Joins, or finds the place that they have: by user, else by ticket.
+    /// Joins, or returns the existing place: by user, else by ticket.
     pub async fn join(self) -> Result<Stands, Failure> {
         let reply = match self.own {
             None => self.ask(What::Join, None).await?,
@@ -55,7 +55,7 @@ impl<'a> Visitor<'a> {
         self.stands(self.find(What::Poll).await?).await
     }
 
-    /// Enters, if it is their turn; or finds the entry that they have.
+    /// Enters, if it is their turn; or returns the existing entry.
     pub async fn enter(self) -> Result<Entry, Failure> {
         let number = match self.find(What::Enter).await? {
             QueueReply::MayEnter { number } => Some(number),
@@ -73,7 +73,7 @@ impl<'a> Visitor<'a> {
                 if entry.token == token {
                     self.line.app.metrics.admitted();
                 } else {
-                    // The door may not have heard of that entry yet.
+                    // The door may not know that entry yet.
                     self.line.tell(Moved::In((*entry).clone())).await;
                 }
                 Ok(*entry)
@@ -86,7 +86,7 @@ impl<'a> Visitor<'a> {
         }
     }
 
-    /// Gives the place or the entry back.
+    /// Gives up the place or the entry.
     pub async fn leave(self) -> Result<(), Failure> {
         let reply = self.ask(What::Leave, None).await?;
         if (matches!(reply, QueueReply::Inside { .. }) || self.live_entry().await?.is_some())
@@ -106,7 +106,7 @@ impl<'a> Visitor<'a> {
                 Ok(Stands::Inside { left_ms: now().ms_until(ends) })
             }
             QueueReply::Inside { left_ms, .. } => Ok(Stands::Inside { left_ms }),
-            // The door may not have heard that they entered.
+            // The door may not know that they entered.
             QueueReply::NotQueued => match self.live_entry().await? {
                 Some(entry) => {
                     let left_ms = now().ms_until(entry.ends);
@@ -144,7 +144,7 @@ impl<'a> Visitor<'a> {
         Ok(found.filter(|entry| entry.live(ledger.now())))
     }
 
-    /// The ledger disagreed with the door. The door gets what it did not know.
+    /// Corrects the door after the ledger contradicted it.
     async fn correct_door(self, number: Option<Number>, refusal: &Refusal) {
         match (refusal, number) {
             // The number was used before the door lost its data.
@@ -170,7 +170,7 @@ impl<'a> Visitor<'a> {
         if unspent {
             return self.ask(what, Some(claim)).await;
         }
-        // First a poll, so that nobody enters from a place that is worse than theirs.
+        // Polls first, so that the user does not enter from a place that is worse than theirs.
         let reply = self.ask(What::Poll, None).await?;
         let better = match &reply {
             QueueReply::Place(place) => claim.number < place.number,

@@ -1,4 +1,4 @@
-//! What a hub says, and who listens: one log of rounds that all its watchers read.
+//! What a hub sends and to whom: one log of rounds that all its watchers read.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -10,21 +10,22 @@ use super::message::{HEARTBEAT, Messages, chunk};
 use super::round_log::{RoundLog, RoundReader};
 
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
-/// A hub that nobody watches follows on for this long, for those who reconnect.
+/// A hub without watchers continues for this long, for those that reconnect.
 const UNWATCHED: Duration = Duration::from_secs(10);
 
-/// What a watcher reads.
+/// A message that watchers read.
 #[derive(Clone, Debug)]
 pub struct Round {
     pub text: Bytes,
-    /// The same, framed for a socket that is written directly.
+    /// The same as an HTTP chunk, for a socket that is written directly.
     pub chunk: Bytes,
     pub messages: usize,
-    /// It tells everything: whoever reads it need not read what was said before.
+    /// It holds the whole state: a reader may skip all rounds before it.
     pub whole: bool,
-    /// In how many turns the watchers are told: each turn a part of them. The next round comes before the next turn.
+    /// The number of turns in which it is sent: each turn reaches a part of the watchers. The next round comes before
+    /// the next turn.
     pub turns: usize,
-    /// Nothing comes after it.
+    /// No round follows.
     pub last: bool,
 }
 
@@ -39,7 +40,7 @@ impl Round {
     }
 }
 
-/// A new watcher's first words, and what it reads from then on.
+/// A new watcher's first messages, and what it reads from then on.
 pub struct Subscribed {
     pub first: Vec<Bytes>,
     pub messages: usize,
@@ -79,7 +80,8 @@ impl HubChannel {
         self.rounds.readers()
     }
 
-    /// Heartbeats. True: nobody has listened for a while. Called under the lock under which the hub is subscribed to.
+    /// Sends heartbeats. Returns true if there were no watchers for a while. Called under the lock for subscribing to
+    /// the hub.
     pub fn keep(&self, now: Instant) -> bool {
         let mut times = self.times();
         if now.duration_since(times.heartbeat) >= HEARTBEAT_EVERY {
@@ -100,7 +102,7 @@ impl HubChannel {
 }
 
 impl Drop for HubChannel {
-    /// The watchers are sent away.
+    /// Disconnects the watchers.
     fn drop(&mut self) {
         let (text, chunk) = (Bytes::new(), Bytes::new());
         self.say(Round { text, chunk, messages: 0, whole: false, turns: 1, last: true });

@@ -1,5 +1,5 @@
-//! A watcher whose socket is written directly. A task, a timer and the framing of a body per watcher and round cost
-//! more than the write itself; so hyper sends the head and the first messages, and then only waits for the end.
+//! A watcher whose socket is written directly. A task, a timer and body framing per watcher and round cost more than
+//! the write itself. So hyper sends the head and the first messages, and then only waits for the end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,9 +13,9 @@ use super::round_log::{NextRound, RoundReader};
 use super::series::LiveSeries;
 use crate::connections::ClientSocket;
 
-/// A watcher that takes nothing for this long is dropped, as every client is.
+/// A watcher that reads nothing for this long is disconnected, like every client.
 const WRITE_STALL: Duration = Duration::from_secs(10);
-/// One's own messages that wait behind a part that the client does not take.
+/// Private messages that may wait behind a part that the client does not read.
 const OWN_BEHIND: usize = 64;
 
 pub struct DirectWatcher {
@@ -32,13 +32,13 @@ enum DirectState {
 struct OpenWatcher {
     client: ClientSocket,
     rounds: RoundReader,
-    /// Framed as a chunk each.
+    /// Each framed as a chunk.
     own: VecDeque<Bytes>,
-    /// What is being written.
+    /// The bytes being written.
     part: Bytes,
-    /// Some of the part is written.
+    /// Whether some of the part is written.
     begun: bool,
-    /// hyper has written all that it will before the end.
+    /// Whether hyper has written everything it will before the end.
     ready: bool,
     blocked_since: Option<Instant>,
     last: bool,
@@ -47,17 +47,17 @@ struct OpenWatcher {
 /// How a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Behind a whole chunk: hyper may end the body.
+    /// After a whole chunk: hyper may end the body.
     Whole,
     /// Within a chunk: the connection has to be cut.
     Cut,
 }
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketWrite {
     All,
-    /// The client does not take more now.
+    /// The client's socket is full.
     Blocked,
     Ended,
 }
@@ -77,14 +77,14 @@ impl DirectWatcher {
         DirectWatcher { state: Mutex::new(DirectState::Open(open)), ended: Notify::new(), series }
     }
 
-    /// From now on it is written here.
+    /// Starts direct writes.
     pub fn begin(&self) {
         if let DirectState::Open(open) = &mut *self.lock() {
             open.ready = true;
         }
     }
 
-    /// Writes what has been said since, as far as the client takes it.
+    /// Writes all rounds since the last write, as far as the socket takes them.
     pub fn write(&self) -> SocketWrite {
         let mut state = self.lock();
         let DirectState::Open(open) = &mut *state else { return SocketWrite::Ended };
@@ -97,7 +97,7 @@ impl DirectWatcher {
         SocketWrite::Ended
     }
 
-    /// Adds a message of one's own, framed as a chunk. Whoever lets too many of them wait is dropped.
+    /// Adds a private message, framed as a chunk. A watcher with too many unread ones is disconnected.
     pub fn say(&self, chunk: Bytes) -> SocketWrite {
         if let DirectState::Open(open) = &mut *self.lock() {
             if open.own.len() < OWN_BEHIND {
@@ -110,7 +110,7 @@ impl DirectWatcher {
         self.write()
     }
 
-    /// Completes when nothing is written any more.
+    /// Completes when writing has ended.
     pub async fn ended(&self) -> StreamEnd {
         loop {
             let ended = self.ended.notified();
@@ -121,7 +121,7 @@ impl DirectWatcher {
         }
     }
 
-    /// Nothing is written from now on.
+    /// Ends writing.
     pub fn close(&self) -> StreamEnd {
         let mut state = self.lock();
         let end = match &*state {
@@ -144,7 +144,7 @@ impl OpenWatcher {
         }
         loop {
             while !self.part.is_empty() {
-                // Whoever was blocked is written only when the runtime has heard that there is room again.
+                // After a full buffer, writes only once the runtime reports the socket writable.
                 let written = match self.blocked_since {
                     None => self.client.send_now(&self.part),
                     Some(_) => self.client.try_write(&self.part),
@@ -184,7 +184,7 @@ impl OpenWatcher {
     fn blocked(&mut self, series: &LiveSeries) -> Result<SocketWrite, StreamEnd> {
         let now = Instant::now();
         let since = *self.blocked_since.get_or_insert(now);
-        // It cannot catch up with what is no longer kept.
+        // It cannot catch up on rounds that are no longer kept.
         if now.duration_since(since) >= WRITE_STALL || self.rounds.has_lagged() {
             series.dropped.inc();
             return Err(self.end());

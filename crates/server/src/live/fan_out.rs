@@ -1,4 +1,4 @@
-//! The thread that writes to the watchers. It is apart from the threads of the sale and gives way to them.
+//! The thread that writes to the watchers. It is separate from the threads of the sale, and has a lower priority.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,20 +10,20 @@ use rustix::process::setpriority_process;
 
 use super::direct::{DirectWatcher, SocketWrite};
 
-/// Watchers whose client did not take everything are tried again this often.
+/// Watchers with a full socket are retried at this interval.
 const AGAIN: Duration = Duration::from_millis(100);
-/// The next turn comes with the next round, or, where none follows, after this time.
+/// The next turn comes with the next round, or after this time if there is none.
 const TURN: Duration = Duration::from_millis(120);
 /// The thread's nice value.
 const NICE: i32 = 5;
 
-/// The watchers of one hub that are written directly, those first who were written longest ago.
+/// The directly written watchers of one hub, least recently written first.
 #[derive(Default)]
 pub struct Audience {
     watchers: Mutex<VecDeque<Arc<DirectWatcher>>>,
-    /// It waits for the thread already.
+    /// Whether it is queued for the thread.
     called: AtomicBool,
-    /// Everybody is written next, not only those whose turn it is.
+    /// All are written next, not only those whose turn it is.
     all: AtomicBool,
     turns: AtomicUsize,
 }
@@ -31,10 +31,10 @@ pub struct Audience {
 /// By address.
 type ByAddress<T> = HashMap<usize, T>;
 
-/// Watchers whose client did not take everything.
+/// Watchers with a full socket.
 type Blocked = ByAddress<Arc<DirectWatcher>>;
 
-/// An audience of which some were not written yet since something was said.
+/// An audience with members that were not written since the last round.
 struct Unserved {
     audience: Arc<Audience>,
     left: usize,
@@ -48,11 +48,11 @@ enum FanOutCall {
 
 type Called = Receiver<FanOutCall>;
 
-/// Calls the thread. It starts with the first call and ends with the last of these.
+/// Wakes the thread. It starts with the first call and ends when the last of these is dropped.
 #[derive(Clone)]
 pub struct FanOut {
     calls: Sender<FanOutCall>,
-    /// Until the thread has it.
+    /// Held until the thread starts.
     called: Arc<Mutex<Option<Called>>>,
 }
 
@@ -64,9 +64,9 @@ impl Default for FanOut {
 }
 
 impl FanOut {
-    /// Something was said to this audience. Whether its list is empty says nothing: the thread takes it while it
-    /// writes, and those who are written already have to hear this too. In more than one turn only a part is written
-    /// now, and the others within as many calls.
+    /// There is a new round for this audience. An empty list does not mean that there is no one to write to: the
+    /// thread takes the list while it writes, and those already written need this round too. With more than one turn
+    /// only a part is written now, and the others within that many calls.
     pub fn call(&self, audience: &Arc<Audience>, turns: usize) {
         match turns {
             0 | 1 => audience.all.store(true, Ordering::Release),
@@ -77,8 +77,8 @@ impl FanOut {
         }
     }
 
-    /// Another watcher, who may have missed something already. It alone is told that, not everybody: thousands come
-    /// at once.
+    /// Adds a watcher, which may have missed a round already. Only this one is written, not the whole audience:
+    /// thousands join at once.
     pub fn join(&self, audience: &Arc<Audience>, watcher: Arc<DirectWatcher>) {
         watcher.begin();
         audience.lock().push_back(watcher.clone());
@@ -87,7 +87,7 @@ impl FanOut {
         }
     }
 
-    /// The client of this watcher did not take everything.
+    /// Retries a watcher with a full socket.
     pub fn try_again(&self, watcher: Arc<DirectWatcher>) {
         self.send(FanOutCall::Blocked(watcher));
     }
@@ -108,13 +108,13 @@ impl Audience {
         self.watchers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// How many are written in one turn.
+    /// The number of watchers per turn.
     fn turn(&self) -> usize {
         self.lock().len().div_ceil(self.turns.load(Ordering::Acquire).max(1))
     }
 
-    /// Writes to so many; gives those who do not take it, and how many are left. The list is not locked meanwhile, so
-    /// that nobody who comes waits.
+    /// Writes to `most` watchers, collects the blocked ones, and returns how many are left. The list is unlocked
+    /// meanwhile, so that new watchers do not wait.
     fn write(&self, most: usize, blocked: &mut Blocked) -> usize {
         let (mut taken, left) = {
             let mut watchers = self.lock();
@@ -134,7 +134,7 @@ impl Audience {
     }
 }
 
-/// What the thread knows.
+/// The state of the thread.
 #[derive(Default)]
 struct FanOutThread {
     blocked: Blocked,
@@ -148,7 +148,7 @@ impl FanOutThread {
                 self.blocked.insert(Arc::as_ptr(&watcher) as usize, watcher);
             }
             FanOutCall::Said(audience) => {
-                // Before anything is read of what was said.
+                // Before any round is read.
                 audience.called.store(false, Ordering::Release);
                 let most = if audience.all.swap(false, Ordering::AcqRel) { usize::MAX } else { audience.turn() };
                 let left = audience.write(most, &mut self.blocked);
@@ -161,7 +161,7 @@ impl FanOutThread {
         }
     }
 
-    /// The next turn of those to whom nothing more was said.
+    /// Runs the next turn of audiences without a new round.
     fn go_on(&mut self, now: Instant) {
         let blocked = &mut self.blocked;
         self.unserved.retain(|_, unserved| {
@@ -172,12 +172,12 @@ impl FanOutThread {
             unserved.audience.write(count, blocked);
             unserved.left -= count;
             unserved.due = now + TURN;
-            // None: all of them have gone.
+            // None: all of them have left.
             count > 0 && unserved.left > 0
         });
     }
 
-    /// When something is to be done without a call.
+    /// When to wake up without a call.
     fn wakes(&self, tried: Instant) -> Option<Instant> {
         let again = (!self.blocked.is_empty()).then_some(tried + AGAIN);
         again.into_iter().chain(self.unserved.values().map(|unserved| unserved.due)).min()
@@ -185,7 +185,7 @@ impl FanOutThread {
 }
 
 fn run(calls: &Called) {
-    // Of this thread. Without it the sale has to share more.
+    // For this thread only. Without it the sale has to share more.
     let _ = setpriority_process(None, NICE);
     let (mut thread, mut tried) = (FanOutThread::default(), Instant::now());
     loop {

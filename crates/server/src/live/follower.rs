@@ -1,5 +1,5 @@
-//! Asks the ledger several times a second how far the history of every watched subject is, all in one read. Every
-//! server asks for itself, so each shows every change, whichever server made it.
+//! Reads the history number of every watched subject several times a second, all in one read. Every server reads for
+//! itself, so each shows every change, whichever server made it.
 
 use std::collections::HashMap;
 use std::sync::Weak;
@@ -12,7 +12,7 @@ use crate::app::App;
 
 pub const BEAT: Duration = Duration::from_millis(100);
 
-/// Runs while somebody watches.
+/// Runs while there are watchers.
 pub async fn follow(app: Weak<App>) {
     let mut beats = interval(BEAT);
     beats.set_missed_tick_behavior(MissedTickBehavior::Skip);

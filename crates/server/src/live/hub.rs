@@ -1,5 +1,5 @@
-//! The hub of one event: follows its history and tells all its watchers at once. Whatever is said is written once;
-//! each watcher reads it from one shared, bounded buffer.
+//! The hub of one event: follows its history and sends it to all its watchers. Each message is encoded once; each
+//! watcher reads it from one shared, bounded buffer.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
@@ -25,23 +25,23 @@ use crate::app::App;
 use crate::line::EventLine;
 use crate::refusals::Failure;
 
-/// Rows read at a time.
+/// Rows per read.
 const ROWS_MOST: usize = 10_000;
-/// A watcher that comes from another server may know rows that this one has not read yet.
+/// A watcher that comes from another server may have rows that this one has not read yet.
 const REACH: Duration = Duration::from_secs(2);
 
 pub struct EventHub {
     id: EventId,
     view: Mutex<EventView>,
     channel: HubChannel,
-    /// Watchers who get their own messages too.
+    /// Watchers that get private messages too.
     owners: Owners,
-    /// The history number that all watchers were told.
+    /// The history number sent to all watchers.
     published: watch::Sender<u64>,
     pulse: HubPulse,
 }
 
-/// Whether the hub goes on.
+/// Whether the hub continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Going {
     On,
@@ -66,20 +66,19 @@ impl EventHub {
         Ok(hub)
     }
 
-    /// Waits until everybody was told as much as somebody who resumes from `n`.
+    /// Waits until all rows up to `n` have been sent, for a watcher that resumes from there.
     pub async fn reach(&self, n: u64) {
         let mut published = self.published.subscribe();
         let _ = tokio::time::timeout(REACH, published.wait_for(|told| *told >= n)).await;
     }
 
-    /// Begins to watch: what was told so far, and a place from which everything that follows is read. None: the hub
-    /// has ended.
+    /// Starts watching: returns the current state, and a reader of everything that follows. None: the hub has ended.
     pub fn subscribe(&self, app: &App, after: Option<StreamPosition>) -> Option<Subscribed> {
         let mut view = self.view();
         if view.ended {
             return None;
         }
-        // Under the lock: no round comes between what is written here and the first that is read.
+        // Under the lock: no round comes between this message and the first one read.
         let mut first = vec![Bytes::from_static(RETRY.as_bytes())];
         match after.and_then(|after| view.resumed(after)) {
             Some(missed) => first.push(missed),
@@ -89,7 +88,7 @@ impl EventHub {
         Some(self.channel.subscribe(first))
     }
 
-    /// From now on the rows of this user are sent here too.
+    /// From now on sends the rows of this user here too.
     pub fn follow_user(&self, user: User) -> mpsc::Receiver<EventRecord> {
         self.owners.follow(user)
     }
@@ -109,7 +108,7 @@ impl EventHub {
                 }
                 Err(failure) => {
                     limited!(warn, event = %self.id, %failure, "the history could not be followed");
-                    // Watchers hear that they are connected, whatever the ledger does.
+                    // Watchers get heartbeats, whatever the ledger does.
                     self.keep(Instant::now());
                 }
             }
@@ -133,7 +132,7 @@ impl EventHub {
         let (told, position) = {
             let mut view = self.view();
             let told = view.round(app.ledger.now(), app.ledger.wall(), now, app.live.pace(self.channel.watchers()));
-            // Under the lock, so that whoever subscribes gets every round once.
+            // Under the lock, so that each new watcher gets every round once.
             if let Some(round) = &told {
                 self.channel.say(round.clone());
             }
@@ -146,14 +145,14 @@ impl EventHub {
         Ok(self.keep(now))
     }
 
-    /// Heartbeats. A hub that nobody watches any more ends.
+    /// Sends heartbeats. A hub without watchers ends.
     fn keep(&self, now: Instant) -> Going {
         let mut view = self.view();
         let unwatched = self.channel.keep(now);
         if view.ends_if(unwatched) { Going::Ended } else { Going::On }
     }
 
-    /// The line of a waiting room, about once a second. It is a side matter: without it the seats go on.
+    /// Reads the line of the waiting room, about once a second. It is optional: without it the seats continue.
     async fn look_at_line(&self, app: &App) {
         let Some(room) = self.view().line_due(Instant::now()) else { return };
         match (EventLine { app, event: self.id, room }).serving().await {
@@ -162,7 +161,7 @@ impl EventHub {
         }
     }
 
-    /// Reads what happened since. A history that does not continue where this hub stands is another one: the ledger
+    /// Reads the new rows. A history that does not continue from this hub's position is a different one: the ledger
     /// was restored.
     async fn follow(&self, app: &App) -> Result<Going, Failure> {
         loop {
@@ -215,7 +214,7 @@ impl Hub for EventHub {
     }
 }
 
-/// Seats, holds and newest rows, read so that together they are exact.
+/// Reads seats, holds and newest rows so that together they are consistent.
 async fn read_whole(ledger: &dyn Ledger, id: EventId) -> Result<WatchedSeats, Failure> {
     let snapshot = ledger.snapshot(id).await?;
     let held = ledger.held_seats(id).await?;

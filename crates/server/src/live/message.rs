@@ -1,4 +1,4 @@
-//! How a message is written: the lines of a Server-Sent Event. Each is written once and shared by all watchers.
+//! Encodes messages as Server-Sent Events. Each is encoded once and shared by all watchers.
 
 use rules::history::EventRecord;
 use salvo::hyper::body::Bytes;
@@ -8,11 +8,11 @@ use crate::planted_leak;
 
 /// First in every stream: how long an `EventSource` waits before it reconnects.
 pub const RETRY: &str = "retry: 2000\n\n";
-/// A comment: it shows that the stream lives, and finds clients that are gone.
+/// A comment: it keeps the stream alive, and detects clients that are gone.
 pub const HEARTBEAT: &str = ": heartbeat\n\n";
 
-/// A place in the history of a subject that a watcher can resume from: the number of a row, and a mark of what the
-/// row says. After a restore from a backup the same number may be another row; then the mark differs.
+/// A position in the history of a subject that a watcher can resume from: the number of a row, and a hash of its
+/// contents. After a restore from a backup the same number may be another row; then the hash differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamPosition {
     pub n: u64,
@@ -29,7 +29,7 @@ impl StreamPosition {
         StreamPosition { n: row.n, mark: hash.finalize() }
     }
 
-    /// As a client sends it back in `Last-Event-ID`.
+    /// Parses the value that a client sends back in `Last-Event-ID`.
     pub fn read(text: &str) -> Option<StreamPosition> {
         let (n, mark) = text.split_once('.')?;
         Some(StreamPosition { n: n.parse().ok()?, mark: u32::from_str_radix(mark, 16).ok()? })
@@ -42,7 +42,7 @@ impl std::fmt::Display for StreamPosition {
     }
 }
 
-/// The text as a chunk of an HTTP/1.1 body.
+/// The text as an HTTP/1.1 chunk.
 pub fn chunk(text: &[u8]) -> Bytes {
     let mut chunk = format!("{:x}\r\n", text.len()).into_bytes();
     chunk.extend_from_slice(text);

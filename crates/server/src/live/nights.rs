@@ -1,6 +1,5 @@
-//! The hub of a room type. It reads the nights that are watched once for all of them: anybody may watch any range of
-//! nights, and what the ledger is asked must not grow with their number. Watchers of the same range share what is
-//! written for them.
+//! The hub of a room type. It reads the watched nights once for all watchers: anybody may watch any range of nights,
+//! and the load on the ledger must not grow with their number. Watchers of the same range share the encoded messages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -24,13 +23,13 @@ use crate::http::wire::live::{LiveNightsBody, LiveNightsSnapshotBody};
 use crate::http::wire::stays::NightBody;
 use crate::refusals::Failure;
 
-/// While something is held, the nights are read this often: a hold that lapses has no history row at its end.
+/// While there are holds, the nights are read this often: a hold that lapses has no history row at its end.
 const HELD_LOOK: Duration = Duration::from_millis(400);
 
 pub struct RoomTypeHub {
     id: RoomTypeId,
     view: Mutex<NightsView>,
-    /// One read at a time: the hub's own, or that of somebody who brings nights that were not read yet.
+    /// Allows one read at a time: the hub's own, or that of a watcher of nights that were not read yet.
     reading: tokio::sync::Mutex<()>,
     pulse: HubPulse,
 }
@@ -42,7 +41,7 @@ struct NightsView {
     id: RoomTypeId,
     /// The history number of the room type when its nights were read.
     n: u64,
-    /// From the first night that is watched to the last, as read last.
+    /// From the first watched night to the last, as last read.
     read: Vec<ReadNight>,
     read_at: Instant,
     ranges: HashMap<Dates, WatchedRange>,
@@ -50,23 +49,23 @@ struct NightsView {
     ended: bool,
 }
 
-/// Those who watch the same nights.
+/// The watchers of the same nights.
 struct WatchedRange {
     channel: HubChannel,
-    /// As told last.
+    /// As last sent.
     shown: Vec<ReadNight>,
-    /// Nights were read that may not have been told.
+    /// Whether nights were read that may not have been sent.
     behind: bool,
     pace: MessagePace,
 }
 
 impl RoomTypeHub {
-    /// Begins with the nights that somebody wants to watch.
+    /// Opens the hub with the nights of its first watcher.
     pub async fn open(app: &Arc<App>, id: RoomTypeId, dates: Dates) -> Result<Arc<RoomTypeHub>, Failure> {
         let found = app.ledger.availability(id, dates).await?.ok_or(Refusal::NotFound)?;
         let n = found.room_type.n;
         let (pulse, mut view) = (HubPulse::new(n), NightsView::new(id, n, found.nights, app.live.fan_out()));
-        // A hub without a range ends. This one waits as long for its first watcher as for one who reconnects.
+        // A hub without a range ends. This one waits as long for its first watcher as for one that reconnects.
         drop(view.subscribe(dates));
         let (view, reading) = (Mutex::new(view), tokio::sync::Mutex::default());
         let hub = Arc::new(RoomTypeHub { id, view, reading, pulse });
@@ -74,13 +73,14 @@ impl RoomTypeHub {
         Ok(hub)
     }
 
-    /// Begins to watch. A range of nights is small, so whoever comes back gets all of it. None: the hub has ended.
+    /// Starts watching. A range of nights is small, so a watcher that resumes gets all of it. None: the hub has
+    /// ended.
     pub async fn subscribe(&self, app: &App, dates: Dates) -> Result<Option<Subscribed>, Failure> {
         if let Some(subscribed) = self.view().subscribe(dates) {
             return Ok(Some(subscribed));
         }
         let _reading = self.reading.lock().await;
-        // Somebody else may have read these nights meanwhile.
+        // Another watcher may have read these nights meanwhile.
         if let Some(subscribed) = self.view().subscribe(dates) {
             return Ok(Some(subscribed));
         }
@@ -118,7 +118,7 @@ impl RoomTypeHub {
         Ok(())
     }
 
-    /// For whoever has `reading`.
+    /// For the caller that holds `reading`.
     async fn read(&self, app: &App, nights: Dates) -> Result<(), Failure> {
         let found = app.ledger.availability(self.id, nights).await?.ok_or(Refusal::NotFound)?;
         self.view().learn(found.room_type.n, found.nights);
@@ -175,19 +175,19 @@ impl NightsView {
         Some(range.channel.subscribe(vec![Bytes::from_static(RETRY.as_bytes()), snapshot]))
     }
 
-    /// From the first night that is watched to the last; none: nobody watches.
+    /// From the first watched night to the last. None: there are no watchers.
     fn watched(&self) -> Option<Dates> {
         self.ranges.keys().copied().reduce(Dates::around)
     }
 
     fn is_due(&self, reached: u64) -> bool {
         let held = self.read.iter().any(|(_, row)| row.held > 0) && self.read_at.elapsed() >= HELD_LOOK;
-        // Somebody else may have come while fewer nights were read.
+        // A watcher may have joined while fewer nights were read.
         let unread = self.watched().is_some_and(|watched| cut(&self.read, watched).is_none());
         held || unread || self.n != reached
     }
 
-    /// Under the lock, so that whoever subscribes gets every round once.
+    /// Under the lock, so that each new watcher gets every round once.
     fn tell(&mut self, now: Instant, pause: Duration) {
         let position = self.position();
         for (dates, range) in &mut self.ranges {
@@ -197,7 +197,7 @@ impl NightsView {
         }
     }
 
-    /// Heartbeats. Whether nothing was watched for a while, or the hub was told to end.
+    /// Sends heartbeats. Returns whether there were no watchers for a while, or the hub was told to end.
     fn ends(&mut self, now: Instant) -> bool {
         self.ranges.retain(|_, range| !range.channel.keep(now));
         self.ended |= self.ranges.is_empty();
@@ -210,7 +210,7 @@ impl NightsView {
 }
 
 impl WatchedRange {
-    /// Tells what has changed, if it may speak now.
+    /// Sends the changes, if the pace allows it now.
     fn tell(&mut self, read: &[ReadNight], position: StreamPosition, now: Instant, pause: Duration) {
         if !self.behind {
             return;
@@ -239,7 +239,7 @@ impl WatchedRange {
     }
 }
 
-/// Some of these nights, which have no gap. None: they are not all among them.
+/// A subrange of these nights, which are contiguous. None: it is not covered.
 fn cut(nights: &[ReadNight], dates: Dates) -> Option<&[ReadNight]> {
     let (first, _) = nights.first()?;
     let from = usize::try_from(dates.check_in.0 - first.0).ok()?;

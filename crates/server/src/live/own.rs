@@ -1,5 +1,5 @@
-//! One's own messages beside the public ones: place in line, holds, reservations. A task per watcher with a ticket
-//! follows what the hub sees of this user.
+//! Private messages beside the public ones: place in line, holds, reservations. A task per watcher with a ticket
+//! follows the rows of this user that the hub reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -27,23 +27,23 @@ use crate::http::wire::reservations::SeatName;
 use crate::line::{self, EventLine};
 use crate::refusals::Failure;
 
-/// Of the 10 messages a second that a watcher gets, the public ones leave so many.
+/// Of the 10 messages a second per watcher, this many are left for private ones.
 const OWN_MOST: usize = 2;
-/// Messages that wait to be read, and rows that wait to be told.
+/// The limit of unread messages, and of unsent rows.
 const BEHIND: usize = 64;
-/// Whoever is not in line may join at any time.
+/// The interval for a user who is not in line: they may join at any time.
 const LOOK_FOR_PLACE: Duration = Duration::from_secs(2);
-/// Holds and reservations that are told at the beginning.
+/// Holds and reservations that are sent at the start.
 const TOLD_MOST: usize = 100;
-/// So long after an end a hold has certainly lapsed.
+/// This long after its end a hold has certainly lapsed.
 const BEHIND_END: Duration = Duration::from_millis(50);
 
-/// What a watcher's own task gets and gives.
+/// Inputs and output of a watcher's own task.
 pub struct OwnMessages {
     pub app: Weak<App>,
     pub event: EventId,
     pub user: User,
-    /// The user's rows, from the hub. It ends when the watcher is too slow, or the hub ends.
+    /// The user's rows, from the hub. It ends when the watcher falls behind, or the hub ends.
     pub rows: mpsc::Receiver<EventRecord>,
     pub out: mpsc::Sender<Bytes>,
 }
@@ -52,7 +52,7 @@ pub fn channel<T>() -> (mpsc::Sender<T>, mpsc::Receiver<T>) {
     mpsc::channel(BEHIND)
 }
 
-/// What is known of one user.
+/// The known state of one user.
 struct Own {
     app: Arc<App>,
     event: EventId,
@@ -60,12 +60,12 @@ struct Own {
     hall: Arc<Hall>,
     /// Live holds by their end.
     ends: BTreeMap<u64, Moment>,
-    /// Every hold as it was told.
+    /// Every hold as last sent.
     holds: HashMap<u64, (HoldState, Moment)>,
     /// The numbers of reservations, by seat: a cancellation names the seat only.
     reserved: HashMap<Seat, u64>,
     place: Option<String>,
-    /// Rows that could not be told yet, because the ledger did not answer.
+    /// Rows that could not be sent yet, because the ledger did not answer.
     untold: Vec<EventRecord>,
     outbox: VecDeque<Bytes>,
 }
@@ -92,7 +92,7 @@ impl OwnMessages {
             limited!(warn, event = %self.event, %failure, "a watcher's own state could not be read");
             return;
         }
-        // What the user has already may be more than a slow reader may leave unread.
+        // The user's initial state may exceed the limit for a slow reader.
         let behind = BEHIND + own.outbox.len();
         let mut pace = MessagePace::of(OWN_MOST);
         let mut place_at = Instant::now();
@@ -128,11 +128,11 @@ impl OwnMessages {
 }
 
 impl Own {
-    /// What the user has when they begin to watch.
+    /// Sends what the user has when they start watching.
     async fn begin(&mut self) -> Result<(), Failure> {
         let event = self.event;
         let subject = SubjectId::Event(event);
-        // Both lists are in the order of subjects, and numbers begin at 1: what the user has here comes first.
+        // Both lists are sorted by subject, and numbers begin at 1: the entries of this event come first.
         let after = Some(HoldId { subject, n: 0 });
         let held = self.app.ledger.holds_of(self.user.clone(), after, TOLD_MOST).await?;
         for hold in held.found.into_iter().take_while(|hold| hold.id.subject == subject) {
@@ -154,12 +154,12 @@ impl Own {
         };
         let ends = self.ends.values().min().map(until);
         let speaks = (!self.outbox.is_empty()).then(|| Instant::now() + Duration::from_millis(100));
-        // A clock that jumps is noticed.
+        // Bounded, so that a clock that jumps is noticed.
         let most = Instant::now() + Duration::from_secs(1);
         ends.into_iter().chain(speaks).chain([place_at, most]).min().unwrap_or(most)
     }
 
-    /// Tells the rows of this user that the hub saw, in order. Those that cannot be told now are tried again.
+    /// Sends the rows of this user that the hub read, in order. Rows that fail are retried.
     async fn saw(&mut self) {
         let (mut rows, mut holds) = (std::mem::take(&mut self.untold).into_iter(), BTreeSet::new());
         while let Some(row) = rows.next() {
@@ -171,7 +171,7 @@ impl Own {
         }
     }
 
-    /// `holds` were looked at already.
+    /// `holds` were processed already.
     async fn tell_row(&mut self, row: &EventRecord, holds: &mut BTreeSet<u64>) -> Result<(), Failure> {
         if let Some(n) = row.hold
             && !holds.contains(&n)
@@ -189,13 +189,13 @@ impl Own {
         }
     }
 
-    /// Holds whose end has passed: no row says so yet.
+    /// Sends holds whose end has passed: they have no row yet.
     async fn ended(&mut self) {
         let now = self.app.ledger.now();
         let over: Vec<u64> = self.ends.iter().filter(|(_, end)| **end <= now).map(|(n, _)| *n).collect();
         for n in over {
             if let Err(failure) = self.look_at(n).await {
-                // It is still among the ends.
+                // Its end is kept, so it is retried.
                 return self.log(&failure);
             }
         }
@@ -217,7 +217,7 @@ impl Own {
         } else {
             self.ends.remove(&n);
         }
-        // The rows of its seats come together: it is told once.
+        // The rows of its seats come together: it is sent once.
         let told = Some((state, hold.ends_at));
         if self.holds.insert(n, (state, hold.ends_at)) == told || state == HoldState::Replaced {
             return Ok(());
@@ -232,7 +232,7 @@ impl Own {
     }
 
     async fn tell_reservation(&mut self, seat: Seat, n: u64, state: &'static str) -> Result<(), Failure> {
-        // First: whoever is told later must not count as told.
+        // First: on an error nothing may count as sent.
         let reservation_id = self.app.secrets.get().await?.ids.of_seat(ReservationId { event: self.event, n });
         if state == "cancelled" {
             self.reserved.remove(&seat);
@@ -244,7 +244,7 @@ impl Own {
         Ok(())
     }
 
-    /// Asks for the place in line, which also keeps it. Gives the time until the next look.
+    /// Asks for the place in line, which also keeps it. Returns the time until the next check.
     async fn place(&mut self) -> Duration {
         let Ok((event, room)) = line::open_event(&self.app, self.event).await else { return LOOK_FOR_PLACE };
         let app = self.app.clone();

@@ -15,7 +15,7 @@ pub struct Owners(Mutex<OwnersKnown>);
 #[derive(Default)]
 struct OwnersKnown {
     senders: HashMap<User, Vec<mpsc::Sender<EventRecord>>>,
-    /// Those who left are removed when there are so many users.
+    /// When there are this many users, those who left are removed.
     swept_at: usize,
 }
 
@@ -36,7 +36,7 @@ impl Owners {
         receiver
     }
 
-    /// Whoever does not keep up is sent away.
+    /// Disconnects watchers that fall behind.
     pub fn tell(&self, rows: &[EventRecord]) {
         let mut all = self.lock();
         if all.senders.is_empty() {

@@ -1,38 +1,39 @@
-//! How often a hub may speak: at most 8 messages in any second, so that with a watcher's own messages it is at most 10.
-//! With many watchers, less often: telling them all costs the sale, and a change has to be seen within 500 ms.
+//! How often a hub may send: at most 8 messages in any second, so that with a watcher's private messages it is at
+//! most 10. With many watchers, less often: sending to all of them costs the sale, and a change has to be seen within
+//! 500 ms.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 const WINDOW: Duration = Duration::from_secs(1);
 const MESSAGES_MOST: usize = 8;
-/// Between two rounds there is at least this much time per watcher of the server.
+/// The minimum time between two rounds, per watcher of the server.
 const PAUSE_PER_WATCHER: Duration = Duration::from_micros(30);
 const PAUSE_MOST: Duration = Duration::from_millis(300);
 
-/// In a burst so many watchers are told in one turn, and the others in the next: the work is even, and each is told
-/// what is newest at its turn.
+/// In a burst this many watchers are sent to in one turn, and the others in the next: the work is even, and each gets
+/// the newest state at its turn.
 const WATCHERS_IN_TURN: usize = 2_500;
 const TURNS_MOST: usize = 4;
-/// A hub with fewer watchers of its own tells them all at once.
+/// A hub with fewer watchers of its own sends to all at once.
 const TURNS_FROM: usize = 1_000;
 
-/// The least time between two rounds.
+/// The minimum time between two rounds.
 pub fn pause(watchers: usize) -> Duration {
     PAUSE_PER_WATCHER.saturating_mul(u32::try_from(watchers).unwrap_or(u32::MAX)).min(PAUSE_MOST)
 }
 
-/// How often a hub speaks now.
+/// How often a hub sends now.
 #[derive(Clone, Copy, Debug)]
 pub struct HubPace {
     /// Between two rounds.
     pub pause: Duration,
-    /// In how many turns the watchers are told in a burst; 1: all at once.
+    /// The number of turns per round in a burst; 1: all at once.
     pub turns: usize,
 }
 
 impl HubPace {
-    /// Of a server with so many watchers, for a hub that has some of them.
+    /// For a server with this many watchers, and a hub with `own` of them.
     pub fn of(watchers: usize, own: usize) -> HubPace {
         let turns = if own < TURNS_FROM { 1 } else { (watchers / WATCHERS_IN_TURN).clamp(1, TURNS_MOST) };
         HubPace { pause: pause(watchers), turns }
@@ -42,7 +43,7 @@ impl HubPace {
 #[derive(Debug)]
 pub struct MessagePace {
     most: usize,
-    /// In parts of a message: as many as there are turns at most.
+    /// In fractions of a message: as many as there are turns at most.
     sent: VecDeque<(Instant, usize)>,
     parts: usize,
 }
@@ -58,7 +59,7 @@ impl MessagePace {
         MessagePace { most, sent: VecDeque::new(), parts: 0 }
     }
 
-    /// Counts so many messages if they may be sent now, at least `pause` after those before.
+    /// Counts this many messages if they may be sent now, at least `pause` after those before.
     pub fn allows(&mut self, count: usize, now: Instant, pause: Duration) -> bool {
         let allowed = self.would_allow(count, now, pause);
         if allowed {
@@ -67,20 +68,20 @@ impl MessagePace {
         allowed
     }
 
-    /// Counts messages that are told in turns. A watcher gets the newest of them at its turn, so of so many rounds one
-    /// more than its share.
+    /// Counts messages that are sent in turns. A watcher gets the newest of them at its turn, so of any number of
+    /// rounds it gets at most one more than its share.
     pub fn sent(&mut self, count: usize, turns: usize, now: Instant) {
         let parts = count * TURNS_MOST.div_ceil(turns.max(1));
         self.parts += parts;
         self.sent.push_back((now, parts));
     }
 
-    /// Nothing was sent for this long.
+    /// Whether nothing was sent for this long.
     pub fn rested(&self, now: Instant, time: Duration) -> bool {
         self.sent.back().is_none_or(|(at, _)| now.duration_since(*at) >= time)
     }
 
-    /// Whether so many messages may be sent to everybody now.
+    /// Whether this many messages may be sent to all watchers now.
     pub fn would_allow(&mut self, count: usize, now: Instant, pause: Duration) -> bool {
         if !self.rested(now, pause) {
             return false;

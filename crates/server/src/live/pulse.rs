@@ -1,11 +1,11 @@
-//! What the follower tells a hub: how far the ledger has come, and when to look.
+//! What the follower reports to a hub: the ledger's history number, and when to read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// Without a beat a hub looks whether the server is still there.
+/// Without a beat, a hub checks at this interval whether the server is still running.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub struct HubPulse {
@@ -23,7 +23,7 @@ impl HubPulse {
         self.reached.load(Ordering::Acquire)
     }
 
-    /// The hub has read further than the last beat said.
+    /// The hub has read beyond the number of the last beat.
     pub fn read_up_to(&self, n: u64) {
         self.reached.fetch_max(n, Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! The newest history rows of an event, in brief: what is needed to tell somebody who was away what changed.
+//! The newest history rows of an event, abridged: enough to tell a watcher that resumes what changed.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,19 +7,19 @@ use rules::ids::Seat;
 
 use super::message::StreamPosition;
 
-/// Whoever is further behind gets a snapshot. 64 KiB per event at most.
+/// A watcher further behind gets a snapshot. 64 KiB per event at most.
 pub const RECENT_ROWS: usize = 8_192;
 
 #[derive(Debug, Default)]
 pub struct RecentRows {
-    /// Mark and seat of each row, oldest first; seat 0 is none.
+    /// Hash and seat of each row, oldest first; seat 0 is none.
     rows: VecDeque<(u32, u32)>,
     /// The number of the newest row.
     newest: u64,
 }
 
 impl RecentRows {
-    /// Takes the row behind the newest one.
+    /// Adds the row after the newest one.
     pub fn push(&mut self, row: &EventRecord) {
         if self.rows.len() == RECENT_ROWS {
             self.rows.pop_front();
@@ -34,7 +34,7 @@ impl RecentRows {
         Some(StreamPosition { n, mark: *mark })
     }
 
-    /// The seats of the rows behind `after` up to `last`. None: `after` is too long ago, or no row of this history.
+    /// The seats of the rows after `after` up to `last`. None: `after` is too old, or not a row of this history.
     pub fn seats_between(&self, after: StreamPosition, last: u64) -> Option<BTreeSet<Seat>> {
         if self.position(after.n)? != after || last < after.n {
             return None;

@@ -1,4 +1,4 @@
-//! The newest rounds of a hub. Its watchers read them each at their own pace, so what was said is kept once for all.
+//! The newest rounds of a hub. Its watchers read them at their own pace, so each round is kept once for all.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
@@ -7,38 +7,38 @@ use tokio::sync::watch;
 
 use super::channel::Round;
 
-/// Rounds that a watcher may be behind. Whoever is further behind is dropped: 6 s at the quickest pace.
+/// The most rounds that a watcher may be behind. One further behind is disconnected: 6 s at the fastest pace.
 pub const ROUNDS_BEHIND: usize = 64;
 
 #[derive(Default)]
 pub struct RoundLog {
     kept: RwLock<KeptRounds>,
-    /// How many were said, for those who wait in a task of their own.
+    /// The number of rounds so far, for watchers in tasks of their own.
     said: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct KeptRounds {
     rounds: VecDeque<Round>,
-    /// How many were said before the oldest of them.
+    /// The number of rounds removed before the oldest of them.
     gone: u64,
-    /// How many were said before the newest one that tells everything.
+    /// The number of rounds before the newest one with the whole state.
     whole: u64,
 }
 
-/// A place in the log: the next round to read. As long as there is one, the hub has a watcher.
+/// A cursor in the log: the next round to read. While one exists, the hub has a watcher.
 pub struct RoundReader {
     log: Arc<RoundLog>,
     next: u64,
 }
 
-/// What a reader finds.
+/// The result of a read.
 #[derive(Debug)]
 pub enum NextRound {
     Said(Round),
-    /// Everything was read.
+    /// All rounds were read.
     None,
-    /// The log has moved on.
+    /// The next round is no longer kept.
     Lagged,
 }
 
@@ -58,12 +58,12 @@ impl RoundLog {
         self.said.send_replace(before + 1);
     }
 
-    /// A place behind everything that was said so far.
+    /// A cursor after the newest round.
     pub fn reader(self: &Arc<Self>) -> RoundReader {
         RoundReader { next: self.kept().said(), log: self.clone() }
     }
 
-    /// How many read it.
+    /// The number of cursors.
     pub fn readers(self: &Arc<Self>) -> usize {
         Arc::strong_count(self).saturating_sub(1)
     }
@@ -80,7 +80,7 @@ impl KeptRounds {
 }
 
 impl RoundReader {
-    /// The next round. What is older than a round that tells everything is left out.
+    /// The next round. Rounds before one with the whole state are skipped.
     pub fn next(&mut self) -> NextRound {
         let kept = self.log.kept();
         let next = self.next.max(kept.whole);
@@ -92,7 +92,7 @@ impl RoundReader {
         NextRound::Said(round.clone())
     }
 
-    /// The rounds that it has not read are no longer all there.
+    /// Whether rounds that it has not read are no longer kept.
     pub fn has_lagged(&self) -> bool {
         let kept = self.log.kept();
         self.next.max(kept.whole) < kept.gone
@@ -101,7 +101,7 @@ impl RoundReader {
     /// Completes when there is a round to read, or when it has lagged.
     pub async fn wait(&self) {
         let next = self.next;
-        // The log has a sender as long as it is there.
+        // The sender lives as long as the log.
         let _ = self.log.said.subscribe().wait_for(|said| *said > next).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The seats of an event as its watchers see them: what was published, and what is to be published next.
+//! The seats of an event as its watchers see them: what was published, and what will be published next.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,10 +15,10 @@ use crate::http::wire::live::{LiveRemainingBody, LiveSeatsBody};
 
 #[derive(Debug)]
 pub struct WatchedSeats {
-    /// By the history up to `n`: a lapsed hold still counts as held.
+    /// According to the history up to `n`: a lapsed hold still counts as held.
     told: Vec<SeatState>,
     n: u64,
-    /// As every watcher was told, up to `published`.
+    /// As sent to every watcher, up to `published`.
     shown: Vec<SeatState>,
     published: u64,
     counts: LiveRemainingBody,
@@ -30,13 +30,13 @@ pub struct WatchedSeats {
     end_of: HashMap<Seat, Moment>,
     /// Seats that are free because their hold has lapsed, although the history has no row for it yet.
     lapsed: BTreeSet<Seat>,
-    /// The end of some hold is not known.
+    /// Whether the end of some hold is unknown.
     ends_missing: bool,
 }
 
 impl WatchedSeats {
-    /// `rows` are the newest rows up to the snapshot and everything behind it; `held` was read after the snapshot
-    /// and before the rows. A seat whose state changed between the two reads has a row behind the snapshot.
+    /// `rows` are the newest rows up to the snapshot and all rows after it; `held` was read after the snapshot and
+    /// before the rows. A seat whose state changed between the two reads has a row after the snapshot.
     pub fn new(snapshot: &Snapshot, held: &[(Seat, Moment)], now: Moment, rows: &[EventRecord]) -> WatchedSeats {
         let mut told = vec![SeatState::Free; snapshot.seat_count as usize];
         let sold = snapshot.sold.iter().map(|seat| (seat, SeatState::Sold));
@@ -74,12 +74,12 @@ impl WatchedSeats {
         seats
     }
 
-    /// The newest row that was folded in.
+    /// The newest row that was applied.
     pub fn newest(&self) -> Option<StreamPosition> {
         self.recent.position(self.n)
     }
 
-    /// What the watchers were told last.
+    /// The position last sent to the watchers.
     pub fn position(&self) -> StreamPosition {
         self.recent.position(self.published).unwrap_or_default()
     }
@@ -88,17 +88,17 @@ impl WatchedSeats {
         self.counts
     }
 
-    /// Some end is not known: `learn_ends` is due.
+    /// Whether some end is unknown: `learn_ends` is due.
     pub fn ends_missing(&self) -> bool {
         self.ends_missing
     }
 
-    /// A hold has lapsed by now, or there is something to publish.
+    /// Whether a hold has lapsed by now, or there is something to publish.
     pub fn due(&self, now: Moment) -> bool {
         !self.touched.is_empty() || self.ends.first().is_some_and(|(end, _)| *end <= now)
     }
 
-    /// Takes the row behind the newest one.
+    /// Applies the row after the newest one.
     pub fn fold(&mut self, row: &EventRecord) {
         self.recent.push(row);
         self.n = row.n;
@@ -117,8 +117,8 @@ impl WatchedSeats {
         self.touched.insert(seat);
     }
 
-    /// Every hold with its end, lapsed or not. It may be newer than the history that was folded in; then the rows
-    /// that are missing come soon, and the ends are learned again.
+    /// Every hold with its end, lapsed or not. It may be newer than the history applied so far; then the missing rows
+    /// come soon, and the ends are learned again.
     pub fn learn_ends(&mut self, held: &[(Seat, Moment)]) {
         self.ends_missing = false;
         for (seat, end) in held {
@@ -137,7 +137,7 @@ impl WatchedSeats {
         }
     }
 
-    /// Holds that have ended by now are free. Only those are looked at.
+    /// Frees the seats of holds that have ended by now. Only those are checked.
     pub fn lapse(&mut self, now: Moment) {
         while let Some((end, seat)) = self.ends.first().copied()
             && end <= now
@@ -156,7 +156,7 @@ impl WatchedSeats {
         }
     }
 
-    /// The seats that differ from what is shown. Without any, what is shown is up to date.
+    /// The seats that differ from what is shown. If there are none, what is shown is up to date.
     pub fn changes(&mut self) -> BTreeMap<Seat, SeatState> {
         let touched = std::mem::take(&mut self.touched);
         let changed: BTreeMap<Seat, SeatState> = touched
@@ -171,7 +171,7 @@ impl WatchedSeats {
         changed
     }
 
-    /// The counts as they are after these changes.
+    /// The counts after these changes.
     pub fn counts_after(&self, changes: &BTreeMap<Seat, SeatState>) -> LiveRemainingBody {
         let mut counts = self.counts;
         for (seat, state) in changes {
@@ -183,7 +183,7 @@ impl WatchedSeats {
         counts
     }
 
-    /// The watchers are told these changes now.
+    /// Marks these changes as sent.
     pub fn publish(&mut self, changes: &BTreeMap<Seat, SeatState>) {
         self.counts = self.counts_after(changes);
         for (seat, state) in changes {
@@ -195,11 +195,11 @@ impl WatchedSeats {
         self.published = self.n;
     }
 
-    /// What has changed for somebody who was told everything up to `after`. None: that is not known.
+    /// What has changed for a watcher that has everything up to `after`. None: it is unknown.
     pub fn since(&self, after: StreamPosition, planted: LiveBug) -> Option<LiveSeatsBody> {
         let after = planted.resumes_from(after, self);
         let mut seats = self.recent.seats_between(after, self.published)?;
-        // No row says that these are free, so it is not known whether they were told.
+        // No row says that these are free, so it is unknown whether they were sent.
         let free = |seat: &&Seat| self.shown.get(place(**seat)) == Some(&SeatState::Free);
         seats.extend(self.lapsed.iter().filter(free).copied());
         let shown = |seat: Seat| Some((seat, *self.shown.get(place(seat))?));

@@ -1,4 +1,4 @@
-//! The figures of the live streams.
+//! The metrics of the live streams.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;

@@ -1,7 +1,7 @@
-//! Stream tickets: who watches, proven in the address of a stream, because an `EventSource` sends no headers.
+//! Stream tickets: they authenticate a watcher in the URL of a stream, because an `EventSource` sends no headers.
 //!
-//! `<end>.<user in hex>.<HMAC-SHA256 in hex>` over event, end and user, with a key made from the ledger's secret, so
-//! that every server accepts it. An address ends up in logs, so a ticket must be used within a minute.
+//! `<end>.<user in hex>.<HMAC-SHA256 in hex>` over event, end and user, with a key derived from the ledger's secret,
+//! so that every server accepts it. URLs end up in logs, so a ticket must be used within a minute.
 
 use hmac::{Hmac, Mac};
 use rules::ids::{EventId, User};
@@ -23,7 +23,7 @@ impl StreamTickets {
         format!("{}.{}.{}", end.0, hex::encode(user.as_str()), hex::encode(mac))
     }
 
-    /// The user, if the ticket is one of ours, for this event, and not over.
+    /// The user, if the ticket is valid, for this event, and not expired.
     pub fn verify(&self, event: EventId, text: &str, now: Moment) -> Option<User> {
         let mut parts = text.split('.');
         let (Some(end), Some(user), Some(mac), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {

@@ -1,4 +1,4 @@
-//! What the watchers of an event were told, and what they are told next.
+//! What the watchers of an event were sent, and what they are sent next.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -19,38 +19,38 @@ use super::seats::{WatchedSeats, by_state};
 use crate::http::wire::live::{DELETED, LiveQueueBody, LiveRemainingBody, LiveSnapshotBody, LiveStateBody};
 use crate::http::wire::moment;
 
-/// Answers to those who resume are kept until the next round, for the others who were told as much.
+/// Responses to watchers that resume are cached until the next round, for others with the same position.
 const RESUMES_MOST: usize = 256;
-/// All ends are read again at most this often, or after three times as long as it takes.
+/// All ends are read again at most this often, or after three times the duration of a read.
 const ENDS_PAUSE: Duration = Duration::from_millis(200);
 
-/// So many changes in one round may be told as a snapshot.
+/// A round with this many changes may be sent as a snapshot.
 const SNAPSHOT_FROM: usize = 512;
-/// So many changes go on with a burst.
+/// This many changes continue a burst.
 const TURN_FROM: usize = 128;
-/// What an id takes in a list, about half: only a much shorter message is worth a snapshot.
+/// About half the size of an id in a list: only a much shorter message is worth a snapshot.
 const LISTED_BYTES: usize = 3;
-/// The line is read this often.
+/// The interval of reads of the line.
 const LINE_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct EventView {
     pub seats: WatchedSeats,
     pub event: Event,
-    /// As told last.
+    /// As last sent.
     state: LiveStateBody,
     counts: LiveRemainingBody,
     queue: Option<LiveQueueBody>,
-    /// As read last.
+    /// As last read.
     line: Option<LiveQueueBody>,
     line_from: Instant,
     pace: MessagePace,
     /// The last round was a snapshot.
     burst: bool,
-    /// Up to its time, which is written for each watcher.
+    /// Without its time, which is written for each watcher.
     snapshot: Option<Bytes>,
     resumes: HashMap<(u64, u32), Option<Bytes>>,
     ends_from: Instant,
-    /// No watcher gets in any more.
+    /// No watcher can join any more.
     pub ended: bool,
     pub planted: LiveBug,
 }
@@ -75,7 +75,7 @@ impl EventView {
         }
     }
 
-    /// The ends of holds should be read now.
+    /// Whether the ends of holds should be read now.
     pub fn wants_ends(&self) -> bool {
         self.seats.ends_missing() && Instant::now() >= self.ends_from
     }
@@ -84,7 +84,7 @@ impl EventView {
         self.ends_from = Instant::now() + ENDS_PAUSE.max(took * 3);
     }
 
-    /// The next round; none if nothing changed or it is too soon.
+    /// The next round. None: nothing changed, or it is too soon.
     pub fn round(&mut self, now: Moment, wall: Moment, at: Instant, pace: HubPace) -> Option<Round> {
         self.seats.lapse(now);
         let changes = self.seats.changes();
@@ -92,8 +92,8 @@ impl EventView {
         let state = state_of(&self.event, wall);
         let (turned, moved, queue) = (state != self.state, counts != self.counts, self.line != self.queue);
         let count: usize = [!changes.is_empty(), moved, turned, queue].map(usize::from).iter().sum();
-        // A burst goes on: the next turn of watchers gets what is newest. Or it begins, and nothing had to wait for it:
-        // then nobody sees it later in turns than in the middle of one.
+        // Either a burst continues: the next turn of watchers gets the newest state. Or it starts, and no change had
+        // to wait for it: then no watcher gets it later through turns than in the middle of a burst.
         let begins = changes.len() >= SNAPSHOT_FROM && self.pace.rested(at, pace.pause + BEAT);
         let in_turns = pace.turns > 1 && (begins || self.burst && changes.len() >= TURN_FROM);
         let pause = if in_turns { Duration::ZERO } else { pace.pause };
@@ -123,7 +123,7 @@ impl EventView {
                 }
             }
         }
-        // Whoever reads a snapshot does not read what was said before.
+        // A watcher that reads a snapshot skips all rounds before it.
         if queue || self.burst {
             messages.extend(self.queue_messages());
         }
@@ -132,14 +132,14 @@ impl EventView {
         Some(Round { whole: self.burst, turns, ..Round::of(messages, self.ended) })
     }
 
-    /// Whoever ended it meanwhile, as a restored ledger does, is not undone.
+    /// An end set meanwhile, as by a restored ledger, is kept.
     pub fn ends_if(&mut self, over: bool) -> bool {
         self.ended |= over;
         self.ended
     }
 
-    /// In a burst all states may be shorter than the ids of the seats that changed, by far where they are sold in
-    /// order. It is sent to thousands.
+    /// In a burst all states may be shorter than the ids of the changed seats, by far where seats are sold in order.
+    /// It is sent to thousands.
     fn shorter_snapshot(&mut self, changed: usize, wall: Moment) -> Option<Messages> {
         if self.ended {
             return None;
@@ -148,7 +148,7 @@ impl EventView {
         (start.len() < changed * LISTED_BYTES).then(|| Messages::of_one(&[&start, &time]))
     }
 
-    /// The waiting room whose line should be read now.
+    /// The waiting room, if its line should be read now.
     pub fn line_due(&mut self, now: Instant) -> Option<WaitingRoom> {
         let room = self.event.waiting_room.filter(|_| now >= self.line_from)?;
         self.line_from = now + LINE_PAUSE;
@@ -165,7 +165,7 @@ impl EventView {
         });
     }
 
-    /// The line, as told to all others.
+    /// The line, as sent to all others.
     pub fn queue_told(&self) -> Option<Bytes> {
         self.queue.map(|_| self.queue_messages().written())
     }
@@ -178,7 +178,7 @@ impl EventView {
         messages
     }
 
-    /// Everything, as told to all others. It is written once for all who come before the next round.
+    /// The whole state, as sent to all others. It is encoded once for all who join before the next round.
     pub fn snapshot(&mut self, wall: Moment) -> [Bytes; 2] {
         let time = format!("{}\"}}\n\n", moment(wall));
         if self.snapshot.is_none() {
@@ -202,7 +202,7 @@ impl EventView {
         [self.snapshot.clone().unwrap_or_default(), time.into()]
     }
 
-    /// What somebody missed who was told everything up to `after`. None: that is not known.
+    /// What a watcher missed that has everything up to `after`. None: it is unknown.
     pub fn resumed(&mut self, after: StreamPosition) -> Option<Bytes> {
         if self.resumes.len() >= RESUMES_MOST {
             self.resumes.clear();
@@ -225,7 +225,7 @@ impl EventView {
     }
 }
 
-/// The event's own row changed with it.
+/// Whether the event's own row changed with it.
 pub fn changes_event(what: Happened) -> bool {
     matches!(
         what,

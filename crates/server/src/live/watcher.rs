@@ -1,4 +1,4 @@
-//! One watcher: its first words, then round after round, until it leaves, is too slow, or the server stops.
+//! One watcher: its first messages, then round after round, until it leaves, falls behind, or the server stops.
 
 use std::collections::VecDeque;
 use std::io;
@@ -47,22 +47,22 @@ pub struct Watching {
     told: Told,
     draining: watch::Receiver<bool>,
     client: Option<ClientSocket>,
-    /// One's own messages.
+    /// Private messages.
     own: Option<mpsc::Receiver<Bytes>>,
     place: WatcherPlace,
     audience: Arc<Audience>,
     fan_out: FanOut,
 }
 
-/// How a watcher is told what comes after its first words.
+/// How a watcher gets what follows its first messages.
 enum Told {
-    /// By the connection's own task. Where a round is told in turns, its next turn comes `from` then on.
+    /// By the connection's own task. Where a round is sent in turns, the next turn is at `from`.
     InBody { rounds: RoundReader, last_told: bool, from: Instant },
-    /// The socket is written directly, once hyper has written the first words.
+    /// By direct writes to the socket, once hyper has written the first messages.
     Directly { watcher: Direct, joined: bool },
 }
 
-/// Nothing is written after its end: the connection may serve another request then.
+/// Writing ends when this is dropped: the connection may serve another request then.
 struct Direct(Arc<DirectWatcher>);
 
 impl Drop for Direct {
@@ -85,14 +85,13 @@ impl Watching {
         Watching { first: first.into(), told, draining, client, own: None, place, audience, fan_out }
     }
 
-    /// Adds one's own messages.
+    /// Adds private messages.
     pub fn with_own(mut self, own: mpsc::Receiver<Bytes>) -> Watching {
         self.own = Some(own);
         self
     }
 
-    /// The body of an answer that hyper sends in chunks: what follows the first words is written directly, in chunks
-    /// too.
+    /// For a body that hyper sends in chunks: what follows the first messages is written directly, also in chunks.
     pub fn directly(mut self) -> Watching {
         self.told = match (self.told, &self.client) {
             (Told::InBody { rounds, .. }, Some(client)) => {
@@ -154,7 +153,7 @@ impl Watching {
                 }
             },
             own = own_message(self.own.as_mut()) => {
-                // None: too many of them waited, or the hub ended.
+                // None: too many of them were unread, or the hub ended.
                 self.place.series.messages.inc_by(u64::from(own.is_some()));
                 own
             }
@@ -162,7 +161,7 @@ impl Watching {
         }
     }
 
-    /// The end of a stream that is written directly. Until then one's own messages are passed on.
+    /// The end of a stream that is written directly. Until then private messages are passed on.
     async fn end(&mut self) -> StreamEnd {
         let Told::Directly { watcher: Direct(watcher), .. } = &self.told else { return StreamEnd::Whole };
         loop {

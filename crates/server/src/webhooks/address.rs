@@ -1,5 +1,5 @@
-//! Which addresses webhooks may go to: public ones. Whoever may name a target could otherwise have the server ask its own
-//! network, such as the metadata service of a cloud.
+//! Which addresses webhooks may use: public ones. Otherwise whoever configures a target could make the server send
+//! requests into its own network, such as to a cloud's metadata service (SSRF).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,8 +7,7 @@ use url::{Host, Url};
 
 pub const URL_CHARS: usize = 2_048;
 
-/// A target as it may be configured; none: it is not one. Names are looked up, and their addresses checked, at every
-/// connection.
+/// Parses a target. None: it is not allowed. Names are resolved, and their addresses checked, at every connection.
 pub fn target(text: &str, private: bool) -> Option<Url> {
     if text.len() > URL_CHARS || text.contains(|c: char| c.is_control() || c.is_whitespace()) {
         return None;
@@ -24,12 +23,12 @@ pub fn target(text: &str, private: bool) -> Option<Url> {
     (scheme && bare && public).then_some(url)
 }
 
-/// Scheme, host and port of a target. The rest of it may be secret.
+/// Scheme, host and port of a target. The rest may be secret.
 pub fn origin(target: &str) -> String {
     Url::parse(target).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }
 
-/// Reachable from everywhere, and nobody's own network.
+/// Whether the address is globally reachable, and not in a private network.
 pub fn is_public(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -41,14 +40,14 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
     let reserved = matches!(
         (a, b, c),
-        // This network, shared addresses of providers, protocol assignments, 6to4 relays, benchmarks, reserved.
+        // This network, carrier-grade NAT, protocol assignments, 6to4 relays, benchmarks, reserved.
         (0, ..) | (100, 64..=127, _) | (192, 0, 0) | (192, 88, 99) | (198, 18..=19, _) | (240.., ..)
     );
     let own = ip.is_private() || ip.is_loopback() || ip.is_link_local();
     !(reserved || own || ip.is_multicast() || ip.is_documentation())
 }
 
-/// Only global unicast, and none that carries an IPv4 address inside.
+/// Only global unicast, without an embedded IPv4 address.
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [a, b, ..] = ip.segments();
     let global = a & 0xe000 == 0x2000;

@@ -1,4 +1,4 @@
-//! Carries one message after another to one endpoint, over a connection that stays open while it is used.
+//! Delivers messages to one endpoint in sequence, over a connection that is kept alive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::signature::signatures;
 use crate::app::App;
 use crate::http::wire::moment;
 
-/// The time limit of a test: somebody waits for the answer.
+/// The time limit of a test: an operator waits for the result.
 const TEST_LIMIT: Duration = Duration::from_secs(10);
-/// What is kept of an error.
+/// The maximum length of a stored error.
 const ERROR_CHARS: usize = 200;
-/// The receiver wants nothing more, ever.
+/// The receiver wants no more messages.
 const GONE: u16 = 410;
 
 pub struct Courier<'a> {
@@ -32,7 +32,7 @@ pub struct Courier<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
     Taken,
-    /// With the seconds that the receiver asked for.
+    /// With the receiver's `Retry-After` in seconds.
     Failed(Option<u64>),
     Gone,
 }
@@ -49,7 +49,7 @@ impl Courier<'_> {
         (attempt, WebhookDelivery { subject: Some(subject), n: message.n, ..made })
     }
 
-    /// A message that tells nothing.
+    /// Sends a test message without content.
     pub async fn test(&mut self) -> WebhookDelivery {
         let id = format!("msg_{}", uuid::Uuid::new_v4().simple());
         let at = moment(self.app.ledger.wall());
@@ -93,7 +93,7 @@ impl Courier<'_> {
 
     async fn post(&mut self, id: &str, body: &str) -> Result<OutboundAnswer, String> {
         let private = self.app.settings.webhook_private;
-        // Also what was configured while it was allowed.
+        // Checked again, in case it was configured while it was allowed.
         let url = target(&self.webhook.url, private).ok_or("the address is not allowed")?;
         if self.connection.as_ref().is_none_or(|open| !open.is_open()) {
             let connected = Outbound::connect(&url, |ip| private || is_public(ip)).await;

@@ -1,4 +1,4 @@
-//! Delivers to one endpoint, as long as this server has the lease on it: several subjects at a time, each in order.
+//! Delivers to one endpoint while this server holds its lease: several subjects at a time, each in order.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -17,20 +17,20 @@ use super::subject::SubjectRun;
 use super::urgent::{HOLD_ENDS_WITHIN_MS, UrgentSubjects};
 use crate::app::App;
 
-/// How often it looks for what is due, and whether its settings changed.
+/// The interval of checks for due subjects and changed settings.
 const TICK: Duration = Duration::from_millis(250);
-/// It rests this many times as long as a look took, so that sales get most of the ledger's time.
+/// It pauses for this multiple of a check's duration, so that sales get most of the ledger's time.
 const REST: u32 = 3;
 const RENEW: Duration = Duration::from_secs(2);
 const COUNT: Duration = Duration::from_secs(5);
-/// Subjects that are told at a time.
+/// Subjects delivered concurrently.
 const PARALLEL: usize = 8;
-/// So many more may be urgent ones: in a crowd the others take long.
+/// Additional slots for urgent subjects: in a crowd the others take long.
 const URGENT_MORE: usize = 8;
 const DUE_MOST: usize = 1_024;
 const ENDING_MOST: usize = 10_000;
 
-/// Ends when the endpoint is not this server's to deliver to, or not enabled; it is looked for again.
+/// Ends when this server has no lease on the endpoint, or it is disabled. It is checked again later.
 pub async fn serve(app: Weak<App>, id: i64) {
     if let Err(fault) = deliver(&app, id).await {
         limited!(warn, webhook = id, %fault, "webhooks could not be delivered");
@@ -105,7 +105,7 @@ async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
             let task = runs.spawn(async move {
                 tokio::select! {
                     () = run => {}
-                    // Another server may begin: what is on its way is broken off.
+                    // Another server may begin: deliveries in flight are aborted.
                     () = ended(leased) => {}
                 }
             });
@@ -116,7 +116,7 @@ async fn deliver(app: &Weak<App>, id: i64) -> Result<(), LedgerFault> {
             Some(done) = runs.join_next_with_id() => {
                 busy.remove(&done.map_or_else(|failed| failed.id(), |(id, ())| id));
                 if waiting.is_empty() {
-                    // A subject with more than one page goes on at once.
+                    // A subject with more than one page continues at once.
                     next_look = next_look.min(Instant::now() + TICK / 10);
                 }
             }
@@ -137,7 +137,7 @@ async fn ended(mut leased: watch::Receiver<Instant>) {
             }
             changed = leased.changed() => {
                 if changed.is_err() {
-                    // The endpoint's task has ended, and ends this one, too.
+                    // The endpoint's task has ended, and ends this one too.
                     return;
                 }
             }

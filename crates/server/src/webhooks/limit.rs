@@ -1,11 +1,11 @@
-//! How long a receiver may take for its answer. Tests shorten it, also for requests that are in flight.
+//! The time limit of a receiver's response. Tests shorten it, also for requests in flight.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// From the lookup of the name to the last byte of the answer.
+/// From DNS resolution to the last byte of the response.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 pub struct AnswerLimit {
@@ -19,7 +19,7 @@ impl Default for AnswerLimit {
 }
 
 impl AnswerLimit {
-    /// Returns when a request that began then has taken too long: longer than the limit, or than `most`.
+    /// Returns when a request that began at `began` has exceeded the limit, or `most`.
     pub async fn passed(&self, began: Instant, most: Option<Duration>) -> Duration {
         let mut limit = self.limit.subscribe();
         loop {
@@ -27,7 +27,7 @@ impl AnswerLimit {
             let allowed = most.map_or(allowed, |most| most.min(allowed));
             tokio::select! {
                 () = tokio::time::sleep_until(began + allowed) => return allowed,
-                // The sender is in `self`, so it is not closed.
+                // The sender is in `self`, so the channel is open.
                 _ = limit.changed() => {}
             }
         }

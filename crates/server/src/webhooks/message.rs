@@ -1,5 +1,5 @@
-//! What endpoints are told: rows of the history as messages. No message carries a name, a telephone number, an email
-//! address or a user id: who needs more asks the API with the id.
+//! The messages for endpoints: rows of the history. No message carries a name, a telephone number, an email address
+//! or a user id: a receiver that needs more asks the API with the id.
 
 use hmac::Mac;
 use rules::event::Event;
@@ -16,7 +16,7 @@ use crate::http::wire::orders::MetadataBody;
 use crate::public_ids::PublicIds;
 use crate::secrets::LedgerSecret;
 
-/// One message, and where it stands in its subject's history.
+/// One message, and its position in its subject's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookMessage {
     pub id: String,
@@ -25,30 +25,30 @@ pub struct WebhookMessage {
     pub body: String,
 }
 
-/// What messages of a subject are made with.
+/// The context for the messages of a subject.
 pub struct MessageMaker<'a> {
     pub subject: SubjectId,
     /// Of an event.
     pub event: Option<&'a Event>,
-    /// What the endpoint listens for. Nothing else is made.
+    /// The types that the endpoint subscribes to. No others are made.
     pub types: &'a [WebhookType],
     pub secret: &'a LedgerSecret,
-    /// From the ledger's time to what people read.
+    /// From the ledger's time to wall clock time.
     pub shift_ms: i64,
 }
 
-/// One step of the history: rows that belong together, what they tell, and where the cursor is after them.
+/// A step of the history: rows that belong together, their messages, and the cursor after them.
 #[derive(Debug)]
 pub struct HistoryStep {
     pub messages: Vec<WebhookMessage>,
     pub n: u64,
-    /// Seats of an event. Of a room type it says nothing and is left as it is.
+    /// Seats of an event. Unused for a room type, and left unchanged.
     pub sold: u64,
 }
 
 impl MessageMaker<'_> {
-    /// Rows in order as steps. The rows of a hold on several seats are one step. `more`: the rows go on, so the last
-    /// step may not be whole, and is left out.
+    /// Groups rows into steps, in order. The rows of a hold on several seats are one step. `more`: rows follow, so
+    /// the last step may be incomplete, and is left out.
     pub fn steps(&self, rows: &[LedgerRecord], mut sold: u64, more: bool) -> Vec<HistoryStep> {
         let together = |a: &LedgerRecord, b: &LedgerRecord| {
             let about_a_hold = matches!(a.what, Happened::Held | Happened::Expired);
@@ -79,7 +79,7 @@ impl MessageMaker<'_> {
         groups.iter().filter_map(step).collect()
     }
 
-    /// The event opened by the clock, or was made open: no row tells it.
+    /// The event opened by the clock, or was created open: no row records it.
     pub fn opened(&self, n: u64, opening: Moment, at: Moment) -> WebhookMessage {
         let mut message = self.made(WebhookType::EventOpened, n, at, self.about());
         message.id = self.id(WebhookType::EventOpened, 0, opening);
@@ -144,7 +144,7 @@ impl MessageMaker<'_> {
                 about
             }
             SubjectId::RoomType(room_type) => Map::from_iter([("roomTypeId".to_owned(), room_type.0.into())]),
-            // Endpoints are told nothing of the ledger itself.
+            // Endpoints get no messages about the ledger itself.
             SubjectId::Ledger => Map::new(),
         }
     }
@@ -173,8 +173,8 @@ impl MessageMaker<'_> {
         WebhookMessage { id: self.id(kind, n, at), kind, n, body: body.to_string() }
     }
 
-    /// The same for every attempt, replay and endpoint. It covers the time, so that a ledger that was restored and goes
-    /// on differently does not use an id twice.
+    /// The same for every attempt, replay and endpoint. It covers the time, so that a restored ledger that continues
+    /// differently does not reuse an id.
     fn id(&self, kind: WebhookType, n: u64, at: Moment) -> String {
         let mut mac = self.secret.messages();
         mac.update(kind.as_str().as_bytes());

@@ -1,6 +1,6 @@
-//! Deliveries give way to a crowd: while many requests are in progress, only so many messages per second go out. The
-//! others follow when the crowd is gone; the history keeps them. The pace rises with what is outstanding, so that
-//! messages are at most about a minute late in a crowd that stays. Where a hold ends, nothing gives way (`urgent`).
+//! Deliveries yield to a crowd: while many requests are in progress, the number of messages per second is limited.
+//! The others follow after the crowd; the history keeps them. The rate rises with the backlog, so that messages are
+//! at most about a minute late in a lasting crowd. Where a hold ends, deliveries do not yield (`urgent`).
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A sale in which so many requests are in progress at once uses the whole machine.
+/// A sale with this many requests in progress at once uses the whole machine.
 const CROWD: usize = 32;
-/// It is taken to go on for so long after it was last seen: between two batches nearly nobody is in progress.
+/// A crowd counts as present for this long after it was last seen: between two batches few requests are in progress.
 const STAYS: Duration = Duration::from_secs(1);
-/// Messages per second in a crowd, of all endpoints together.
+/// Messages per second in a crowd, over all endpoints.
 const RATE: u64 = 100;
-/// What is outstanding goes out within this time even if the crowd stays.
+/// The backlog is delivered within this time even if the crowd lasts.
 const LATE_MOST_S: u64 = 60;
-/// How often a cursor is stored while deliveries succeed: each time is a transaction. After a crash that much is
-/// delivered again, which is fewer messages in a crowd.
+/// How often a cursor is stored while deliveries succeed: each time is a transaction. After a crash the messages
+/// since then are delivered again; in a crowd they are fewer.
 const STORE_EVERY: Duration = Duration::from_millis(200);
 const STORE_EVERY_IN_A_CROWD: Duration = Duration::from_secs(1);
 
@@ -30,7 +30,7 @@ pub struct DeliveryPace {
 struct Paced {
     crowd_until: Option<Instant>,
     next: Option<Instant>,
-    /// History rows that endpoints were not told of, as last counted.
+    /// History rows that were not delivered yet, as last counted.
     outstanding: HashMap<i64, u64>,
     /// Tests: there is a crowd, whoever asks.
     #[cfg(feature = "planted")]
@@ -38,7 +38,7 @@ struct Paced {
 }
 
 impl DeliveryPace {
-    /// Waits until the next message may go out.
+    /// Waits until the next message may be sent.
     pub async fn turn(&self, in_progress: usize) {
         let turn = self.locked().book(Instant::now(), in_progress);
         if let Some(at) = turn {
@@ -46,12 +46,12 @@ impl DeliveryPace {
         }
     }
 
-    /// So many history rows are behind the cursors of an endpoint.
+    /// Records how many history rows are after the cursors of an endpoint.
     pub fn outstanding(&self, webhook: i64, rows: u64) {
         self.locked().outstanding.insert(webhook, rows);
     }
 
-    /// This server does not deliver to it any more.
+    /// This server no longer delivers to it.
     pub fn forget(&self, webhook: i64) {
         self.locked().outstanding.remove(&webhook);
     }
@@ -82,7 +82,7 @@ impl Paced {
         self.crowd_until.is_some_and(|until| now < until)
     }
 
-    /// When the next message may go out. None: at once.
+    /// When the next message may be sent. None: at once.
     fn book(&mut self, now: Instant, in_progress: usize) -> Option<Instant> {
         if !self.sees_crowd(now, in_progress) {
             self.next = None;

@@ -1,4 +1,4 @@
-//! The figures of webhooks, by endpoint. There are few endpoints, and those that are deleted take their series with them.
+//! The metrics of webhooks, by endpoint. There are few endpoints, and a deleted one's series are removed.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
@@ -42,7 +42,7 @@ impl WebhookSeries {
         let labels = self.labels(webhook);
         self.outstanding.get_or_create(&labels).set(rows as i64);
         self.oldest.get_or_create(&labels).set(age_ms as f64 / 1_000.0);
-        // There before the first attempt, so that the first one is an increase.
+        // Created before the first attempt, so that the first one is an increase.
         drop(self.delivered.get_or_create(&labels));
         drop(self.failed.get_or_create(&labels));
     }
@@ -52,13 +52,13 @@ impl WebhookSeries {
         series.get_or_create(&self.labels(webhook)).inc();
     }
 
-    /// This server does not deliver to it any more.
+    /// This server no longer delivers to it.
     pub fn forget(&self, webhook: i64) {
         self.outstanding.remove(&WebhookLabels { webhook });
         self.oldest.remove(&WebhookLabels { webhook });
     }
 
-    /// These endpoints exist, and no others.
+    /// Keeps the series of these endpoints, and removes all others.
     pub fn exist(&self, existing: &[Webhook]) {
         for webhook in existing {
             let failing = webhook.state == WebhookState::Failing;

@@ -1,5 +1,5 @@
-//! Signatures as Standard Webhooks describe them: HMAC-SHA256 over id, timestamp and body, with every secret that is
-//! valid at the moment.
+//! Signatures according to Standard Webhooks: HMAC-SHA256 over id, timestamp and body, with every secret that is
+//! currently valid.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use rules::time::Moment;
 use sha2::Sha256;
 use stores::ledger::webhooks::Webhook;
 
-/// What a receiver is given: `whsec_` and base64.
+/// The secret as shown to a receiver: `whsec_` and base64.
 pub fn shown(secret: &[u8]) -> String {
     format!("whsec_{}", STANDARD.encode(secret))
 }

@@ -1,4 +1,4 @@
-//! Tells an endpoint what happened to one subject, a page of its history at a time.
+//! Delivers the history of one subject to an endpoint, a page at a time.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::tickets::random;
 
 /// Rows per page; more than the rows of one hold.
 const ROWS: usize = 256;
-/// Pages of an urgent subject before the endpoint's settings are looked at again.
+/// Pages of an urgent subject before the endpoint's settings are checked again.
 const URGENT_PAGES: usize = 64;
 /// Attempts of one page that are kept for the operator.
 const KEPT: usize = 50;
@@ -37,7 +37,7 @@ pub struct SubjectRun {
     webhook: Arc<Webhook>,
     subject: SubjectId,
     cursor: WebhookCursor,
-    /// The subjects that do not give way now.
+    /// The subjects that do not yield now.
     urgent: watch::Receiver<HashSet<SubjectId>>,
     stored: Instant,
     made: Vec<WebhookDelivery>,
@@ -76,8 +76,8 @@ impl SubjectRun {
         }
     }
 
-    /// One page; if the subject is urgent, everything: between two pages the endpoint looks for what is due, and a
-    /// crowd would run ahead of it.
+    /// One page; if the subject is urgent, all pages: between two pages the endpoint checks what is due, and a crowd
+    /// would outpace it.
     async fn tell(&mut self) -> Result<(), Failure> {
         for page in 1.. {
             match self.tell_page().await? {
@@ -98,7 +98,7 @@ impl SubjectRun {
         let app = self.app.clone();
         let secret = app.secrets.get().await?;
         let rows = app.ledger.records(Some(self.subject), Some((self.subject, self.cursor.n)), ROWS).await?;
-        // After the rows: where one of them is a sale, the event is seen to be open.
+        // After the rows: if one of them is a sale, the event is seen as open.
         let event = match self.subject {
             SubjectId::Event(id) => app.ledger.event(id).await?,
             SubjectId::RoomType(_) | SubjectId::Ledger => None,
@@ -150,12 +150,12 @@ impl SubjectRun {
         Ok(if rows.len() == ROWS { Told::More } else { Told::Everything })
     }
 
-    /// What people read back to the ledger's time: messages show it shifted again.
+    /// Wall clock time back to the ledger's time: messages shift it again.
     fn unshifted(&self, wall: Moment) -> Moment {
         wall.plus_ms(-self.app.ledger.shift_ms())
     }
 
-    /// Delivers a message that the endpoint listens for.
+    /// Delivers a message that the endpoint subscribes to.
     async fn send(
         &mut self,
         courier: &mut Courier<'_>,
@@ -169,7 +169,7 @@ impl SubjectRun {
         self.made.push(made);
         let retry_after = match attempt {
             Attempt::Taken => {
-                // The next failure is a first one: a receiver that fails now and then is not one that is down.
+                // The next failure counts as the first: a receiver that fails occasionally is not one that is down.
                 if !self.app.webhooks.planted().counts_all_failures() {
                     self.cursor.attempts = 0;
                 }
@@ -196,7 +196,7 @@ impl SubjectRun {
         Ok(Err(Stopped))
     }
 
-    /// Gives way to a crowd, unless the subject is urgent, or becomes so meanwhile.
+    /// Yields to a crowd, unless the subject is urgent or becomes so meanwhile.
     async fn turn(&mut self) {
         if self.is_urgent() {
             return;
@@ -208,7 +208,7 @@ impl SubjectRun {
         }
     }
 
-    /// Nothing is delivered any more until an operator enables the endpoint again.
+    /// Stops deliveries until an operator enables the endpoint again.
     async fn end(&self, state: WebhookState, why: &str) -> Result<(), LedgerFault> {
         tracing::warn!(webhook = self.webhook.id, why, "a webhook is {}", state.as_str());
         let change = WebhookChange { state: Some((state, Some(why.to_owned()))), ..WebhookChange::default() };
@@ -216,7 +216,7 @@ impl SubjectRun {
         Ok(())
     }
 
-    /// Everything up to the cursor was delivered. False: somebody else goes on.
+    /// Stores the cursor: everything up to it was delivered. False: another server has taken over.
     async fn store(&mut self) -> Result<bool, LedgerFault> {
         self.stored = Instant::now();
         self.cursor.attempts = 0;
@@ -229,7 +229,7 @@ impl SubjectRun {
     }
 }
 
-/// Doubles from attempt to attempt, with jitter; longer if the receiver asks for it.
+/// Doubles with each attempt, with jitter; longer if the receiver asks for it.
 fn retry_ms(attempts: u32, retry_after: Option<u64>) -> i64 {
     let doubled = RETRY_FIRST_MS.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(RETRY_MOST_MS);
     let [random] = random::<1>().unwrap_or_default();

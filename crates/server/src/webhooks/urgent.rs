@@ -1,19 +1,19 @@
-//! Subjects whose messages do not give way to a crowd: a hold of theirs ends soon, and `hold.expired` is promised within
-//! a second of the end. Messages of a subject go out in order, so what stands before it has to be gone by then.
+//! Subjects whose messages do not yield to a crowd: one of their holds ends soon, and `hold.expired` is promised
+//! within a second of the end. Messages of a subject are sent in order, so those before it must be sent by then.
 
 use std::collections::{HashMap, HashSet};
 
 use rules::subject::SubjectId;
 use stores::ledger::webhooks::WebhookDue;
 
-/// From so long before the end on. In a crowd messages are late by about as much.
+/// From this long before the end on. In a crowd messages are late by about as much.
 pub const HOLD_ENDS_WITHIN_MS: i64 = 60_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UrgentUntil {
     /// A hold ends soon.
     HoldEnds,
-    /// It has ended. Its row is this one, or one before it.
+    /// It has ended. Its row is this one, or an earlier one.
     Told(u64),
 }
 
@@ -24,8 +24,8 @@ pub struct UrgentSubjects {
 }
 
 impl UrgentSubjects {
-    /// `ending`: subjects with holds that end soon. `due`: what the endpoint was not told yet, read after it: the row
-    /// of a hold that is not among `ending` any more is in there.
+    /// `ending`: subjects with holds that end soon. `due`: what the endpoint was not sent yet, read after it. It
+    /// contains the row of any hold that is no longer in `ending`.
     pub fn look(&mut self, ending: &[SubjectId], due: &[WebhookDue]) -> HashSet<SubjectId> {
         let mut until: HashMap<_, _> = ending.iter().map(|subject| (*subject, UrgentUntil::HoldEnds)).collect();
         for one in due {

@@ -1,4 +1,5 @@
-//! What a batch adds to the chain of its subject, computed under the subject's lock, before it is written.
+//! The links that a batch adds to the chain of its subject, computed under the subject's row lock, before it is
+//! written.
 
 use std::borrow::Cow;
 
@@ -12,30 +13,30 @@ use rules::subject::{Subject, SubjectId};
 use super::{ChainRow, ContactFields, ErasableFields, GENESIS, PersonalDigests, RowHash, Salt};
 use crate::ledger::details::write_details;
 
-/// What the chain adds to a history row.
+/// The columns that the chain adds to a history row.
 #[derive(Clone, Debug)]
 pub struct Link {
     pub hash: RowHash,
     pub address: Option<Box<str>>,
     pub details: Option<Box<str>>,
-    /// Of address and details.
+    /// Salt of the digest of address and details.
     pub salt: Option<Salt>,
     pub contact: Option<RowHash>,
-    /// Of the contact: it stands with it in the row of the seat.
+    /// Salt of the contact digest. It is stored with the contact in the row of the seat.
     pub contact_salt: Option<Salt>,
 }
 
-/// The links of a batch's history rows, in their order.
+/// The links of a batch's history rows, in the same order.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     first_n: u64,
     pub links: Vec<Link>,
-    /// The hash of the newest row; none: the subject has no row with a hash yet.
+    /// The hash of the newest row. None: the subject has no row with a hash yet.
     pub head: Option<RowHash>,
 }
 
 impl Chain {
-    /// Goes on behind `head`.
+    /// Continues the chain after `head`.
     pub fn extend(head: Option<RowHash>, rows: Vec<ChainRow<'_>>) -> Chain {
         let first_n = rows.first().map_or(0, |row| row.n);
         let (mut salts, mut before) = (Salts::draw(rows.len()), head);
@@ -57,7 +58,7 @@ impl Chain {
         Chain { first_n, links, head: before }
     }
 
-    /// The salt of what the buyer gave, by the history number of the sale.
+    /// The salt of the buyer's contact, by the history number of the sale.
     pub fn contact_salt(&self, n: u64) -> Option<&[u8]> {
         let link = usize::try_from(n.checked_sub(self.first_n)?).ok().and_then(|i| self.links.get(i))?;
         link.contact_salt.as_ref().map(|salt| &salt[..])
@@ -68,7 +69,7 @@ impl Chain {
     }
 }
 
-/// Random salts for a batch, two for each row, asked of the system at once.
+/// Random salts for a batch, two per row, from one call to the system.
 struct Salts {
     bytes: Vec<u8>,
     used: usize,
@@ -78,7 +79,7 @@ impl Salts {
     fn draw(count: usize) -> Salts {
         let mut bytes = vec![0; 2 * count * size_of::<Salt>()];
         if getrandom::fill(&mut bytes).is_err() {
-            // Also random, and it panics where the system has no random numbers at all.
+            // This is random too, and panics if the system has no random source at all.
             for salt in bytes.chunks_mut(size_of::<Salt>()) {
                 salt.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
             }
@@ -97,7 +98,7 @@ impl Salts {
 
 /// A kind of subject whose history is a chain.
 pub trait ChainedSubject: Subject {
-    /// The history rows of a batch as the chain covers them. `batch` is the id that the first one carries.
+    /// The history rows of a batch in the form that the chain hashes. The first one carries the id `batch`.
     fn chain_rows<'a>(id: Self::Id, writes: &'a Self::Writes, batch: Option<&'a str>) -> Vec<ChainRow<'a>>;
 
     fn chain(&self, head: Option<RowHash>, writes: &Self::Writes, batch: Option<&str>) -> Chain {
@@ -105,7 +106,7 @@ pub trait ChainedSubject: Subject {
     }
 }
 
-/// What may be personal in a row, as the history has it.
+/// The fields of a row that may be personal, as the history stores them.
 pub fn erasable(origin: &RequestOrigin, details: Option<&Details>) -> ErasableFields<'static> {
     ErasableFields {
         address: origin.address.map(|address| address.to_canonical().to_string().into()),
@@ -113,12 +114,12 @@ pub fn erasable(origin: &RequestOrigin, details: Option<&Details>) -> ErasableFi
     }
 }
 
-/// What the buyer of a sale gave.
+/// The contact of the buyer of a sale.
 fn contact(sale: &Sale) -> ContactFields<'_> {
     ContactFields { name: sale.buyer_name.as_deref(), phone: sale.phone.as_deref(), email: sale.email.as_deref() }
 }
 
-/// What the buyer of a held seat gave.
+/// The contact of the buyer of a held seat.
 fn contact_of_confirmed(sale: &ConfirmedSeat) -> ContactFields<'_> {
     ContactFields { name: sale.buyer_name.as_deref(), phone: sale.phone.as_deref(), email: sale.email.as_deref() }
 }

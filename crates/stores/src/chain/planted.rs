@@ -1,5 +1,5 @@
-//! Bugs put in on purpose, so that the tests of the chain can show that they would find them. Without the feature `planted`,
-//! which only tests ask for, nothing of this is in the binary.
+//! Deliberate bugs, with which the tests of the chain prove that they would find them. Without the feature `planted`,
+//! which only tests enable, none of this is in the binary.
 
 #[cfg(not(feature = "planted"))]
 pub use self::absent::*;
@@ -21,13 +21,13 @@ mod absent {
 mod on_purpose {
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    /// Of this process: every test is one.
+    /// Global to the process: every test is a process of its own.
     static PLANTED: AtomicU8 = AtomicU8::new(0);
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[repr(u8)]
     pub enum ChainBug {
-        /// The digest of what a buyer gave leaves the phone out.
+        /// The digest of the buyer's contact omits the phone.
         PhoneNotCovered = 1,
         /// A row's hash does not cover the row before it.
         LinkNotCovered,

@@ -1,12 +1,11 @@
-//! A walk over the history, row by row in order, that finds where a chain is broken. Its memory is one row.
+//! A scan over the history, row by row in order, that finds where a chain is broken. It keeps one row in memory.
 
 use rules::subject::SubjectId;
 
 use super::{ChainRow, GENESIS, PersonalDigests, RowHash, Salt};
 use crate::verify::SHOWN_MOST;
 
-/// Every history row with what the chain added to it, and the sale that it tells of while it stands. Both ledgers
-/// understand it.
+/// Every history row with its chain columns, and its sale if that was not cancelled. Valid SQL on both ledgers.
 pub const COLUMNS: &str = "h.event, h.n, h.what, h.seat, h.owner, h.by_admin, h.number, h.at, h.hold, h.check_in,
     h.check_out, h.by_name, h.trace, h.detail, h.address, h.details, h.salt, h.erased, h.hash, h.contact,
     t.n IS NOT NULL AS stands, t.buyer, t.phone, t.email, t.salt AS contact_salt";
@@ -14,20 +13,20 @@ pub const ROWS: &str = "FROM history h
     LEFT JOIN taken t ON t.event = h.event AND t.seat = h.seat AND t.n = h.n AND t.kind = 'sold'
     ORDER BY h.event, h.n";
 
-/// What is stored beside a row.
+/// The chain columns stored with a row.
 #[derive(Clone, Debug, Default)]
 pub struct StoredLink<'a> {
     pub salt: Option<&'a [u8]>,
-    /// The digest of what was erased.
+    /// The digest of the erased fields.
     pub erased: Option<&'a [u8]>,
     pub hash: Option<&'a [u8]>,
     pub contact: Option<&'a [u8]>,
-    /// The sale that the row tells of stands.
+    /// Whether the sale of the row was not cancelled.
     pub stands: bool,
     pub contact_salt: Option<&'a [u8]>,
 }
 
-/// A head that somebody kept: the hash of a row, to be found again.
+/// A head that somebody recorded: the hash of a row, which the scan must find again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptHead {
     pub subject: SubjectId,
@@ -38,26 +37,26 @@ pub struct KeptHead {
 #[derive(Debug, Default)]
 pub struct ChainWalk {
     place: Option<(i64, u64)>,
-    /// The hash of the row before; none: the chain of this subject has not begun.
+    /// The hash of the previous row. None: the chain of this subject has not begun.
     before: Option<RowHash>,
     broken: Vec<String>,
     kept: Vec<KeptHead>,
     seen: ChainSeen,
 }
 
-/// What a walk has seen.
+/// The counts of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainSeen {
     /// Rows in a chain.
     pub chained: u64,
-    /// Rows from before the chain of their subject began.
+    /// Rows written before the chain of their subject began.
     pub before: u64,
     /// Rows in a chain whose personal fields were erased.
     pub erased: u64,
 }
 
 impl ChainWalk {
-    /// Also looks for the heads that were kept.
+    /// Also looks for the recorded heads.
     pub fn looking_for(kept: &[KeptHead]) -> ChainWalk {
         ChainWalk { kept: kept.to_vec(), ..ChainWalk::default() }
     }
@@ -98,12 +97,12 @@ impl ChainWalk {
         }
     }
 
-    /// The walk could not go on. What cannot be read is broken too.
+    /// The scan was aborted. Unreadable data counts as broken too.
     pub fn unreadable(&mut self, why: &str) {
         self.broken.push(why.to_owned());
     }
 
-    /// What was seen, what is broken, and the kept heads that were not found.
+    /// The counts, what is broken, and the recorded heads that were not found.
     pub fn finish(self) -> (ChainSeen, Vec<String>, Vec<String>) {
         let missing = |kept: &KeptHead| format!("row {} of {} has another hash now", kept.n, named(kept.subject));
         (self.seen, self.broken, self.kept.iter().map(missing).collect())
@@ -126,7 +125,7 @@ fn salt(stored: &[u8]) -> Result<Salt, &'static str> {
     Salt::try_from(stored).map_err(|_| "has a salt of another length")
 }
 
-/// Computed while the texts are there, stored once they are erased.
+/// Computed while the texts exist, stored once they are erased.
 fn of_erasable(row: &ChainRow<'_>, stored: &StoredLink<'_>) -> Result<Option<RowHash>, &'static str> {
     match (row.erasable.is_empty(), stored.salt, stored.erased) {
         (false, Some(stored), None) => Ok(Some(row.erasable.digest(&salt(stored)?))),
@@ -136,7 +135,7 @@ fn of_erasable(row: &ChainRow<'_>, stored: &StoredLink<'_>) -> Result<Option<Row
     }
 }
 
-/// Always stored, and compared with what the buyer of a standing sale gave.
+/// Always stored. Compared with the buyer's contact if the sale was not cancelled.
 fn of_contact(row: &ChainRow<'_>, stored: &StoredLink<'_>) -> Result<Option<RowHash>, &'static str> {
     let digest = stored.contact.map(RowHash::try_from).transpose().map_err(|_| "has a digest of another length")?;
     if let Some(stored) = stored.contact_salt {

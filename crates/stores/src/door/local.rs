@@ -1,5 +1,5 @@
-//! The door in the process: the rules of `arrive`, one per event, behind a lock that is held for a few
-//! look-ups only.
+//! The door in the process: the rules of `arrive`, one instance per event, behind a lock that is held for a few lookups
+//! only.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -21,11 +21,11 @@ pub struct LocalDoor {
     events: Mutex<HashMap<EventId, Arrivals>>,
     remaining: Mutex<HashMap<EventId, (Remaining, Moment)>>,
     lines: Mutex<HashMap<EventId, LocalLine>>,
-    /// Generations of doors that were closed: their numbers were given.
+    /// Generations of doors that were closed: their numbers were already assigned.
     before: Mutex<HashMap<EventId, u64>>,
 }
 
-/// A line, and the generation it was begun in. None: it does not know yet who is inside.
+/// A line, and the generation in which it was begun. None: it does not know yet who is inside.
 struct LocalLine {
     line: Line,
     begun: Option<u64>,
@@ -43,7 +43,7 @@ impl LocalDoor {
         }
     }
 
-    /// Gives no numbers until it is opened again with a higher generation.
+    /// Assigns no numbers until it is opened again with a higher generation.
     pub fn close(&self) {
         self.close_numbers();
         self.lines().clear();
@@ -72,7 +72,7 @@ impl LocalDoor {
         })
     }
 
-    /// Asks a line that was begun and knows what is left.
+    /// Calls a line that has begun, if it is known what is left.
     fn of_the_line<T>(&self, event: EventId, ask: impl FnOnce(&mut Line, Supply, Moment) -> T) -> Heard<T> {
         let now = self.clock.now();
         let Some(generation) = self.events().get(&event).map(Arrivals::generation) else { return Heard::NotOpen };
@@ -183,7 +183,7 @@ impl Door for LocalDoor {
         };
         let mut lines = self.lines();
         let local = lines.entry(event).or_insert_with(|| LocalLine { line: Line::new(generation), begun: None });
-        // A line that was begun before has lost nothing: only its numbers start again.
+        // A line that was begun before has lost nothing: only its numbering restarts.
         let forgot = begun.used && local.begun.is_none();
         local.line.raise(generation);
         local.line.restore(
@@ -215,7 +215,7 @@ impl Door for LocalDoor {
         Box::pin(ready(Ok(self.now_inside(event))))
     }
 
-    /// Everybody keeps their place in line; what was left says nothing any more.
+    /// Users keep their places in line; the stored counts are no longer valid.
     fn ledger_restored(&self) {
         self.close_numbers();
         self.remaining.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();

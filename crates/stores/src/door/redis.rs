@@ -1,5 +1,5 @@
-//! The door in Redis, for any number of servers: single or Cluster. Everything that must happen in
-//! one step is a script; time is Redis' own, plus an offset that is 0 outside tests.
+//! The door in Redis, for any number of servers: single or Cluster. Everything that must be atomic is a script. The
+//! time is that of Redis, plus an offset that is 0 outside tests.
 
 mod connection;
 mod facts;
@@ -41,10 +41,10 @@ struct Inner {
     connections: RedisConnections,
     scripts: Scripts,
     budget: Budget,
-    /// Known once the ledger was reached; no numbers are given before that.
+    /// Known after the first contact with the ledger; no numbers are assigned before.
     ledger: LedgerName,
-    /// The highest generation of each event that this server gave numbers of. If the ledger is restored
-    /// and Redis is emptied, nobody else knows it.
+    /// The highest generation of each event from which this server assigned numbers. If the ledger is restored and
+    /// Redis is emptied, this is the only record of it.
     given: Mutex<HashMap<EventId, u64>>,
     onlookers: Onlookers,
     clock_offset_ms: Arc<AtomicI64>,
@@ -53,17 +53,17 @@ struct Inner {
 /// The configuration of the door.
 #[derive(Clone)]
 pub struct RedisConfig {
-    /// `redis://` or `rediss://`; several nodes of a cluster with commas between them.
+    /// `redis://` or `rediss://`; several nodes of a cluster are separated by commas.
     pub url: String,
     pub cluster: bool,
     pub budget: Budget,
     /// The name of the ledger that the door belongs to.
     pub ledger: LedgerName,
-    /// Timeout for a connection, and for an answer on it.
+    /// Timeout for connecting, and for a reply.
     pub step: Duration,
 }
 
-/// Redis answers in less than a millisecond; after this time it counts as unreachable.
+/// Redis normally replies in less than a millisecond; after this time it counts as unreachable.
 pub const STEP: Duration = Duration::from_millis(400);
 
 impl RedisDoor {
@@ -227,7 +227,7 @@ impl Door for RedisDoor {
     ) -> Working<Result<(), DoorFault>> {
         self.run(move |inner| async move {
             let (first, rest) = ended.split_at(ended.len().min(CALL_MOST));
-            // Requests wait for this, so the calls are sent together.
+            // Requests wait for this, so the calls are sent concurrently.
             let others = rest.chunks(CALL_MOST).map(|some| inner.settle(event, None, some));
             try_join(inner.settle(event, remaining.as_ref(), first), try_join_all(others)).await.map(drop)
         })

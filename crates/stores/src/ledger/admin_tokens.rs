@@ -1,4 +1,4 @@
-//! The tokens of operators. The ledger keeps digests, so that whoever reads it can use none of them.
+//! The tokens of operators. The ledger stores digests only, so that nobody who reads it can use a token.
 
 use rules::history::{AdminName, Happened, RequestOrigin};
 use rules::time::Moment;
@@ -9,11 +9,11 @@ use super::records::LedgerNote;
 /// What a token allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminRole {
-    /// Everything.
+    /// Full access.
     Admin,
-    /// To read.
+    /// Read access.
     Viewer,
-    /// To confirm holds.
+    /// Confirming holds.
     Service,
 }
 
@@ -33,7 +33,7 @@ impl AdminRole {
     }
 }
 
-/// SHA-256 of a token. Tokens are random, so a plain digest does not help to guess one.
+/// SHA-256 of a token. Tokens are random, so a fast digest does not make them easier to guess.
 pub type AdminDigest = [u8; 32];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct AdminToken {
     pub role: AdminRole,
     pub made_at: Moment,
     pub made_by: AdminName,
-    /// None: it has no end.
+    /// None: it does not expire.
     pub ends_at: Option<Moment>,
     pub ended_by: Option<AdminName>,
 }
@@ -54,7 +54,7 @@ impl AdminToken {
     }
 }
 
-/// A token to be made.
+/// The input for creating a token.
 #[derive(Clone, Debug)]
 pub struct NewAdminToken {
     pub digest: AdminDigest,
@@ -65,19 +65,19 @@ pub struct NewAdminToken {
     pub origin: RequestOrigin,
 }
 
-/// Which tokens end, and when.
+/// Which tokens expire, and when.
 #[derive(Clone, Debug)]
 pub struct EndedTokens {
     pub name: AdminName,
     pub ends_at: Moment,
     pub by: AdminName,
-    /// The newest one of the name stays.
+    /// Keeps the newest token of the name.
     pub only_replaced: bool,
     pub origin: RequestOrigin,
 }
 
 impl NewAdminToken {
-    /// What the history tells of it.
+    /// The history row for this change.
     pub(super) fn note(&self, what: Happened) -> LedgerNote {
         let detail = format!("{} {}", self.name.as_str(), self.role.as_str()).into();
         LedgerNote { what, by: Some(self.by.clone()), owner: None, origin: self.origin.clone(), detail: Some(detail) }
@@ -94,16 +94,16 @@ impl EndedTokens {
 }
 
 pub trait AdminTokens {
-    /// Every token, also those that have ended, oldest first.
+    /// All tokens, expired ones included, oldest first.
     fn admin_tokens(&self) -> Answered<Vec<AdminToken>>;
 
-    /// False: a token of this name has no end yet.
+    /// Returns false if a token of this name has no end yet.
     fn make_admin_token(&self, new: NewAdminToken) -> Answered<bool>;
 
-    /// Makes a token in place of those that have its name, which end then. Tokens in `retired` that the ledger does
-    /// not know, such as the configured one, end with them.
+    /// Creates a token that replaces those of the same name, which expire then. Tokens in `retired` that the ledger
+    /// does not know, such as the configured one, expire with them.
     fn replace_admin_token(&self, new: NewAdminToken, ends_at: Moment, retired: Vec<AdminDigest>) -> Answered<()>;
 
-    /// Ends tokens by their name. Returns how many lived.
+    /// Expires tokens by their name. Returns how many were live.
     fn end_admin_tokens(&self, ending: EndedTokens) -> Answered<u64>;
 }

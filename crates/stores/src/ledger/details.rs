@@ -1,5 +1,4 @@
-//! The details of a history row as a ledger stores them: an object of JSON, made by hand around metadata that is
-//! JSON already.
+//! The stored form of a history row's details: a JSON object, built by hand around metadata that is already JSON.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ pub fn write_details(details: &Details) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-/// What nobody can read is no reason to withhold the row.
+/// Details that cannot be parsed are no reason to withhold the row.
 pub fn read_details(text: Option<&str>) -> Option<Box<Details>> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text?).ok()?;
     let metadata = fields.get("metadata").map(|raw| Metadata::stored(raw.get()));
@@ -27,7 +26,7 @@ pub fn read_details(text: Option<&str>) -> Option<Box<Details>> {
     }
 }
 
-/// Columns of a multi-row statement that are mostly null: without a single value the array is empty.
+/// Columns of a multi-row statement that are mostly null: if all values are null, the array is empty.
 pub fn sparse<T>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
     let values: Vec<Option<T>> = values.collect();
     if values.iter().all(Option::is_none) { Vec::new() } else { values }

@@ -1,5 +1,5 @@
-//! Halls that were read already. They never change, and a large one is not parsed twice. Those that nobody
-//! used for a while are forgotten.
+//! A cache of halls. They never change, and a large one is not parsed twice. Halls that were not used for a while are
+//! evicted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,18 +25,18 @@ impl HallCache {
         })
     }
 
-    /// Reads a hall as its row says it.
+    /// Parses a hall from its row.
     pub fn learn(&self, id: EventId, plan: &str) -> Result<Arc<Hall>, serde_json::Error> {
         let hall: Hall = serde_json::from_str(plan)?;
         Ok(self.lock().entry(id).or_insert_with(|| KnownHall { hall: Arc::new(hall), used: true }).hall.clone())
     }
 
-    /// The ledger was restored: another event may have this id.
+    /// The ledger was restored: another event may have this id now.
     pub fn forget_all(&self) {
         self.lock().clear();
     }
 
-    /// Forgets the halls that were not used since the last call. Returns how many are left.
+    /// Evicts the halls that were not used since the last call. Returns how many are left.
     pub fn forget_unused(&self) -> usize {
         let mut halls = self.lock();
         halls.retain(|_, known| std::mem::take(&mut known.used));
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows that were stored before there was such a field have none.
+    /// Rows that were stored before this field existed have none.
     #[test]
     fn accessible_places_are_kept_and_old_halls_are_read() {
         let row =

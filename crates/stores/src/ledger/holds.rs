@@ -1,4 +1,4 @@
-//! The ledger's holds, on nights and on seats: stock that is kept for a user while they pay.
+//! The hold methods of the ledger, for nights and seats: stock that is reserved for a user while they pay.
 
 use rules::holds::{Hold, On};
 use rules::ids::{EventId, Seat, User};
@@ -8,18 +8,18 @@ use rules::time::Moment;
 
 use super::Answered;
 
-/// Read at a moment of the ledger's clock: whether a hold is live is asked of that moment.
+/// A result, and the time by the ledger's clock at which it was read: that decides whether a hold is live.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At<T> {
     pub found: T,
     pub now: Moment,
 }
 
-/// Holds whose row says held.
+/// Holds whose row says that they are held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HoldCensus {
     pub live: u64,
-    /// Over, and not turned yet.
+    /// Lapsed, and not marked expired yet.
     pub lapsed: u64,
 }
 
@@ -27,26 +27,26 @@ pub trait Holds {
     /// Counts at most `most` holds, for metrics.
     fn hold_census(&self, most: usize) -> Answered<HoldCensus>;
 
-    /// Subjects with holds that end within this time; 0: that have lapsed and were not turned yet.
+    /// Subjects with holds that end within this time. 0: holds that have lapsed and are not marked expired yet.
     fn with_holds_ending(&self, within_ms: i64, limit: usize) -> Answered<Vec<SubjectId>>;
 
     /// Every seat of an event that is on hold, lapsed or not, with its end.
     fn held_seats(&self, event: EventId) -> Answered<At<Vec<(Seat, Moment)>>>;
 
-    /// Whether a seat is on hold, exactly now.
+    /// Whether a seat is on hold at this moment.
     fn seat_is_held(&self, event: EventId, seat: Seat) -> Answered<bool>;
 
-    /// One hold, in whatever state.
+    /// One hold, in any state.
     fn hold(&self, id: HoldId) -> Answered<At<Option<Hold>>>;
 
     /// A user's live holds, by subject and number.
     fn holds_of(&self, user: User, after: Option<HoldId>, limit: usize) -> Answered<At<Vec<Hold>>>;
 
-    /// The holds of a subject that are kept, in whatever state, behind the number `after`.
+    /// The stored holds of a subject, in any state, after the number `after`.
     fn holds_in(&self, subject: SubjectId, after: u64, limit: usize) -> Answered<At<Vec<Hold>>>;
 }
 
-/// What is held, in the one spelling that the rows have.
+/// The stock of a hold, in the canonical form that the rows have.
 pub(super) fn write_stock(on: &On) -> String {
     match on {
         On::Nights(Dates { check_in, check_out }) => format!("{check_in}/{check_out}"),

@@ -1,9 +1,9 @@
-//! The name by which a door knows its ledger. It changes when the ledger was restored from a backup, so that
-//! every door is opened again with a new generation.
+//! The name by which a door identifies its ledger. It changes when the ledger was restored from a backup, so that every
+//! door is opened again with a new generation.
 
 use std::sync::{Arc, RwLock};
 
-/// Shared; none until the ledger was reached.
+/// Shared. None until the ledger was reached.
 #[derive(Clone, Debug, Default)]
 pub struct LedgerName(Arc<RwLock<Option<Arc<str>>>>);
 

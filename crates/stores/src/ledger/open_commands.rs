@@ -1,5 +1,5 @@
-//! The commands of a batch while the ledger waits for its lock. A batch that waits keeps its turn, so it
-//! cannot be handed over again without the requests that are late; they are taken out of it instead.
+//! The commands of a batch while the ledger waits for its lock. A batch that waits keeps its place in the queue. It
+//! cannot be resubmitted without the late requests, so they are withdrawn from it instead.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rules::command::Command;
 use rules::subject::Subject;
 
-/// Shared by the ledger and the caller of `commit`. Empty unless the ledger waits for the lock: a ledger
-/// that never opens it has every command decided.
+/// Shared by the ledger and the caller of `commit`. Empty unless the ledger waits for the lock: a ledger that never
+/// opens it decides every command.
 pub struct OpenCommands<S: Subject>(Arc<Mutex<Option<Vec<Command<S>>>>>);
 
 impl<S: Subject> OpenCommands<S> {
@@ -17,7 +17,7 @@ impl<S: Subject> OpenCommands<S> {
         self.lock().get_or_insert_with(|| commands.to_vec());
     }
 
-    /// The ledger's side: what is left is decided now. None: it was not open.
+    /// The ledger's side: decide the remaining commands now. None: it was not open.
     pub fn close(&self) -> Option<Vec<Command<S>>> {
         self.lock().take()
     }
@@ -27,8 +27,8 @@ impl<S: Subject> OpenCommands<S> {
         self.lock().as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// The caller's side: withdraws commands by their place among those that are left. False: the ledger is
-    /// not waiting for the lock, and nothing was withdrawn.
+    /// The caller's side: withdraws commands by their index among the remaining ones. False: the ledger is not waiting
+    /// for the lock, and nothing was withdrawn.
     pub fn withdraw(&self, is_late: impl Fn(usize) -> bool) -> bool {
         let mut open = self.lock();
         let Some(commands) = open.as_mut() else { return false };

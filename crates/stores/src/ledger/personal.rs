@@ -1,5 +1,5 @@
-//! Personal data and its end: names, phones, emails, addresses, metadata of orders and reasons are removed, of one person or
-//! by their age. What happened stays, and the chain of hashes stays whole: a digest takes the place of what it covered.
+//! Erasure of personal data: removes names, phones, emails, addresses, metadata of orders and reasons, of one user or
+//! by age. The events themselves stay, and the hash chain stays valid: a digest replaces the text that it covered.
 
 use rules::ids::User;
 use rules::subject::SubjectId;
@@ -8,23 +8,23 @@ use super::Answered;
 use super::records::LedgerNote;
 use crate::chain::{ErasableFields, RowHash, Salt};
 
-/// Rows that one call looks at.
+/// The maximum number of rows that one call reads.
 pub const PERSONAL_WINDOW: usize = 20_000;
-/// Rows that one call erases.
+/// The maximum number of rows that one call erases.
 pub const ERASED_MOST: usize = 500;
 
-/// What a look at a part of the history found.
+/// The result of scanning a part of the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonalRows {
     pub rows: Vec<(SubjectId, u64)>,
-    /// Where to go on; none: this was the end.
+    /// Where to continue. None: this was the end.
     pub next: Option<(SubjectId, u64)>,
 }
 
-/// What was removed with rows of the history.
+/// What was erased with rows of the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErasedRows {
-    /// Rows that had an address or details.
+    /// Rows with an address or details.
     pub history: u64,
     /// Holds with metadata or a reason.
     pub holds: u64,
@@ -40,7 +40,7 @@ impl std::ops::AddAssign for ErasedRows {
     }
 }
 
-/// What was removed beside the history.
+/// What was erased outside the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErasedBeside {
     /// Sales that still had a name, a phone, an email or metadata.
@@ -49,18 +49,18 @@ pub struct ErasedBeside {
 }
 
 pub trait PersonalData {
-    /// The history rows about this user among the next rows behind `after`.
+    /// The history rows about this user among the next rows after `after`.
     fn personal_rows(&self, of: User, after: Option<(SubjectId, u64)>) -> Answered<PersonalRows>;
 
-    /// Erases addresses and details of these rows, and what was written to the holds and stays that they tell of.
+    /// Erases addresses and details of these rows, and the metadata and reasons of the holds and stays that they name.
     fn erase_rows(&self, rows: Vec<(SubjectId, u64)>) -> Answered<ErasedRows>;
 
-    /// The end of an erasure: what is kept of this user beside the history goes, and the note is appended.
+    /// Ends an erasure: erases this user's data outside the history, and appends the note.
     fn end_erasure(&self, of: User, note: LedgerNote) -> Answered<ErasedBeside>;
 }
 
-/// What stands for the texts of a row in the chain once they are erased. None: there are none, or the salt is not one
-/// of ours.
+/// The digest that replaces the texts of a row in the chain once they are erased. None: there are no texts, or the salt
+/// has the wrong length.
 pub(super) fn digest(address: Option<&str>, details: Option<&str>, salt: Option<&[u8]>) -> Option<RowHash> {
     let salt = Salt::try_from(salt?).ok()?;
     let fields = ErasableFields { address: address.map(Into::into), details: details.map(Into::into) };

@@ -1,8 +1,8 @@
-//! The ledger in PostgreSQL, for any number of servers. One row lock per subject puts batches in
-//! order; constraints have the last word.
+//! The ledger in PostgreSQL, for any number of servers. One row lock per subject puts batches in order; constraints are
+//! the final check.
 //!
-//! Whatever opens a transaction runs in a task of its own: a waiter that goes away neither stops
-//! it nor leaves it open.
+//! Everything that opens a transaction runs in its own task: a caller that goes away neither stops the transaction nor
+//! leaves it open.
 
 mod address;
 mod admin_tokens;
@@ -54,7 +54,7 @@ pub use self::verify::{insiders, verify, verify_with};
 use super::halls::HallCache;
 use super::{Answered, LedgerFault, LedgerName};
 
-/// A parameter of a statement, on its way into another task.
+/// A statement parameter that can be sent to another task.
 type Value = Box<dyn ToSql + Sync + Send>;
 type Values = Vec<Value>;
 
@@ -63,7 +63,7 @@ macro_rules! values {
 }
 use values;
 
-/// How often the ledger's identity is looked up.
+/// How often the ledger's identity is checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub struct PostgresLedger(Arc<Inner>);
@@ -73,14 +73,14 @@ struct Inner {
     sessions: Sessions,
     halls: Arc<HallCache>,
     clock: DatabaseClock,
-    /// Known once the database was reached and its tables have this version.
+    /// Known after the database was reached and its tables have this version.
     identity: Arc<Identity>,
     event_hints: Arc<EventHints>,
-    /// Batches of room types on their way into one transaction.
+    /// Batches of room types that wait for a shared transaction.
     room_types: Gathering<RoomType>,
     key_ttl_ms: i64,
     planted: PlantedBug,
-    /// Lost: another server may be selling with a door of its own.
+    /// The claim is lost: another server may be selling with a door of its own.
     claim: claim::Claim,
     failed_write: FailedWrite,
     /// Why the last attempt to prepare failed.
@@ -91,10 +91,10 @@ struct Inner {
 #[derive(Clone)]
 pub struct PostgresConfig {
     pub url: String,
-    /// Connections at most.
+    /// The maximum number of connections.
     pub pool: usize,
     pub key_ttl_ms: i64,
-    /// A clock that runs on, to tell how long ago the database was asked for its own.
+    /// A monotonic clock, to tell how long ago the database reported its own.
     pub clock: Arc<dyn Clock>,
     pub planted: PlantedBug,
 }
@@ -125,7 +125,7 @@ impl PostgresLedger {
         })))
     }
 
-    /// Makes the tables, or brings them up to this version. To be called until it succeeds.
+    /// Creates the tables, or migrates them to this version. Call it until it succeeds.
     pub async fn prepare(&self) -> Result<(), NotPrepared> {
         let known = self.0.identity.name.get().is_some();
         let prepared = prepare::prepare(&self.0.address, &self.0.identity).await;
@@ -139,14 +139,14 @@ impl PostgresLedger {
         Ok(())
     }
 
-    /// Claims this database for this server alone: with a door in the process, a second server would give
-    /// out the same numbers. `on_change` is called when a lost claim was taken again (true), or when
-    /// another server has it (false).
+    /// Claims this database for this server alone: with a door in the process, a second server would assign the same
+    /// numbers. `on_change` is called with true when a lost claim was taken again, and with false when another server
+    /// has it.
     pub async fn claim(&self, on_change: impl Fn(bool) + Send + Sync + 'static) -> Result<(), NotPrepared> {
         self.0.claim.take(&self.0.address, Box::new(on_change)).await
     }
 
-    /// Known once `prepare` succeeded.
+    /// Known after `prepare` succeeded.
     pub fn named(&self) -> LedgerName {
         self.0.identity.name.clone()
     }
@@ -156,12 +156,12 @@ impl PostgresLedger {
         self.0.sessions.move_clock(offset_ms);
     }
 
-    /// Connections that are open, in use or not.
+    /// Open connections, in use or idle.
     pub fn connections(&self) -> usize {
         self.0.sessions.open()
     }
 
-    /// Runs to its end even if nobody waits any more.
+    /// Runs to completion even if the caller no longer waits.
     fn run<T, W>(&self, work: impl FnOnce(Arc<Inner>) -> W) -> Answered<T>
     where
         T: Send + 'static,
@@ -207,8 +207,8 @@ impl Inner {
         Ok(())
     }
 
-    /// One statement, one snapshot. A connection that turns out to be dead is tried once more with
-    /// a new one: reading twice does no harm.
+    /// One statement, one snapshot. If the connection turns out to be dead, the read is retried once on a new one,
+    /// because reading twice does no harm.
     async fn rows(&self, query: &str, row: &[Value]) -> Result<Vec<Row>, Trouble> {
         match self.rows_once(query, row).await {
             Err(Trouble::Lost(_) | Trouble::Passing(_)) => self.rows_once(query, row).await,
@@ -226,7 +226,7 @@ impl Inner {
         Ok(rows)
     }
 
-    /// Looks who the ledger is.
+    /// Checks the identity of the ledger.
     async fn look(&self) -> Result<(), Trouble> {
         let mut session = self.sessions.get().await?;
         session.dirty();
@@ -245,7 +245,7 @@ impl Inner {
     }
 }
 
-/// Notices a restore that breaks no connection, and ends with the ledger.
+/// Detects a restore that breaks no connection. It ends with the ledger.
 async fn watch(ledger: Weak<Inner>) {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -256,7 +256,7 @@ async fn watch(ledger: Weak<Inner>) {
     }
 }
 
-/// A seat that somebody names may be beyond the column's type; it is then behind every seat that there is.
+/// A seat number in a request may exceed the column's type. It is then mapped to one beyond every existing seat.
 fn seat_column(seat: Seat) -> i32 {
     i32::try_from(seat.0).unwrap_or(i32::MAX)
 }

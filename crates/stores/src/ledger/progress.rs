@@ -1,24 +1,24 @@
-//! How far the ledger is with a batch. The caller of `commit` takes the times: no store reads a clock.
+//! The progress of a batch in the ledger. The caller of `commit` measures the times: no store reads a clock.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What the ledger has done with a batch before it is durable.
+/// The stages of a batch before it is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerStep {
-    /// It has the subject's lock, and has read what the commands need: stock, limits, entries of a waiting room.
+    /// The ledger has the row lock, and has read what the commands need: stock, limits, entries of a waiting room.
     Admitted,
     /// The rules have answered every command.
     Decided,
 }
 
-/// Called from the ledger's own thread or task, so it must be quick. A batch that is decided again reaches its steps
-/// again; the last time counts.
+/// Called from the ledger's own thread or task, so it must be quick. A batch that is decided again reports its stages
+/// again; the last report counts.
 pub trait BatchWatcher: Send + Sync {
     fn reached(&self, step: LedgerStep);
 }
 
-/// Whom a ledger tells of a batch, if anybody.
+/// The observer of a batch, if there is one.
 #[derive(Clone, Default)]
 pub struct BatchProgress(Option<Arc<dyn BatchWatcher>>);
 

@@ -1,5 +1,5 @@
-//! The whole history, for the operator: who did what when, over all events and room types; and the
-//! invariants, checked now.
+//! The whole history, for the operator: who did what and when, over all events and room types. Also checks the
+//! invariants on request.
 
 use rules::history::{AdminName, Details, Happened, RequestOrigin};
 use rules::ids::{Number, Seat, User};
@@ -11,7 +11,7 @@ use super::Answered;
 use crate::chain::{ChainRow, RowHash, erasable};
 use crate::verify::{Finding, Looked};
 
-/// A row of the history of any subject.
+/// A history row of any subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRecord {
     pub subject: SubjectId,
@@ -23,16 +23,16 @@ pub struct LedgerRecord {
     pub admin: Option<AdminName>,
     pub number: Option<Number>,
     pub at: Moment,
-    /// The hold it is about, by the number it began with.
+    /// The hold it is about, by the history number at which it began.
     pub hold: Option<u64>,
     pub dates: Option<Dates>,
     pub details: Option<Box<Details>>,
     pub trace: Option<Box<str>>,
     pub detail: Option<Box<str>>,
-    /// Where the request came from, while it is not erased.
+    /// The address of the request, until it is erased.
     pub address: Option<Box<str>>,
     pub erased: bool,
-    /// None: it is from before the chain of its subject.
+    /// None: the row was written before the chain of its subject began.
     pub hash: Option<RowHash>,
 }
 
@@ -40,16 +40,16 @@ pub struct LedgerRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryHead {
     pub n: u64,
-    /// None: nothing happened since its history became a chain.
+    /// None: no row was written since its history became a chain.
     pub hash: Option<RowHash>,
     pub at: Moment,
 }
 
-/// What an operator did, or tried, that concerns the ledger and no one subject.
+/// What an operator did, or tried, that concerns the ledger as a whole.
 #[derive(Clone, Debug)]
 pub struct LedgerNote {
     pub what: Happened,
-    /// None: whoever it was showed no valid token.
+    /// None: the caller presented no valid token.
     pub by: Option<AdminName>,
     /// The user it is about.
     pub owner: Option<User>,
@@ -58,8 +58,8 @@ pub struct LedgerNote {
 }
 
 pub trait Records {
-    /// History rows by subject and number, from behind `after`; of one subject where one is given.
-    /// Room types come first, then events.
+    /// History rows by subject and number, after `after`; of one subject if it is given. Room types come first, then
+    /// events.
     fn records(
         &self,
         of: Option<SubjectId>,
@@ -67,34 +67,34 @@ pub trait Records {
         limit: usize,
     ) -> Answered<Vec<LedgerRecord>>;
 
-    /// The number of the newest history row of each of these subjects that exists. One cheap read, however many
-    /// they are: it is asked several times a second while somebody watches.
+    /// The number of the newest history row of each of these subjects that exists. One cheap read for any number of
+    /// subjects, because it runs several times a second while clients are subscribed.
     fn positions(&self, subjects: Vec<SubjectId>) -> Answered<Vec<(SubjectId, u64)>>;
 
-    /// None: there is no such event or room type.
+    /// None: the event or room type does not exist.
     fn head(&self, of: SubjectId) -> Answered<Option<HistoryHead>>;
 
     /// Appends a row to the history of the ledger itself.
     fn note(&self, note: LedgerNote) -> Answered<()>;
 
-    /// Every invariant with what breaks it, in one snapshot. It reads the whole ledger.
+    /// Checks every invariant in one snapshot. It reads the whole ledger.
     fn audit(&self) -> Answered<(Looked, Vec<Finding>)>;
 }
 
-/// The bounds of a read: the least and the greatest subject, and where to begin.
+/// The bounds of a read: the lowest and the highest subject, and where to begin.
 pub(super) fn bounds(of: Option<SubjectId>, after: Option<(SubjectId, u64)>) -> [i64; 4] {
     let (least, greatest) = of.map_or((i64::MIN, i64::MAX), |subject| (subject.row(), subject.row()));
     let (subject, n) = after.map_or((least, 0), |(subject, n)| (subject.row(), n as i64));
     [least, greatest, subject, n]
 }
 
-/// The operator in a row. Before tokens had names there was one.
+/// The operator in a row. Before tokens had names there was only one.
 pub(super) fn admin(by_admin: bool, name: Option<&str>) -> Option<AdminName> {
     by_admin.then(|| name.map_or_else(AdminName::default, AdminName::stored))
 }
 
 impl LedgerNote {
-    /// The history row that it becomes.
+    /// The history row for this note.
     pub(super) fn row(&self, n: u64, at: Moment) -> ChainRow<'_> {
         ChainRow {
             subject: SubjectId::Ledger.row(),

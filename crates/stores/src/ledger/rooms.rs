@@ -1,4 +1,4 @@
-//! The ledger's other subject: room types and their nights.
+//! The ledger's second kind of subject: room types and their nights.
 
 use rules::ids::User;
 use rules::nights::{Dates, Night};
@@ -7,19 +7,19 @@ use rules::subject::{RoomTypeId, StayId};
 
 use super::Answered;
 
-/// Nights as they are at one moment; what has lapsed by then is not held any more.
+/// The nights at one moment. Holds that have lapsed by then no longer count as held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Availability {
     pub room_type: RoomType,
     pub nights: Vec<(Night, NightRow)>,
-    /// How many holds have lapsed and were not turned yet, summed over these nights: with the room type's
-    /// number it names this moment.
+    /// How many lapsed holds are not marked expired yet, summed over these nights. Together with the room type's
+    /// history number it identifies this moment.
     pub lapsed: u64,
 }
 
 impl Availability {
-    /// From what the rows say: nights that were touched, and how many holds lapsed on which dates beside those
-    /// that the nights count.
+    /// Built from the rows: the nights that have one, and by dates the number of lapsed holds that the nights do not
+    /// count yet.
     pub(super) fn of(
         room_type: RoomType,
         dates: Dates,
@@ -52,23 +52,23 @@ impl Availability {
 pub trait Rooms {
     fn create_room_type(&self, new: NewRoomType) -> Answered<RoomType>;
 
-    /// Room types in order of id, from behind `after`.
+    /// Room types in order of id, after `after`.
     fn room_types(&self, after: Option<RoomTypeId>, limit: usize) -> Answered<Vec<RoomType>>;
 
     fn room_type(&self, id: RoomTypeId) -> Answered<Option<RoomType>>;
 
-    /// What is free on these nights, in one snapshot.
+    /// The free rooms on these nights, in one snapshot.
     fn availability(&self, id: RoomTypeId, dates: Dates) -> Answered<Option<Availability>>;
 
-    /// One stay, while it stands.
+    /// One stay, if it was not cancelled.
     fn stay(&self, id: StayId) -> Answered<Option<Stay>>;
 
     /// A user's stays by room type and number.
     fn stays_of(&self, user: User, after: Option<StayId>, limit: usize) -> Answered<Vec<Stay>>;
 
-    /// The stays of a room type that stand, behind the number `after`.
+    /// The stays of a room type that were not cancelled, after the number `after`.
     fn stays_in(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<Stay>>;
 
-    /// What happened to a room type behind `after`, in order.
+    /// The history of a room type after `after`, in order.
     fn room_history(&self, id: RoomTypeId, after: u64, limit: usize) -> Answered<Vec<RoomRecord>>;
 }

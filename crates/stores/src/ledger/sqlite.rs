@@ -1,8 +1,8 @@
-//! The ledger in one SQLite file: nothing to install, durable before any answer.
+//! The ledger in one SQLite file: nothing to install, durable before any response.
 //!
-//! One thread writes, one flushes, one makes checkpoints, a few connections read. Write-ahead log,
-//! `synchronous=NORMAL`: SQLite keeps the file consistent, and the flusher makes every transaction durable
-//! before it is answered. The file may be opened with `sqlite3` for reading.
+//! One thread writes, one flushes, one makes checkpoints, and a few connections read. With the write-ahead log and
+//! `synchronous=NORMAL`, SQLite keeps the file consistent, and the flusher makes every transaction durable before it is
+//! acknowledged. The file may be opened with `sqlite3` for reading.
 
 mod admin_tokens;
 mod answers;
@@ -68,7 +68,7 @@ pub struct SqliteLedger {
     readers: Readers,
     halls: Arc<HallCache>,
     clock: Arc<dyn Clock>,
-    /// How long the rules repeat a kept answer.
+    /// For how long the rules replay a stored answer.
     key_ttl_ms: i64,
     fatal: Arc<Fatal>,
     health: Arc<WriteHealth>,
@@ -77,7 +77,7 @@ pub struct SqliteLedger {
     _data_dir: Arc<DataDir>,
 }
 
-/// Why a ledger could not be opened, in words for the operator.
+/// Why a ledger could not be opened, as a message for the operator.
 #[derive(Debug)]
 pub struct NotOpened(String);
 
@@ -106,12 +106,12 @@ impl From<NotClaimed> for NotOpened {
 
 /// The configuration of the ledger.
 pub struct SqliteConfig<C> {
-    /// Makes the clock, given the newest stored moment: time never goes back.
+    /// Creates the clock from the newest stored timestamp: time never goes back.
     pub clock: C,
-    /// Called when the disk can no longer be trusted; expected to end the process.
+    /// Called when the disk can no longer be trusted. It is expected to end the process.
     pub on_fatal: Box<dyn Fn(&str) + Send + Sync>,
     pub key_ttl_ms: i64,
-    /// A checkpoint is due at this many pages of the log.
+    /// A checkpoint is due when the log has this many pages.
     pub log_pages: usize,
 }
 
@@ -126,7 +126,7 @@ impl SqliteLedger {
         configure(&conn)?;
         migrate(&mut conn)?;
         conn.busy_timeout(writer::LOCK_TRY)?;
-        // A log that grew beyond what it may is cut when it starts over.
+        // SQLite truncates a log beyond this size when it starts over.
         conn.pragma_update(None, "journal_size_limit", 2 * PAGE * surroundings.log_pages as i64)?;
         let generations = Arc::new(GenerationsFile::open(folder, &conn)?);
         let newest: Option<i64> = conn.query_row(
@@ -210,7 +210,7 @@ fn ask<T: Send + 'static>(jobs: &Sender<Box<dyn Job>>, job: impl FnOnce(JobReply
     })
 }
 
-/// The size of a page of the database, as SQLite makes them.
+/// The page size of the database, the default of SQLite.
 const PAGE: i64 = 4_096;
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NotOpened> {
@@ -220,17 +220,17 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NotOpen
 
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
-    // SQLite flushes before and after a checkpoint, not at every commit: the flusher does that.
+    // With this setting SQLite flushes before and after a checkpoint, not at every commit: the flusher does that.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
-    // Checkpoints are made beside the writer, with their errors seen.
+    // The checkpointer makes checkpoints on its own thread and handles their errors.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-    // KiB. With less, an event of a million seats reads the index of owners from the disk; the memory of
-    // a long sale grows by this much at most.
+    // KiB. With less, an event of a million seats reads the index of owners from the disk. During a long sale memory
+    // grows by this much at most.
     conn.pragma_update(None, "cache_size", -65_536)?;
-    // What a cancellation or an erasure removes is overwritten, not only unlinked: also whole pages, which `FAST`
-    // leaves as they are. Metadata fills some.
+    // Overwrites what a cancellation or an erasure removes, whole pages included: `FAST` would leave those as they are,
+    // and metadata fills some.
     conn.pragma_update(None, "secure_delete", "ON")?;
-    // Without this, binding a value that a partial index might depend on prepares the statement again.
+    // Without this, binding a value that a partial index might depend on recompiles the statement.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.busy_timeout(Duration::from_secs(1))?;
     conn.set_prepared_statement_cache_capacity(128);

@@ -1,12 +1,12 @@
-//! Ends: what is kept for a while is removed later, in steps of a bounded number of rows. Nothing depends on
-//! it: whether an answer or a hold still counts follows from its time, and a deleted event sells nothing.
+//! Garbage collection: expired data is removed later, in steps of a bounded number of rows. Nothing depends on it:
+//! whether an answer or a hold is valid follows from its time, and a deleted event sells nothing.
 
-/// What ends by its age.
+/// Data that is removed by its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Aged {
-    /// Answers kept for idempotency keys.
+    /// Answers stored for idempotency keys.
     Answers,
-    /// Holds that ended without a sale. A confirmed hold stays with its sale: it answers a second
+    /// Holds that ended without a sale. A confirmed hold is kept with its sale, because it answers a second
     /// confirmation.
     Holds,
     /// Names, phones and addresses in the history and in sales.
@@ -21,10 +21,10 @@ pub struct Tidied {
     pub entries: usize,
     pub seats: usize,
     pub halls: usize,
-    /// Deleted events of which nothing is left but their own row and their history. Their ids are never used
-    /// again, and the row keeps the generation of their arrival numbers.
+    /// Deleted events of which only their own row and their history remain. Their ids are never reused, and the row
+    /// keeps the generation of their arrival numbers.
     pub events: usize,
-    /// Rows of history that were passed: what was personal in them is gone.
+    /// History rows that were processed: the personal data in them is erased.
     pub personal: usize,
 }
 

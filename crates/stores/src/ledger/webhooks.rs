@@ -1,5 +1,6 @@
-//! Webhooks: who is told what happened, and how far each endpoint was told. The history is the outbox: it is written
-//! with the effect, and numbered per subject. An endpoint has one cursor per subject, which one server at a time moves.
+//! Webhooks: the endpoints, and how far each of them has been notified. The history is the outbox: it is written in the
+//! transaction of the change, and numbered per subject. An endpoint has one cursor per subject, which one server at a
+//! time moves.
 
 use rules::history::AdminName;
 use rules::subject::SubjectId;
@@ -8,7 +9,7 @@ use rules::time::Moment;
 use super::Answered;
 use super::records::LedgerNote;
 
-/// What an endpoint can listen for.
+/// The event types of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WebhookType {
     ReservationConfirmed,
@@ -53,7 +54,7 @@ impl WebhookType {
         WebhookType::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 
-    /// As a column has them.
+    /// The stored form in a column.
     pub(super) fn write(types: &[WebhookType]) -> String {
         types.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(",")
     }
@@ -66,9 +67,9 @@ impl WebhookType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookState {
     Enabled,
-    /// By an operator, or because the receiver said that it is gone.
+    /// Disabled by an operator, or because the receiver answered that it is gone.
     Disabled,
-    /// Deliveries failed for so long that nobody tries any more.
+    /// Deliveries failed for so long that there are no more retries.
     Failing,
 }
 
@@ -86,7 +87,7 @@ impl WebhookState {
     }
 }
 
-/// At least 24 bytes, at most 64.
+/// 24 to 64 bytes.
 pub type WebhookSecret = Vec<u8>;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -95,10 +96,10 @@ pub struct Webhook {
     pub url: String,
     pub types: Vec<WebhookType>,
     pub state: WebhookState,
-    /// Why it is not enabled, where nobody asked for it.
+    /// The reason why it is disabled, if no operator requested it.
     pub why: Option<String>,
     pub secret: WebhookSecret,
-    /// The secret before it, until it ends.
+    /// The previous secret, until it expires.
     pub old_secret: Option<(WebhookSecret, Moment)>,
     pub made_at: Moment,
     pub made_by: AdminName,
@@ -119,40 +120,40 @@ pub struct NewWebhook {
     pub by: AdminName,
 }
 
-/// What is absent stays as it is.
+/// A field that is absent stays as it is.
 #[derive(Clone, Debug, Default)]
 pub struct WebhookChange {
     pub url: Option<String>,
     pub types: Option<Vec<WebhookType>>,
-    /// With the reason. Enabling forgets failures, so that everything is tried at once.
+    /// With the reason. Enabling resets the failures, so that everything is retried at once.
     pub state: Option<(WebhookState, Option<String>)>,
 }
 
-/// How far an endpoint was told of one subject.
+/// How far an endpoint has been notified of one subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebhookCursor {
-    /// The number of the last history row that needs no delivery any more.
+    /// The number of the last history row that needs no more delivery.
     pub n: u64,
-    /// How many seats were sold at that row: whether an event is sold out follows from it.
+    /// How many seats were sold at that row. From this follows whether an event is sold out.
     pub sold: u64,
-    /// The opening by the clock that was told last: the event's opening time, or when it was made.
+    /// The last opening by the clock that was delivered: the event's opening time, or its creation time.
     pub opened: Option<Moment>,
-    /// Counts replays: whoever read the cursor before one does not move it after.
+    /// Counts replays: a cursor that was read before a replay cannot be moved after it.
     pub rewound: u64,
-    /// Failed deliveries of what comes next.
+    /// Failed deliveries of the next item.
     pub attempts: u32,
 }
 
-/// What an endpoint was not told of yet.
+/// What has not been delivered to an endpoint yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WebhookBacklog {
-    /// History rows behind the cursors.
+    /// History rows beyond the cursors.
     pub rows: u64,
     /// When the oldest of them was written.
     pub oldest: Option<Moment>,
 }
 
-/// A subject of which an endpoint is to be told something, now.
+/// A subject with something to deliver to an endpoint now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebhookDue {
     pub subject: SubjectId,
@@ -171,60 +172,60 @@ pub struct WebhookDelivery {
     pub message: String,
     pub at: Moment,
     pub took_ms: i64,
-    /// None: there was no answer.
+    /// None: there was no response.
     pub status: Option<u16>,
     /// None: it was delivered.
     pub error: Option<String>,
 }
 
-/// An attempt as it is kept, and its number, which rises with every attempt.
+/// A stored attempt, and its number, which increases with every attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptDelivery {
     pub seq: i64,
     pub made: WebhookDelivery,
 }
 
-/// What the cursor says of failures after it was moved.
+/// The failures recorded at the cursor after it was moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorMoved {
-    /// When the first of the attempts that failed was made, and the time now.
+    /// The time of the first failed attempt, and the current time.
     pub failing_since: Option<Moment>,
     pub now: Moment,
 }
 
-/// Deliveries that are kept per endpoint.
+/// The number of deliveries that are kept per endpoint.
 pub const DELIVERIES_KEPT: i64 = 200;
 
-/// What operators do is noted in the history of the ledger, in the same transaction. None: nobody asked for it.
+/// Operators' actions are recorded in the ledger's history, in the same transaction. None: no operator requested it.
 pub type WebhookNote = Option<LedgerNote>;
 
 pub trait Webhooks {
-    /// Every endpoint by id.
+    /// All endpoints by id.
     fn webhooks(&self) -> Answered<Vec<Webhook>>;
 
-    /// Makes an endpoint. It is told what happens from now on.
+    /// Creates an endpoint. It receives what happens from now on.
     fn create_webhook(&self, new: NewWebhook, note: WebhookNote) -> Answered<Webhook>;
 
-    /// False: there is no such endpoint.
+    /// False: the endpoint does not exist.
     fn change_webhook(&self, id: i64, change: WebhookChange, note: WebhookNote) -> Answered<bool>;
 
-    /// A new secret. The old one signs beside it for so long. False: there is no such endpoint.
+    /// Sets a new secret. The old one also signs for this long. False: the endpoint does not exist.
     fn rotate_webhook(&self, id: i64, secret: WebhookSecret, overlap_ms: i64, note: WebhookNote) -> Answered<bool>;
 
-    /// False: there is no such endpoint.
+    /// False: the endpoint does not exist.
     fn delete_webhook(&self, id: i64, note: WebhookNote) -> Answered<bool>;
 
-    /// This server delivers to an enabled endpoint for so long, or longer than before. False: another one does.
+    /// Takes or extends this server's lease on an enabled endpoint. False: another server has it.
     fn lease_webhook(&self, id: i64, server: String, lease_ms: i64) -> Answered<bool>;
 
-    /// Subjects with history behind the cursor, or that have opened without a row of it (by the clock, or made open);
-    /// without those whose next attempt is not due yet.
+    /// Subjects with history beyond the cursor, or that have opened without a history row (by the clock, or created
+    /// open), except those whose next attempt is not due yet.
     fn webhook_due(&self, id: i64, limit: usize) -> Answered<Vec<WebhookDue>>;
 
     fn webhook_outstanding(&self, id: i64) -> Answered<WebhookBacklog>;
 
-    /// Moves a cursor. `retry_ms`: what comes next failed, and is tried again then. None: this server does not deliver
-    /// to the endpoint any more, or the cursor was rewound.
+    /// Moves a cursor. `retry_ms`: the next item failed, and is retried after this time. None: this server no longer
+    /// delivers to the endpoint, or the cursor was rewound.
     fn move_cursor(
         &self,
         id: i64,
@@ -234,8 +235,8 @@ pub trait Webhooks {
         retry_ms: Option<i64>,
     ) -> Answered<Option<CursorMoved>>;
 
-    /// Everything behind `after` is delivered again. False: there is no such endpoint or subject, or its history is
-    /// not that long.
+    /// Delivers everything after `after` again. False: the endpoint or subject does not exist, or its history is not
+    /// that long.
     fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64, note: WebhookNote) -> Answered<bool>;
 
     fn keep_deliveries(&self, id: i64, deliveries: Vec<WebhookDelivery>) -> Answered<()>;

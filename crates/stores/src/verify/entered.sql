@@ -1,5 +1,5 @@
--- Every entry has a history row for its start, and every such row has an entry. The event's count is the
--- number of entries that are not over. The entries of a deleted event may be removed.
+-- Every entry has a history row for its start, and every such row has an entry. The event's count is the number of
+-- entries that have not ended. The entries of a deleted event may be removed.
 SELECT 'event ' || CAST(t.event AS TEXT) || ' number ' || CAST(t.number AS TEXT) || ' is an entry that the history does not tell'
 FROM entry t
 LEFT JOIN history h ON h.event = t.event AND h.n = t.n AND h.what = 'entered' AND h.owner = t.user_id

@@ -1,4 +1,4 @@
--- No number enters twice. The primary key says the same; this checks the rows, in case the index is corrupt.
+-- No number enters twice. The primary key enforces this; the query checks the rows, in case the index is corrupt.
 SELECT 'event ' || CAST(event AS TEXT) || ' number ' || CAST(number AS TEXT) || ' entered ' || CAST(count(*) AS TEXT) || ' times'
 FROM entry
 GROUP BY event, number

@@ -1,5 +1,5 @@
--- A seat that was sold once more than it was cancelled is sold. With equal counts it is not.
--- Of a deleted event the rows of free seats may be removed, of a deleted rehearsal all rows.
+-- A seat with one more sale than cancellations is sold. With equal counts it is not. For a deleted event the rows of
+-- free seats may be removed, for a deleted rehearsal all rows.
 SELECT 'event ' || CAST(h.event AS TEXT) || ' seat ' || CAST(h.seat AS TEXT) || ' was sold '
        || CAST(h.sold AS TEXT) || ' times and given back ' || CAST(h.back AS TEXT) || ' times, and is '
        || coalesce(t.kind, 'not there')

@@ -1,4 +1,4 @@
--- The newest hash in the row of every event, room type, and of the ledger is that of its newest history row.
+-- The newest hash in the row of every event, of every room type, and of the ledger is that of its newest history row.
 SELECT s.name || ' has another head than its newest row, ' || CAST(s.n AS TEXT)
 FROM (
     SELECT id AS subject, n, head, 'event ' || CAST(id AS TEXT) AS name FROM event

@@ -1,5 +1,5 @@
--- Every held seat belongs to a live hold with the same owner and the same end. Every live hold has all its
--- seats: at most ten, with consecutive history numbers. The rows of a deleted event may be removed already.
+-- Every held seat belongs to a live hold with the same owner and the same end. Every live hold has all its seats: at
+-- most ten, with consecutive history numbers. The rows of a deleted event may already be removed.
 SELECT 'event ' || CAST(t.event AS TEXT) || ' seat ' || CAST(t.seat AS TEXT) || ' is on hold '
        || CAST(t.hold AS TEXT) || ', which is ' || coalesce(h.state, 'not there')
 FROM taken t

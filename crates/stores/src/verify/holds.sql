@@ -1,6 +1,6 @@
--- The history of every hold agrees with its state: it starts once and ends at most once. There is one row per
--- seat, or one for a stay. A hold that ended without a sale may be removed, and every hold of a deleted event; one that
--- lasts or was confirmed is there. Holds that the history does not tell of are found by their own question.
+-- The history of every hold agrees with its state: it starts once and ends at most once. There is one row per seat, or
+-- one for a stay. A hold that ended without a sale may be removed, and so may every hold of a deleted event; a live or
+-- confirmed hold exists. Another query finds holds without a history row.
 SELECT 'hold ' || CAST(t.hold AS TEXT) || ' of ' || CAST(t.event AS TEXT) || ' is ' || coalesce(h.state, 'not there')
        || ', began ' || CAST(t.begun AS TEXT) || ' times and ended ' || CAST(t.ended AS TEXT) || ' times'
 FROM (

@@ -1,5 +1,5 @@
--- Every hold is what the history row of its beginning says: its owner and, of nights, its dates. User ids are not erased:
--- they are compared for every hold.
+-- Every hold agrees with the history row of its beginning in owner and, for nights, in dates. User ids are not erased,
+-- so they are compared for every hold.
 SELECT 'hold ' || CAST(o.n AS TEXT) || ' of ' || CAST(o.subject AS TEXT) || ' is not what the history says of its beginning'
 FROM hold o
 LEFT JOIN history h ON h.event = o.subject AND h.n = o.n AND h.what = 'held' AND h.hold = o.n AND h.owner = o.owner

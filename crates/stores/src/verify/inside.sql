@@ -1,4 +1,4 @@
--- An entry counts from its start to its end or its return. No admission exceeded the limit of its time. At the
+-- An entry counts from its start until it ends or is given back. No admission exceeded the limit of its time. At the
 -- same millisecond, ends come before starts.
 SELECT 'event ' || CAST(event AS TEXT) || ' let number ' || CAST(number AS TEXT) || ' in as the '
        || CAST(inside AS TEXT) || 'th of ' || CAST(most AS TEXT)

@@ -1,6 +1,6 @@
--- The counts of a night are the number of its stays that are not cancelled, of its holds in state held, and of
--- those among them that have lapsed and are counted. Stays and holds never exceed the total. The query adds +1 at each check-in and -1 at each check-out, and sums
--- them over each calendar in one pass.
+-- The counts of a night are the number of its stays that are not cancelled, of its holds in state held, and of those
+-- among them that have lapsed and are counted. Stays and holds never exceed the total. The query adds +1 at each
+-- check-in and -1 at each check-out, and sums them over each calendar in one pass.
 WITH standing_holds AS (
     SELECT r.id, h.check_in, h.check_out, (h.ends_at, h.n) <= (r.counted_to, r.counted_place) AS counted
     FROM hold h JOIN room_type r ON r.id = -h.subject

@@ -1,4 +1,4 @@
--- No night of a stay or hold lacks its row: the nights of all stays and holds add up to the counts of the rows.
+-- No night of a stay or hold lacks a row: the nights of all stays and holds add up to the counts of the rows.
 SELECT 'room type ' || CAST(r.id AS TEXT) || ' has ' || CAST(r.counted AS TEXT) || ' nights in its rows and '
        || CAST(r.standing AS TEXT) || ' in its stays and holds'
 FROM (

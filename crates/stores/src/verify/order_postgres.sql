@@ -1,5 +1,5 @@
--- Several servers may take turns, and promise no order between requests that overlap. Within one batch,
--- whose first row carries its id, the numbers rise.
+-- Several servers may write in turn, and do not order requests that overlap. Within one batch, whose first row carries
+-- its id, the numbers increase.
 SELECT 'event ' || event || ' served number ' || earlier || ' before ' || number || ' in one batch'
 FROM (SELECT event, number,
              max(number) OVER (PARTITION BY event, batch_no ORDER BY n

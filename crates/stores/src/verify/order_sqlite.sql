@@ -1,5 +1,5 @@
--- One server on one file decides by arrival number, also what it had to try again: the numbers of an
--- event's sales rise with the history.
+-- One server on one file decides by arrival number, retries included: the numbers of an event's sales increase along
+-- the history.
 SELECT 'event ' || event || ' served number ' || earlier || ' before ' || number
 FROM (SELECT event, number, max(number) OVER served AS earlier
       FROM history

@@ -1,5 +1,5 @@
--- Metadata of sales, holds and stays is what the history row of their beginning says, in the same spelling. A row that
--- was erased says nothing; holds and stays lose theirs with it, sales at the end of an erasure.
+-- The metadata of sales, holds and stays is equal to that in the history row of their beginning, byte for byte. If that
+-- row was erased, holds and stays have none; sales lose theirs at the end of an erasure.
 SELECT 'event ' || CAST(t.event AS TEXT) || ' seat ' || CAST(t.seat AS TEXT) || ' has other metadata than row '
        || CAST(t.n AS TEXT)
 FROM taken t

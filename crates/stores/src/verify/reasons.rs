@@ -1,5 +1,5 @@
-//! The reasons of holds that were given back, compared with the history row by row. The rows carry JSON that callers
-//! wrote, which the databases do not read alike: here it is read as everything else reads it.
+//! Compares the reasons of holds that were given back with the history, row by row. The rows contain JSON that callers
+//! wrote, which the databases parse differently. So it is parsed here, by the same code as everywhere else.
 
 use super::{Finding, SHOWN_MOST};
 use crate::ledger::details::read_details;
@@ -22,7 +22,7 @@ impl ReasonWalk {
         }
     }
 
-    /// The walk could not go on. What cannot be read is broken too.
+    /// The scan was aborted. Unreadable data counts as broken too.
     pub fn unreadable(&mut self, why: &str) {
         self.broken.push(why.to_owned());
     }

@@ -1,7 +1,7 @@
--- Holds that were given back, with the details of the history row that says why: of several seats, the first row has
--- them. Erasing that row, or the row of the beginning, removes the reason. The details are JSON with text of callers in
--- it and are compared outside: PostgreSQL refuses to read some of what JSON can say (\u0000), and then answers nothing
--- at all. Where neither side has a reason there is nothing to compare.
+-- Holds that were given back, with the details of the history row that records the reason: for several seats, the first
+-- row. If that row or the row of the beginning is erased, the reason is removed. The details are JSON that callers
+-- wrote, and are compared outside the database: PostgreSQL rejects some valid JSON (\u0000), and then fails the whole
+-- query. If neither side has a reason there is nothing to compare.
 SELECT o.subject, o.n, o.reason, r.details
 FROM hold o
 JOIN history h ON h.event = o.subject AND h.n = o.n

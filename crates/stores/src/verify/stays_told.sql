@@ -1,6 +1,6 @@
--- Every stay is what the history row of its confirmation says: owner, hold and dates; and every such row has its stay,
--- because stays are never removed. A stay is cancelled if the history says so once, and stands if it does not: a
--- cancellation names the hold, and a hold becomes one stay. Room types count down in the history.
+-- Every stay agrees with the history row of its confirmation in owner, hold and dates. Every such row has its stay,
+-- because stays are never removed. A stay is cancelled if the history has one cancellation, else it has none. A
+-- cancellation names the hold, and a hold becomes one stay. Room types are negative in the history.
 SELECT 'room type ' || CAST(s.room_type AS TEXT) || ' stay ' || CAST(s.n AS TEXT) || ' is not what its history row says'
 FROM stay s
 LEFT JOIN history h ON h.event = -s.room_type AND h.n = s.n AND h.what = 'reserved' AND h.hold = s.hold

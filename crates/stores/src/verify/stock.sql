@@ -1,6 +1,6 @@
--- Every seat up to the cursor has a row, and no row is outside the hall. The event's counts agree with its
--- rows, and its lapsed seats with those whose hold ended up to its mark. A deleted
--- event has nothing sold, unless it was a rehearsal; its other rows may be removed already.
+-- Every seat up to the cursor has a row, and no row is outside the hall. The event's counts agree with its rows, and
+-- its count of lapsed seats with the seats whose hold ended up to its mark. A deleted event has no sold seat, unless it
+-- was a rehearsal; its other rows may already be removed.
 SELECT 'event ' || CAST(e.id AS TEXT) || ' of ' || CAST(e.seat_count AS TEXT) || ' seats counts ' || CAST(e.sold AS TEXT)
        || ' sold, ' || CAST(e.held AS TEXT) || ' held, ' || CAST(e.came_back AS TEXT) || ' come back up to '
        || CAST(e."cursor" AS TEXT) || ', its rows say ' || CAST(coalesce(t.sold, 0) AS TEXT) || ', '

@@ -1,5 +1,5 @@
-//! The shared connection to Redis. It is checked before its first use and made again when it breaks. A
-//! Redis that may evict keys is refused.
+//! The shared connection to Redis. It is checked before its first use and reopened when it breaks. A Redis that may
+//! evict keys is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ enum ClientKind {
 #[derive(Clone)]
 pub struct RedisConnection {
     link: Link,
-    /// Of the Redis at the other end. Empty for a cluster: its nodes are asked by the scripts.
+    /// The `run_id` of the Redis. Empty for a cluster: the scripts query its nodes.
     pub run_id: Arc<str>,
     count: u64,
 }
@@ -50,19 +50,19 @@ struct ConnectionState {
 
 pub struct RedisConnections {
     client: ClientKind,
-    /// Timeout for a connection, and for an answer on it.
+    /// Timeout for connecting, and for a reply.
     step: Duration,
     state: Arc<Mutex<ConnectionState>>,
 }
 
-/// Disables Nagle's algorithm. Calls are small and their answers are awaited: otherwise they would wait for
-/// the peer's delayed acknowledgement, 40 ms.
+/// Disables Nagle's algorithm. Calls are small and wait for their replies: otherwise they would wait for the peer's
+/// delayed acknowledgement, 40 ms.
 fn at_once() -> TcpSettings {
     TcpSettings::default().set_nodelay(true)
 }
 
 impl RedisConnections {
-    /// One address, or several of one cluster with commas between them.
+    /// One address, or several of one cluster separated by commas.
     pub fn new(url: &str, cluster: bool, step: Duration) -> Result<RedisConnections, String> {
         let words = |e: RedisError| e.to_string();
         let client = if cluster {
@@ -127,7 +127,7 @@ impl RedisConnections {
         Ok(connected)
     }
 
-    /// Runs a script. A connection that breaks meanwhile is not used again.
+    /// Runs a script. If the connection breaks meanwhile, it is not used again.
     pub async fn run<T: FromRedisValue>(
         &self,
         connected: &mut RedisConnection,
@@ -165,7 +165,7 @@ impl RedisConnection {
         }
     }
 
-    /// Checks every Redis at the other end. Returns the `run_id` of the last one.
+    /// Checks every Redis of the connection. Returns the `run_id` of the last one.
     pub async fn look(&mut self) -> Result<String, DoorFault> {
         let mut run_id = String::new();
         for text in &self.info().await? {
@@ -174,7 +174,7 @@ impl RedisConnection {
         Ok(run_id)
     }
 
-    /// Whether Redis takes writes at this moment. A full one answers reads, and so looks well.
+    /// Whether Redis accepts writes now. A full Redis answers reads, and so looks healthy.
     pub async fn writes(&mut self) -> Result<(), DoorFault> {
         for text in &self.info().await? {
             fit(text)?;
@@ -214,7 +214,7 @@ fn value<'a>(info: &'a str, name: &str) -> &'a str {
     line.map(str::trim).unwrap_or_default()
 }
 
-/// Asked of every node of a cluster: a write reaches one of them only.
+/// Checked on every node of a cluster: a write reaches only one of them.
 fn not_full(info: &str) -> Result<(), DoorFault> {
     let bytes = |name: &str| value(info, name).parse::<u64>().unwrap_or_default();
     let (used, most) = (bytes("used_memory"), bytes("maxmemory"));
@@ -224,7 +224,7 @@ fn not_full(info: &str) -> Result<(), DoorFault> {
     Ok(())
 }
 
-/// Reads INFO. Returns the `run_id`, or why this Redis cannot be a door.
+/// Parses INFO. Returns the `run_id`, or the reason why this Redis cannot be a door.
 fn fit(info: &str) -> Result<String, DoorFault> {
     let value = |name: &str| value(info, name);
     let version = value("redis_version");

@@ -1,4 +1,4 @@
-//! What there is to know about a Redis before a sale: its settings, its clock, and how long a call takes.
+//! The facts about a Redis before a sale: its settings, its clock, and the latency of a call.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,9 +17,9 @@ pub struct RedisFacts {
     /// Bytes; 0: no limit.
     pub memory_most: u64,
     pub memory_used: u64,
-    /// It writes a log of every change.
+    /// Whether the append-only file is enabled.
     pub append_only: bool,
-    /// The last snapshot could be written.
+    /// Whether the last snapshot was written.
     pub snapshots_work: bool,
     pub primary: bool,
     pub clients: u64,
@@ -27,7 +27,7 @@ pub struct RedisFacts {
 }
 
 impl RedisProbe {
-    /// One node.
+    /// Connects to one node.
     pub async fn connect(url: &str, step: Duration) -> Result<RedisProbe, String> {
         let client = Client::open(url.trim()).map_err(|e| e.to_string())?;
         let config = AsyncConnectionConfig::new().set_connection_timeout(Some(step)).set_response_timeout(Some(step));

@@ -1,5 +1,5 @@
-//! Every key in Redis, on one screen. All keys of an event share its hash tag, so that each script touches
-//! one slot. None of them is needed to know who bought what: all may be lost.
+//! Every key in Redis, on one screen. All keys of an event share its hash tag, so that each script touches one slot. No
+//! key is needed to know who bought what, so all of them may be lost.
 //!
 //! | key                       | type            | what                                                 |
 //! |---------------------------|-----------------|------------------------------------------------------|
@@ -22,7 +22,8 @@
 //! | `queue:inside:{e:1}`      | hash            | of those, `<history number> <end at most>`           |
 //! | `queue:away:{e:1}`        | ZSET by moment  | since when those in `queue:gone` are silent          |
 //!
-//! The keys of a deleted event are removed. TTLs are longer than the data's own lifetime and only collect garbage: expiry times are in the values.
+//! The keys of a deleted event are removed. TTLs are longer than the lifetime of the data and only collect garbage:
+//! expiry times are in the values.
 
 use rules::ids::{ClientAddress, EventId, RequestName, User};
 use rules::nights::Night;
@@ -60,7 +61,7 @@ fn tag(subject: SubjectId) -> String {
     match subject {
         SubjectId::Event(event) => format!("{{e:{event}}}"),
         SubjectId::RoomType(room_type) => format!("{{r:{room_type}}}"),
-        // Nobody comes to it through a door.
+        // The ledger itself has no door.
         SubjectId::Ledger => "{ledger}".to_owned(),
     }
 }
@@ -77,12 +78,12 @@ pub fn live(event: EventId) -> String {
     format!("live:{{e:{event}}}")
 }
 
-/// Written and left to lapse, to see whether Redis takes writes.
+/// A key written with a TTL, to test whether Redis accepts writes.
 pub fn probe() -> &'static str {
     "ready:probe"
 }
 
-/// The keys of the line, in the order in which its scripts take them.
+/// The keys of the line, in the order in which its scripts expect them.
 pub fn line(event: EventId) -> [String; 12] {
     let of = |name: &str| format!("{name}:{{e:{event}}}");
     [
@@ -101,7 +102,7 @@ pub fn line(event: EventId) -> [String; 12] {
     ]
 }
 
-/// How a request's name is written in a mark.
+/// The form of a request's name in a mark.
 pub fn name(name: RequestName) -> String {
     name.hex().map(char::from).iter().collect()
 }

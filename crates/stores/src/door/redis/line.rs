@@ -1,4 +1,4 @@
-//! The line in Redis: every call is one script, over the keys of one slot.
+//! The line in Redis: every call is one script over the keys of one slot.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::door::{DoorFault, Heard};
 use crate::ledger::LineBegun;
 
 impl Inner {
-    /// A script of the line with the keys and arguments that all of them take.
+    /// A script of the line, with the keys and arguments common to all of them.
     fn of_the_line<'a>(
         &self,
         script: &'a Script,
@@ -118,7 +118,7 @@ impl Inner {
         }
     }
 
-    /// Sent in chunks; the line is open after the last one.
+    /// Sent in chunks; the line is open after the last chunk.
     pub async fn begin_line(&self, event: EventId, room: &WaitingRoom, begun: &LineBegun) -> Result<(), DoorFault> {
         let chunks: Vec<_> = begun.inside.chunks(CALL_MOST).collect();
         let calls = chunks.len().max(1);
@@ -159,7 +159,7 @@ impl Inner {
 }
 
 impl Inner {
-    /// None: somebody compared within that time, or the line has not begun.
+    /// None: another server compared within that time, or the line has not begun.
     pub async fn inside(&self, event: EventId, unless_within_ms: i64) -> Result<Option<InsideDigest>, DoorFault> {
         let mut connected = self.connections.get().await?;
         let mut call = self.of_the_line(&self.scripts.queue_inside, &connected, event, &WaitingRoom::default());
@@ -185,7 +185,7 @@ impl Inner {
                 let (Ok(n), Ok(left_ms)) = (n.parse(), left_ms.parse()) else {
                     return Err(odd("queue_inside", &said));
                 };
-                // A scan may show an entry twice.
+                // A scan may return an entry twice.
                 all.insert(user.clone(), DoorEntry { user: User::stored(user), n, left_ms });
             }
             if next == "0" {
@@ -196,7 +196,7 @@ impl Inner {
     }
 }
 
-/// Empty: no limit.
+/// An empty string means no limit.
 fn pace(room: &WaitingRoom) -> String {
     room.admit_per_minute.map_or(String::new(), |most| most.to_string())
 }

@@ -1,6 +1,6 @@
-//! Live holds under the key names of the fifth specification, for people who inspect them. Our code does not
-//! read them, so nobody waits for them: they have a connection and a queue of their own, and take a small part
-//! of Redis' time. What does not fit into the queue is dropped; the next change of such a hold shows it again.
+//! Live holds under the key names of the fifth specification, for people who inspect them. Our code does not read them,
+//! so no request waits for them: they have their own connection and queue, and use a small part of Redis' time. What
+//! does not fit into the queue is dropped; the next change of such a hold writes it again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -20,16 +20,16 @@ use super::keys;
 use crate::door::DoorFault;
 use crate::limited;
 
-/// What may wait to be shown: batches, and holds on nights. Beyond that they are dropped.
+/// Limits of the queue: batches, and holds on nights. Anything beyond is dropped.
 const QUEUE: usize = 1_024;
 const WAITING_MOST: usize = 100_000;
-/// What waits is taken together up to this many holds on nights.
+/// One round takes up to this many holds on nights from the queue.
 const GATHERED: usize = 10_000;
-/// Holds that are written together: each of their nights once.
+/// This many holds are written together: each of their nights once.
 const TOGETHER: usize = 128;
 /// A call adds or removes at most this many holds on nights: a script blocks Redis while it runs.
 const PAIRS_MOST: usize = 500;
-/// Between two calls onlookers leave Redis alone for so many times as long as the last one took.
+/// The pause between two calls, as a multiple of the duration of the last call.
 const REST: u32 = 4;
 
 /// Holds of one subject that began or changed.
@@ -38,9 +38,9 @@ type Shown = (SubjectId, Vec<Hold>);
 pub struct Onlookers {
     connections: Arc<RedisConnections>,
     clock_offset_ms: Arc<AtomicI64>,
-    /// Made with the first hold; its task ends when this is dropped.
+    /// Created with the first hold; its task ends when this is dropped.
     queue: OnceLock<Sender<Shown>>,
-    /// Holds on nights that wait.
+    /// Holds on nights in the queue.
     waiting: Arc<AtomicUsize>,
     dropped: Arc<AtomicU64>,
 }
@@ -56,7 +56,7 @@ impl Onlookers {
         }
     }
 
-    /// Waits for nothing.
+    /// Does not wait.
     pub fn show(&self, subject: SubjectId, holds: Vec<Hold>) {
         let queue = self.queue.get_or_init(|| {
             let (queue, waiting) = channel(QUEUE);
@@ -150,7 +150,7 @@ impl HoldWriter {
     }
 }
 
-/// What waits, each hold once and as it is now; and how much was taken for it.
+/// Takes what is in the queue: each hold once in its latest state, and the count of holds on nights taken.
 fn gather(first: Shown, waiting: &mut Receiver<Shown>) -> (usize, Vec<Shown>) {
     let mut subjects: HashMap<SubjectId, BTreeMap<HoldId, Hold>> = HashMap::new();
     let (mut taken, mut next) = (0, Some(first));
@@ -166,7 +166,7 @@ fn pairs(holds: &[Hold]) -> usize {
     holds.iter().map(|hold| if let On::Nights(dates) = &hold.on { dates.count() } else { 1 }).sum()
 }
 
-/// Which of these holds are on each night, in order of the nights.
+/// The indexes of the holds on each night, in order of the nights.
 fn by_night(holds: &[Hold]) -> BTreeMap<Night, Vec<usize>> {
     let mut nights: BTreeMap<Night, Vec<usize>> = BTreeMap::new();
     for (at, hold) in holds.iter().enumerate() {

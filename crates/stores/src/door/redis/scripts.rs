@@ -1,4 +1,4 @@
-//! The scripts, each in a file with its contract at the top. A gateway runs the same files.
+//! The scripts, each in a file with its contract at the top. The gateway runs the same files.
 
 use redis::Script;
 
@@ -22,7 +22,7 @@ pub(super) struct Scripts {
     pub forget: Script,
 }
 
-/// The code that the scripts of the line share is put in front of each of them.
+/// The code that the scripts of the line share is prepended to each of them.
 macro_rules! of_the_line {
     ($file:literal) => {
         Script::new(concat!(include_str!("scripts/queue_line.lua"), include_str!($file)))

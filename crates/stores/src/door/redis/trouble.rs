@@ -4,7 +4,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 use crate::door::DoorFault;
 
-/// The connection is not usable any more: gone, silent, or to a Redis that must not be written to.
+/// The connection is no longer usable: closed, silent, or to a Redis that must not be written to.
 pub fn breaks_connection(error: &RedisError) -> bool {
     error.is_io_error()
         || error.is_timeout()

@@ -1,4 +1,4 @@
-//! Where the database is, from `DATABASE_URL`, and how the way to it is encrypted.
+//! The address of the database, from `DATABASE_URL`, and the encryption of the connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ pub struct PostgresAddress {
 }
 
 impl PostgresAddress {
-    /// `sslmode` as in libpq: disable, prefer, require (encrypted, without verification) and verify-full
-    /// (with `sslrootcert` or the system's authorities), which the driver does not know. Without it: prefer on this
-    /// machine, else verify-full, so that a password never goes to somebody in between.
+    /// `sslmode` as in libpq: disable, prefer, require (encrypted, without verification) and verify-full (with
+    /// `sslrootcert` or the system's authorities), which the driver does not know. The default is prefer for this
+    /// machine, else verify-full, so that a password is never sent to a man in the middle.
     pub fn read(url: &str) -> Result<PostgresAddress, String> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err("expected postgres://user:password@host:port/database".into());
@@ -81,7 +81,7 @@ fn on_this_machine(host: &Host) -> bool {
     }
 }
 
-/// Takes `sslmode` and `sslrootcert` out of the URL.
+/// Removes `sslmode` and `sslrootcert` from the URL.
 fn take_tls(url: &str) -> (Option<String>, Option<String>, String) {
     let Some((base, query)) = url.split_once('?') else { return (None, None, url.to_owned()) };
     let (mut mode, mut authority, mut rest) = (None, None, Vec::new());
@@ -121,7 +121,7 @@ fn verifying(authority: Option<&str>) -> Result<ClientConfig, String> {
     Ok(builder.map_err(|e| e.to_string())?.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Encrypts without verifying the server: what `prefer` and `require` mean.
+/// Encrypts without verifying the server, as `prefer` and `require` do.
 fn believing() -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|e| e.to_string())?;

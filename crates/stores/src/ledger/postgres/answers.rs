@@ -1,4 +1,4 @@
-//! Answers that are kept for idempotency keys, the same for every kind of subject.
+//! Answers stored for idempotency keys, the same for every kind of subject.
 
 use rules::ids::User;
 use rules::once::{KeptAnswer, NewAnswer};
@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row, Statement};
 use super::session::{Session, execute};
 use super::trouble::Trouble;
 
-/// A kept answer, with its user and key.
+/// A stored answer, with its user and key.
 pub fn kept(row: &Row) -> Result<((User, Box<str>), KeptAnswer), Trouble> {
     let whose = (User::stored(row.try_get(0)?), row.try_get::<_, &str>(1)?.into());
     let content: &[u8] = row.try_get(2)?;
@@ -21,14 +21,14 @@ pub fn kept(row: &Row) -> Result<((User, Box<str>), KeptAnswer), Trouble> {
     Ok((whose, answer))
 }
 
-/// Each with its subject.
+/// Stored answers, each with its subject.
 pub async fn keep(session: &Session, statement: &Statement, new: Vec<(i64, &NewAnswer)>) -> Result<(), Error> {
     let (subject, new): (Vec<i64>, Vec<&NewAnswer>) = new.into_iter().unzip();
     let user: Vec<&str> = new.iter().map(|a| a.user.as_str()).collect();
     let key: Vec<&str> = new.iter().map(|a| &*a.key).collect();
     let content: Vec<&[u8]> = new.iter().map(|a| &a.answer.content[..]).collect();
     let at: Vec<i64> = new.iter().map(|a| a.answer.at.0).collect();
-    // Plain data: writing it as JSON cannot fail.
+    // Plain data: serializing it to JSON cannot fail.
     let kept: Vec<String> = new.iter().map(|a| serde_json::to_string(&a.answer.kept).unwrap_or_default()).collect();
     execute(session, statement, &[&subject, &user, &key, &content, &at, &kept]).await
 }

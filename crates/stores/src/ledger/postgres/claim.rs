@@ -1,6 +1,5 @@
-//! With a door in the process, a database has one server. The claim is an advisory lock, held by a
-//! session that does nothing else. When that session breaks, nothing is decided until the lock is taken
-//! again.
+//! With a door in the process, a database must have one server only. The claim is an advisory lock, held by a session
+//! that does nothing else. When that session breaks, nothing is decided until the lock is taken again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +11,7 @@ use tokio_postgres::Client;
 use super::address::PostgresAddress;
 use super::prepare::{LOCK_FAMILY, LOCK_ONLY_SERVER, NotPrepared, connect};
 
-/// A session of ours that just died may hold the lock for a moment longer.
+/// A session of ours that just ended may hold the lock for a moment longer.
 const TRIES: u32 = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(500);
@@ -28,7 +27,7 @@ pub struct Claim {
     keeping: OnceLock<AbortHandle>,
 }
 
-/// The session ends with the ledger, so that the next one may have the claim.
+/// The session ends with the ledger, so that the next server can take the claim.
 impl Drop for Claim {
     fn drop(&mut self) {
         if let Some(keeping) = self.keeping.get() {
@@ -64,7 +63,7 @@ async fn claim(address: &PostgresAddress) -> Result<Client, NotPrepared> {
     Err(NotPrepared::Unfit(ANOTHER.into()))
 }
 
-/// False: another session has it.
+/// Returns false if another session has it.
 async fn locked(client: &Client) -> Result<bool, tokio_postgres::Error> {
     for _ in 0..TRIES {
         let row = client.query_one("SELECT pg_try_advisory_lock($1, $2)", &[&LOCK_FAMILY, &LOCK_ONLY_SERVER]).await?;
@@ -76,8 +75,8 @@ async fn locked(client: &Client) -> Result<bool, tokio_postgres::Error> {
     Ok(false)
 }
 
-/// Only another session that has the lock ends this. Everything else may pass: while a restore puts another database in
-/// the place of this one, there is none for a moment.
+/// Ends only if another session has the lock. All other errors are retried: while a restore replaces this database,
+/// there is none for a moment.
 async fn renew(address: &PostgresAddress) -> Option<Client> {
     loop {
         let renewed = async {

@@ -1,5 +1,5 @@
-//! The ledger's clock between two answers of the database: the last time it said plus what has passed
-//! here since. For display only; decisions ask the database, under the lock.
+//! The ledger's clock between two replies of the database: the last time it reported plus the local time since. It is
+//! for display only; decisions read the database's clock, under the row lock.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,9 +9,9 @@ use rules::time::{Clock, Moment};
 const JUMP_MS: i64 = 60_000;
 
 pub struct DatabaseClock {
-    /// Only differences of it are used.
+    /// Only differences between its readings are used.
     here: Arc<dyn Clock>,
-    /// What the database said, and the local time at that moment.
+    /// The time that the database reported, and the local time of that report.
     said: Mutex<Option<(Moment, Moment)>>,
 }
 
@@ -33,7 +33,7 @@ impl DatabaseClock {
         }
     }
 
-    /// 1970 as long as the database has not been asked.
+    /// 1970 until the database was reached.
     pub fn now(&self) -> Moment {
         let said = *self.lock();
         said.map_or(Moment(0), |(said, at)| said.plus_ms(at.ms_until(self.here.now())))

@@ -1,5 +1,5 @@
-//! One engine for every kind of subject. A batch takes two round trips: BEGIN, the lock and every read
-//! in the first; every write and COMMIT in the second.
+//! One engine for every kind of subject. A batch takes two round trips: BEGIN, the row lock and all reads in the first;
+//! all writes and COMMIT in the second.
 
 pub mod gather;
 mod one_by_one;
@@ -28,35 +28,34 @@ use crate::limited;
 
 /// How a kind of subject is found, read and written in PostgreSQL.
 pub(super) trait PostgresSubject: ChainedSubject {
-    /// Reads one row by its id and locks it, waiting for the lock; the id is the first column.
+    /// Reads one row by its id and locks it, waiting for the row lock. The id is the first column.
     const LOCK: &'static str;
 
-    /// Reads the same row without a lock, and `ledger_now`. None: batches of this kind always take
-    /// the lock.
+    /// Reads the same row without a lock, and `ledger_now`. None: batches of this kind always take the row lock.
     const UNLOCKED: Option<&'static str> = None;
 
     /// What is known of a subject before its transaction begins.
     type Aside: Clone + Send + Sync + 'static;
-    /// The statements that read, prepared before any of them is sent: nothing may come between the
-    /// parts of a pipeline.
+    /// The statements that read. They are prepared before any of them is sent: nothing may come between the parts of a
+    /// pipeline.
     type Reads: Send + Sync;
-    /// Rows as they came.
+    /// Rows as they were received.
     type Found: Send + Sync;
     /// The statements that write.
     type Writer: Send + Sync + 'static;
 
-    /// The id in its own table.
+    /// The id in the subject's own table.
     fn row_id(id: Self::Id) -> i64;
 
-    /// None: there is no such subject.
+    /// None: the subject does not exist.
     fn aside(ledger: &Inner, batch: &Batch<Self>) -> impl Future<Output = Result<Option<Self::Aside>, Trouble>> + Send;
 
-    /// Where batches of several subjects wait to share a transaction, for a kind that shares.
+    /// The queue in which batches of several subjects wait to share a transaction, for kinds that share one.
     fn gathering(_: &Inner) -> Option<&Gathering<Self>> {
         None
     }
 
-    /// Nothing seems to be left for this batch: worth a try without the lock.
+    /// Whether nothing seems to be left for this batch, so that it is first tried without the lock.
     fn seems_refused(_: &PreparedBatch<Self>) -> bool {
         false
     }
@@ -66,24 +65,23 @@ pub(super) trait PostgresSubject: ChainedSubject {
         portions: &[Portion<'_, Self>],
     ) -> impl Future<Output = Result<Self::Reads, Trouble>> + Send;
 
-    /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
+    /// Sends every read at its first poll, so that the reads follow the lock statement in one pipeline.
     fn read(
         reads: &Self::Reads,
         session: &Session,
         portions: &[Portion<'_, Self>],
     ) -> impl Future<Output = Result<Self::Found, Error>> + Send;
 
-    /// A subject's row, and the newest moment that it knows: the clock of another primary may be
-    /// behind.
+    /// A subject's row, and the newest timestamp in it: the clock of another primary may be behind.
     fn of_row(row: &Row, aside: &Self::Aside) -> Result<(Self, Moment), Trouble>;
 
-    /// The row was read: what it shows is better than what was guessed before.
+    /// Called when the row was read: it replaces what was guessed before.
     fn refresh(&self, _: &mut Self::Aside) {}
 
-    /// The row shows nothing to be needed that was not read.
+    /// Whether the row shows that nothing else must be read.
     fn wholly_read(&self, found: &Self::Found, now: Moment) -> bool;
 
-    /// Reads what `wholly_read` misses, under the same lock.
+    /// Reads what `wholly_read` misses, under the same row lock.
     fn read_rest(
         &self,
         reads: &Self::Reads,
@@ -93,7 +91,7 @@ pub(super) trait PostgresSubject: ChainedSubject {
         now: Moment,
     ) -> impl Future<Output = Result<(), Trouble>> + Send;
 
-    /// Reads again for a batch that is short of stock, passing at most `depth` rows.
+    /// Reads again for a batch that lacks stock, passing at most `depth` rows.
     fn read_deeper(
         &self,
         _reads: &Self::Reads,
@@ -105,7 +103,7 @@ pub(super) trait PostgresSubject: ChainedSubject {
         async { Ok(()) }
     }
 
-    /// What is known of each of the locked subjects of which anything is.
+    /// What is known of the locked subjects, for those of which anything is known.
     fn understand(
         found: &Self::Found,
         locked: &[(&Self, &Self::Aside)],
@@ -113,7 +111,7 @@ pub(super) trait PostgresSubject: ChainedSubject {
 
     fn writer(session: &Session) -> impl Future<Output = Result<Self::Writer, Trouble>> + Send;
 
-    /// Prepares what only some batches write, before anything is sent.
+    /// Prepares statements that only some batches use, before anything is sent.
     fn complete(
         _writer: &mut Self::Writer,
         _session: &Session,
@@ -122,7 +120,7 @@ pub(super) trait PostgresSubject: ChainedSubject {
         async { Ok(()) }
     }
 
-    /// Sends everything at its first poll; the first error is the one that counts.
+    /// Sends everything at its first poll. Only the first error counts.
     fn write(
         writer: &Self::Writer,
         session: &Session,
@@ -130,11 +128,11 @@ pub(super) trait PostgresSubject: ChainedSubject {
         mark: Mark<'_>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// The subject as it was seen last, for the next guess.
+    /// The last seen state of the subject, for the next guess.
     fn learn(&self, _: &Inner) {}
 }
 
-/// A batch, and what was known of its subject before its transaction.
+/// A batch, and what was known of its subject before the transaction.
 pub struct PreparedBatch<S: PostgresSubject> {
     pub batch: Batch<S>,
     pub aside: S::Aside,
@@ -155,7 +153,7 @@ pub struct Portion<'a, S: PostgresSubject> {
     pub aside: &'a S::Aside,
 }
 
-/// What was decided for one subject, on its way to the tables.
+/// The decision for one subject, not yet written.
 pub struct DecidedBatch<'a, S: Subject> {
     pub before: &'a S,
     pub after: &'a S,
@@ -164,21 +162,21 @@ pub struct DecidedBatch<'a, S: Subject> {
     pub chain: Chain,
 }
 
-/// What a transaction writes beside what was decided.
+/// What a transaction writes besides the decisions.
 #[derive(Clone, Copy)]
 pub struct Mark<'a> {
     /// The transaction's own id, written into the first history row of each subject.
     pub batch: &'a str,
 }
 
-/// For each batch of a transaction what was committed. None: its row could not be locked.
+/// What was committed for each batch of a transaction. None: its row could not be locked.
 type Each<S> = Vec<Option<Committed<S>>>;
 
-/// How one attempt ended.
+/// The outcome of one attempt.
 enum Tried<S: PostgresSubject> {
     Done(Each<S>),
     NoSuchSubject,
-    /// Others have locked all the rows, or the rows do not exist.
+    /// Other transactions have locked all the rows, or the rows do not exist.
     NoneFree,
     /// COMMIT was sent, and its result is unknown.
     Unknown(Unknown<S>),
@@ -204,8 +202,7 @@ async fn commit<S: PostgresSubject>(ledger: Arc<Inner>, batch: Batch<S>) -> Resu
     }
 }
 
-/// One subject alone: its lock is waited for, and if its batch is refused, its requests run one by
-/// one.
+/// One subject alone: it waits for the row lock, and if its batch fails, its commands run one by one.
 async fn alone<S: PostgresSubject>(
     ledger: &Inner,
     mut prepared: PreparedBatch<S>,

@@ -1,4 +1,4 @@
-//! Events in PostgreSQL: how one is found, read and written, and what is guessed of it beforehand.
+//! Events in PostgreSQL: how one is found, read and written, and what is guessed about it beforehand.
 
 mod entries;
 mod port;
@@ -24,14 +24,14 @@ use super::trouble::Trouble;
 use super::{Inner, queries};
 use crate::ledger::Batch;
 
-/// What an event was like when last seen. Other servers change it too: a guess, never the truth.
+/// The last seen state of an event. Other servers change it too, so it is only a hint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventHint {
-    /// Nothing was left: the next batch is tried without a lock first.
+    /// Nothing was left: the next batch is first tried without the row lock.
     finished: bool,
     /// Something was on hold: the first round trip reads holds.
     holds: bool,
-    /// Seats had come back or were chosen out of order: the first round trip reads them.
+    /// Seats were freed or sold out of order: the first round trip reads them.
     stock: bool,
 }
 
@@ -50,7 +50,7 @@ impl EventHints {
         self.0.lock().unwrap_or_else(|p| p.into_inner()).get(&event).copied().unwrap_or_default()
     }
 
-    /// A batch without a hint takes the lock, and reads what it misses in a second round trip.
+    /// A batch without a hint takes the row lock, and reads what is missing in a second round trip.
     pub(super) fn forget_all(&self) {
         *self.0.lock().unwrap_or_else(|p| p.into_inner()) = HashMap::new();
     }
@@ -62,7 +62,7 @@ impl EventHints {
 
 #[derive(Clone)]
 pub struct EventAside {
-    /// Never changes.
+    /// It never changes.
     hall: Arc<Hall>,
     hint: EventHint,
 }

@@ -1,5 +1,5 @@
-//! What there is to know about a PostgreSQL before a sale: its settings, its standbys, its clock, and how long a
-//! flushed transaction takes. Nothing is prepared and no row is written.
+//! The facts about a PostgreSQL before a sale: its settings, its standbys, its clock, and the latency of a flushed
+//! transaction. No statement is prepared and no row is written.
 
 use tokio_postgres::Client;
 
@@ -21,13 +21,13 @@ pub struct PostgresFacts {
     pub autovacuum: bool,
     pub synchronous_commit: String,
     pub synchronous_standbys: String,
-    /// Without those kept for superusers.
+    /// Without the connections reserved for superusers.
     pub connections_most: i32,
     pub connections: i32,
-    /// It takes no writes.
+    /// It does not accept writes.
     pub standby: bool,
     pub replicas: Vec<ReplicaFacts>,
-    /// Standbys, perhaps, of which this role may know nothing.
+    /// Standbys may exist that this role cannot see.
     pub hidden: usize,
 }
 
@@ -35,7 +35,7 @@ pub struct PostgresFacts {
 pub struct ReplicaFacts {
     /// `sync`, `quorum`, `potential` or `async`.
     pub sync_state: String,
-    /// None: it has nothing to catch up with.
+    /// None: there is no lag.
     pub lag_ms: Option<i64>,
 }
 
@@ -72,7 +72,7 @@ impl PostgresProbe {
         self.client.query_one(sql, &[]).await.map(|row| row.get(0)).map_err(|e| words(&e))
     }
 
-    /// A transaction that writes to the log only, flushed as a sale is.
+    /// A transaction that writes to the WAL only, flushed like a sale.
     pub async fn commit(&self) -> Result<(), String> {
         let sql = "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'tickettock', 'doctor')";
         self.client.batch_execute(sql).await.map_err(|e| words(&e))

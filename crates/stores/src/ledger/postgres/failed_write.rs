@@ -1,5 +1,5 @@
-//! Whether the last write failed because PostgreSQL could not take it, as with a full disk. Reads succeed
-//! then, so `/readyz` tries a write before it says that all is well again.
+//! Whether the last write failed because PostgreSQL could not store it, as with a full disk. Reads still succeed then,
+//! so `/readyz` tries a write before it reports ready again.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -24,7 +24,7 @@ impl FailedWrite {
 }
 
 impl Inner {
-    /// Writes something that nobody sees, if the last write failed.
+    /// If the last write failed, writes something invisible.
     pub(super) async fn writes_again(&self) -> Result<(), Trouble> {
         if !*self.failed_write.lock() {
             return Ok(());
@@ -34,7 +34,7 @@ impl Inner {
         match within(session.batch_execute(queries::WRITE_PROBE)).await? {
             Ok(()) => {}
             Err(error) => match Trouble::from(error) {
-                // It may not make tables here: that says nothing about room.
+                // This role may not create tables here; that says nothing about free space.
                 Trouble::Broken(_) | Trouble::Lasting(_) => {}
                 trouble => return Err(trouble),
             },

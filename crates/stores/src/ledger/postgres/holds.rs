@@ -1,4 +1,4 @@
-//! Holds of every kind of subject: rows into the noun of the rules and back, and the holds of the port.
+//! Holds of every kind of subject: conversion between rows and the type of the rules, and the hold methods of the port.
 
 use rules::buyer::Metadata;
 use rules::holds::{Hold, HoldState, On};
@@ -38,7 +38,7 @@ pub fn hold(row: &Row) -> Result<Hold, Trouble> {
     })
 }
 
-/// Whether a hold's row says held while its end has passed.
+/// Whether a hold's row says that it is held although its end has passed.
 pub fn lapsed(row: &Row, now: Moment) -> bool {
     let held = row.try_get::<_, &str>(8).is_ok_and(|state| state == HoldState::Held.as_str());
     held && row.try_get::<_, i64>(7).is_ok_and(|ends_at| ends_at <= now.0)
@@ -143,7 +143,7 @@ impl Holds for PostgresLedger {
     }
 }
 
-/// Every row has the time; one without a hold says that there is none.
+/// Every row has the time. A row without a hold means that there is none.
 fn holds_at(rows: &[Row]) -> Result<At<Vec<Hold>>, Trouble> {
     let now = first(rows, |row| Ok(Moment(row.try_get(13)?)))?.unwrap_or_default();
     let mut found = Vec::with_capacity(rows.len());

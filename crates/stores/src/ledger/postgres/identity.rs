@@ -1,8 +1,8 @@
-//! Who the ledger is: its id, and an epoch that changes when the database was restored from a backup. It is
-//! looked at on every new connection and once a second.
+//! The identity of the ledger: its id, and an epoch that changes when the database was restored from a backup. It is
+//! checked on every new connection and once a second.
 //!
-//! What cannot be told: rows that were put back into the same tables (`pg_restore --data-only`), and a data
-//! folder that was put back and has written more than was seen before, until a server looked.
+//! Two cases are not detected: rows that were restored into the same tables (`pg_restore --data-only`), and a restored
+//! data directory that has already written past the last log position seen before a server checked.
 
 use tokio::sync::Mutex;
 use tokio_postgres::{Client, Error};
@@ -12,10 +12,10 @@ use crate::ledger::{LedgerName, random_secret};
 
 pub struct Identity {
     pub name: LedgerName,
-    /// Forgets what was remembered of a ledger that was replaced.
+    /// Clears the caches of a ledger that was replaced.
     forget: Box<dyn Fn() + Send + Sync>,
-    /// The place and log position of the last look. Held during a look, so that positions are compared in
-    /// the order in which they were read.
+    /// The location and log position of the last check. The lock is held during a check, so that positions are compared
+    /// in the order in which they were read.
     seen: Mutex<Option<(String, i64)>>,
 }
 
@@ -24,7 +24,7 @@ impl Identity {
         Identity { name: LedgerName::default(), forget: Box::new(forget), seen: Mutex::default() }
     }
 
-    /// Looks, and begins a new epoch if this is a restored ledger and no other server has done so.
+    /// Checks, and begins a new epoch if this is a restored ledger and no other server has done so.
     pub async fn look(&self, client: &Client) -> Result<(), Error> {
         let mut seen = self.seen.lock().await;
         let row = client.query_one(queries::IDENTITY, &[]).await?;
@@ -43,7 +43,7 @@ impl Identity {
         let known: Option<String> = row.try_get("place")?;
         let went_back = seen.as_ref().is_some_and(|(there, position)| *there == place && *position > flushed);
         if known.as_ref() != Some(&place) || went_back {
-            // A ledger of an older version has no place yet, and was not restored as far as can be told.
+            // A ledger of an older version has no location yet. It cannot be told whether it was restored.
             let new = if known.is_some() { uuid::Uuid::new_v4().simple().to_string() } else { epoch.clone() };
             client.execute(queries::NEW_EPOCH, &[&new, &place, &epoch, &known, &&random_secret()[..]]).await?;
             epoch = client.query_one("SELECT epoch FROM ledger", &[]).await?.try_get(0)?;

@@ -1,4 +1,4 @@
-//! Where rows of history came from, and their links in the chain, as the statements take them.
+//! The origins of history rows and their links in the chain, as columns for the statements.
 
 use rules::history::RequestOrigin;
 use tokio_postgres::types::ToSql;

@@ -1,5 +1,5 @@
-//! The end of personal data, on PostgreSQL. Each step is one transaction, which locks the subjects whose sales, holds and
-//! stays it changes: batches find the row of a seat or a hold by where it lies.
+//! Erasure of personal data, on PostgreSQL. Each step is one transaction, which locks the subjects whose sales, holds
+//! and stays it changes, because batches find the row of a seat or a hold by its ctid.
 
 use rules::ids::User;
 use rules::subject::SubjectId;
@@ -42,7 +42,8 @@ impl PersonalData for PostgresLedger {
 }
 
 impl Inner {
-    /// One transaction for each subject: no two locks at once, and none for longer than its own rows take.
+    /// One transaction per subject, so that none holds two locks, and none holds a lock for longer than its own rows
+    /// take.
     async fn erase_rows(&self, rows: &[(SubjectId, u64)]) -> Result<ErasedRows, Trouble> {
         let mut erased = ErasedRows::default();
         for rows in rows.chunk_by(|(a, _), (b, _)| a == b) {
@@ -74,7 +75,7 @@ impl Inner {
         Ok(ErasedBeside { sales, answers })
     }
 
-    /// Passes the oldest rows of subjects that have rows older than this. Returns how many rows were passed.
+    /// Processes the oldest rows of subjects that have rows older than this. Returns how many rows were processed.
     pub(super) async fn erase_aged(&self, keep_ms: i64, most: usize) -> Result<usize, Trouble> {
         let mut passed = 0;
         for due in self.rows(queries::PERSONAL_DUE, &[Box::new(keep_ms)]).await? {
@@ -100,7 +101,7 @@ impl Inner {
     }
 }
 
-/// Erases what these rows tell and the sales of them, and notes how far that went.
+/// Erases the texts of these rows and of their sales, and records the progress.
 async fn aged_rows(session: &Session, subject: SubjectId, rows: &[Row], keep_ms: i64) -> Result<(), Trouble> {
     let numbers: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     let Some(newest) = numbers.last().copied() else { return Ok(()) };
@@ -119,7 +120,7 @@ async fn aged_rows(session: &Session, subject: SubjectId, rows: &[Row], keep_ms:
     Ok(())
 }
 
-/// How far a subject's history was erased. Never back, whichever server was slower.
+/// Stores how far a subject's history was erased. It never goes back, even if a slower server writes it.
 fn mark(subject: SubjectId) -> &'static str {
     match subject {
         SubjectId::Event(_) => "UPDATE event SET erased_to = greatest(erased_to, $2::bigint) WHERE id = $1::bigint",
@@ -132,12 +133,12 @@ fn mark(subject: SubjectId) -> &'static str {
     }
 }
 
-/// The lock of the subject's batches, until the transaction ends.
+/// Takes the row lock of the subject until the transaction ends.
 async fn lock(session: &Session, subject: SubjectId) -> Result<(), Trouble> {
     let (lock, id) = match subject {
         SubjectId::Event(event) => (queries::LOCK_EVENT, event.0),
         SubjectId::RoomType(room_type) => (queries::LOCK_ROOM_TYPE, room_type.0),
-        // It sells nothing, and history needs no lock: its rows do not change.
+        // The ledger itself sells nothing, and its history needs no lock, because its rows do not change.
         SubjectId::Ledger => return Ok(()),
     };
     let lock = session.prepared(lock).await?;
@@ -145,8 +146,8 @@ async fn lock(session: &Session, subject: SubjectId) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// In an open transaction, under the subject's lock: rows of its history, and the holds and stays that they tell of. By age,
-/// the reason of a hold goes with the age of its end.
+/// Erases rows of a subject's history, and the holds and stays that they name, in an open transaction under the row
+/// lock. By age, the reason of a hold is erased by the age of the hold's end.
 async fn erase(
     session: &Session,
     subject: SubjectId,

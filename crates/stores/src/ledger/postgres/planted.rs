@@ -1,5 +1,5 @@
-//! Bugs put in on purpose, so that the suite can show that it would find them. Without the feature
-//! `planted`, which only tests ask for, nothing of this is in the binary.
+//! Deliberate bugs, with which the suite proves that it would find them. Without the feature `planted`, which only
+//! tests enable, none of this is in the binary.
 
 use std::collections::HashMap;
 
@@ -15,24 +15,24 @@ use crate::ledger::Batch;
 pub enum PlantedBug {
     #[default]
     None,
-    /// Answers leave before COMMIT was answered.
+    /// Sends the responses before COMMIT was acknowledged.
     #[cfg(feature = "planted")]
     AnswerBeforeCommit,
-    /// What is sold is counted in the statement that locks: in the snapshot from before the wait.
+    /// Counts sold seats in the locking statement, that is, in the snapshot from before the wait for the lock.
     #[cfg(feature = "planted")]
     CountInLock,
-    /// After a broken COMMIT the row is looked for without waiting for the lock.
+    /// After a broken COMMIT, looks for the row without waiting for the lock.
     #[cfg(feature = "planted")]
     ReadBackWithoutLock,
-    /// Nights are counted before the room type is locked.
+    /// Counts nights before the room type is locked.
     #[cfg(feature = "planted")]
     NightsBeforeLock,
-    /// The time is that of the start of the transaction, before the wait for the lock.
+    /// Uses the start time of the transaction, from before the wait for the lock.
     #[cfg(feature = "planted")]
     OldNow,
 }
 
-/// Nights that were read before the lock was taken; none unless that bug is planted.
+/// Nights that were read before the lock was taken. None unless that bug is enabled.
 pub type EarlyNights = Option<HashMap<Night, NightRow>>;
 
 #[cfg(not(feature = "planted"))]
@@ -83,7 +83,7 @@ mod on_purpose {
         if counts { &COUNT_IN_LOCK } else { query }
     }
 
-    /// The real statement, but for two columns that it counts in other rows.
+    /// The real statement, except for two columns that it counts in other rows.
     static COUNT_IN_LOCK: LazyLock<String> = LazyLock::new(|| {
         let (cursor, sold) = (
             "(SELECT coalesce(max(seat), 0) FROM taken WHERE event = $1)",
@@ -94,7 +94,7 @@ mod on_purpose {
         counting
     });
 
-    /// The statement that asks for the time.
+    /// The statement that reads the time.
     pub fn now(ledger: &Inner, query: &'static str) -> &'static str {
         if ledger.planted == PlantedBug::OldNow { OLD_NOW } else { query }
     }
@@ -103,7 +103,7 @@ mod on_purpose {
         SELECT floor(extract(epoch FROM now()) * 1000)::bigint
              + coalesce(nullif(current_setting('tickettock.clock_offset_ms', true), ''), '0')::bigint";
 
-    /// The statement that waits for a transaction whose end is not known.
+    /// The statement that waits for a transaction whose result is unknown.
     pub fn lock_to_resolve<S: PostgresSubject>(ledger: &Inner) -> &'static str {
         let bare = ledger.planted == PlantedBug::ReadBackWithoutLock;
         S::UNLOCKED.filter(|_| bare).unwrap_or(S::LOCK)
@@ -126,7 +126,7 @@ mod on_purpose {
         }
     }
 
-    /// Commits at leisure, while the answers are on their way.
+    /// Commits later, while the responses are already being sent.
     pub fn write_later<S: PostgresSubject>(
         mut session: Session,
         writer: S::Writer,

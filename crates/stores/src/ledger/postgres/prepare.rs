@@ -1,4 +1,4 @@
-//! Before the first batch: a server that is new enough, tables of this version, an id.
+//! Checks before the first batch: the server is recent enough, the tables have this version, the ledger has an id.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ mod migrations {
     refinery::embed_migrations!("src/ledger/postgres/migrations");
 }
 
-/// Our advisory locks; the first number is ours.
+/// Our advisory locks; the first key identifies Tickettock.
 pub const LOCK_FAMILY: i32 = 0x7469_636b;
 pub const LOCK_MIGRATION: i32 = 1;
 pub const LOCK_NEW_EVENT: i32 = 2;
@@ -23,17 +23,17 @@ pub const LOCK_NEW_ROOM_TYPE: i32 = 4;
 
 const OLDEST_SERVER: i32 = 150_000;
 
-/// While a migration waits for an exclusive lock, everybody who comes after it waits too. So it waits for a moment
-/// only, lets the others pass, and tries again.
+/// While a migration waits for an exclusive lock, every later statement waits behind it. So it waits briefly, lets the
+/// others pass, and retries.
 const LOCK_TRY_MS: u64 = 100;
 const LOCK_TRIES: u32 = 300;
 
 /// Why the ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotPrepared {
-    /// It may be there later.
+    /// A retry may succeed.
     Unreachable(String),
-    /// Waiting will not help: the operator must act.
+    /// A retry will not help: the operator must act.
     Unfit(String),
 }
 
@@ -51,7 +51,7 @@ impl From<tokio_postgres::Error> for NotPrepared {
         let why = words(&error);
         let code = error.code().map(|code| code.code().to_owned()).unwrap_or_default();
         match code.as_str() {
-            // A wrong password, a role or a database that does not exist, or no right to make tables.
+            // A wrong password, a missing role or database, or no permission to create tables.
             "28P01" | "28000" | "3D000" | "42501" => NotPrepared::Unfit(format!("PostgreSQL refuses us: {why}")),
             _ => match Trouble::from(error) {
                 Trouble::Broken(why) => NotPrepared::Unfit(format!("PostgreSQL cannot be prepared: {why}")),
@@ -61,21 +61,21 @@ impl From<tokio_postgres::Error> for NotPrepared {
     }
 }
 
-/// Tells one version of the tables from another.
+/// Identifies a version of the tables.
 pub fn format() -> u64 {
     let migrations = migrations::migrations::runner();
     migrations.get_migrations().iter().fold(0, |all, one| all.rotate_left(1) ^ one.checksum())
 }
 
-/// A connection of its own, outside the pool and without its time limits.
+/// A separate connection, outside the pool and without its timeouts.
 pub async fn connect(address: &PostgresAddress) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = address.config.connect(address.tls.clone()).await?;
     tokio::spawn(connection.map_err(|error| tracing::debug!(%error, "a connection ended")));
     Ok(client)
 }
 
-/// Migrates under a lock, because several servers may start at once on an empty database. Then the ledger
-/// has a name.
+/// Migrates under an advisory lock, because several servers may start at once on an empty database. After that the
+/// ledger has an id.
 pub async fn prepare(address: &PostgresAddress, identity: &Identity) -> Result<(), NotPrepared> {
     let mut client = connect(address).await?;
     let version: i32 = client.query_one("SELECT current_setting('server_version_num')::integer", &[]).await?.get(0);
@@ -92,7 +92,7 @@ pub async fn prepare(address: &PostgresAddress, identity: &Identity) -> Result<(
     Ok(())
 }
 
-/// Each migration is one transaction. One that did not get a lock in time was rolled back and is tried again.
+/// Each migration is one transaction. If it did not get a lock in time, it was rolled back and is retried.
 async fn migrate(client: &mut Client) -> Result<(), NotPrepared> {
     client.batch_execute(&format!("SET lock_timeout = '{LOCK_TRY_MS}ms'")).await?;
     let mut tries = 0;

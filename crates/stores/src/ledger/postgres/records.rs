@@ -37,7 +37,7 @@ impl Records for PostgresLedger {
             match subject {
                 SubjectId::Event(id) => events.push(id.0),
                 SubjectId::RoomType(id) => room_types.push(id.0),
-                // Nobody watches it.
+                // Nobody subscribes to it.
                 SubjectId::Ledger => {}
             }
         }
@@ -80,7 +80,7 @@ impl Inner {
 }
 
 impl Inner {
-    /// Runs a statement, and appends the note in the same transaction if it changed anything.
+    /// Runs a statement. If it changed anything, appends the note in the same transaction.
     pub(super) async fn noted<T: Default + PartialEq>(
         &self,
         query: &str,
@@ -104,7 +104,7 @@ impl Inner {
     }
 }
 
-/// In the transaction of what it tells of. The row of the ledger is the lock.
+/// Runs in the transaction of the change. The ledger's row is the row lock.
 pub async fn append_note(session: &Session, note: &LedgerNote) -> Result<(), Trouble> {
     let newest = session.prepared(queries::LOCK_LEDGER).await?;
     let newest = within(session.query_one(&newest, &[])).await??;
@@ -167,7 +167,7 @@ fn hash(row: &Row, i: usize) -> Result<Option<RowHash>, Trouble> {
     hash.map(|hash| RowHash::try_from(hash).map_err(another)).transpose()
 }
 
-/// A row with the columns of a walk over the chain, and its batch.
+/// A row with the columns of a chain scan, and its batch.
 pub fn chain_row(row: &Row, see: impl FnOnce(&ChainRow<'_>, &StoredLink<'_>)) -> Result<(), Error> {
     let number = |i: usize| Ok::<_, Error>(row.try_get::<_, Option<i64>>(i)?.map(|n| n as u64));
     let shown = ChainRow {

@@ -25,7 +25,7 @@ use crate::ledger::Batch;
 impl PostgresSubject for RoomType {
     const LOCK: &'static str = queries::LOCK_ROOM_TYPE;
 
-    /// Nights that were read before the lock was taken: only if that bug is planted.
+    /// Nights that were read before the lock was taken: only if that bug is enabled.
     type Aside = EarlyNights;
     type Reads = RoomTypeReads;
     type Found = RoomTypeRows;

@@ -21,13 +21,13 @@ use super::identity::Identity;
 use super::trouble::Trouble;
 use crate::ledger::PoolFigures;
 
-/// The first statements of every session. A batch is decided under one row lock, so READ COMMITTED is what
-/// it needs: each later statement sees what was committed during the wait for the lock.
+/// The first statements of every session. A batch is decided under one row lock, so READ COMMITTED is the right
+/// isolation level: each later statement sees what was committed during the wait for the lock.
 ///
-/// The last five are about plans. Every statement on the path probes an index once per element of
-/// an array, and must do so whatever the planner believes of a table that was empty a second ago
-/// and that nobody has analysed yet: left alone it reads the whole table for each batch. Where two indexes cost the
-/// same for an empty table, the statement itself has to leave one; a test on their plans says which it is.
+/// The last five concern plans. Every statement of a batch must probe an index once per element of an array, whatever
+/// the planner estimates for a table that was empty a second ago and has not been analyzed yet: by default it reads the
+/// whole table for each batch. If two indexes cost the same for an empty table, the statement itself must leave only
+/// one usable; a test on the plans shows which.
 pub const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
     SET synchronous_commit = on;
     SET statement_timeout = '3s';
@@ -40,12 +40,12 @@ pub const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION
     SET enable_mergejoin = off;
     SET jit = off";
 
-/// For a free connection, and for a new one.
+/// Timeout for a free connection, and for a new one.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 const UNMOVED: i64 = i64::MIN;
 
-/// Longer than the server's own timeouts: only a silent server reaches it.
+/// Longer than the server's own timeouts, so that only an unresponsive server reaches it.
 pub const ROUND_TRIP: Duration = Duration::from_millis(3_500);
 
 pub struct Sessions {
@@ -66,7 +66,7 @@ impl Sessions {
         let manager = Manager::from_config(address.config.clone(), address.tls.clone(), config);
         let pool = Pool::builder(manager)
             .max_size(most)
-            // The connection used last is warm: its plans and caches are there.
+            // The most recently used connection is warm: its plans and caches exist.
             .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(CONNECT_TIME))
@@ -76,8 +76,8 @@ impl Sessions {
                 let identity = identity.clone();
                 Box::pin(async move {
                     client.batch_execute(SETTINGS).await.map_err(HookError::Backend)?;
-                    // A new connection may lead to a database that was restored. If it cannot say so, the
-                    // statement that the connection is for will fail, too.
+                    // A new connection may lead to a restored database. If the check fails, the statement that the
+                    // connection is for will fail too.
                     if let Err(error) = identity.look(client).await {
                         tracing::debug!(%error, "a new connection did not say which ledger it leads to");
                     }
@@ -118,8 +118,8 @@ impl Sessions {
     }
 }
 
-/// A connection from the pool. While it is dirty, dropping it closes the connection, and the server
-/// rolls back: a failed, panicked or dropped transaction never goes back to the pool.
+/// A connection from the pool. While it is dirty, dropping it closes the connection, and the server rolls back: a
+/// failed, panicked or dropped transaction never goes back to the pool.
 pub struct Session {
     client: Option<Object>,
     clean: bool,
@@ -143,7 +143,7 @@ impl Deref for Session {
     type Target = ClientWrapper;
 
     fn deref(&self) -> &ClientWrapper {
-        // Taken only in `drop`.
+        // It is taken only in `drop`.
         self.client.as_ref().unwrap_or_else(|| unreachable!("a session has its client until it is dropped"))
     }
 }
@@ -162,15 +162,15 @@ pub async fn execute(session: &Session, statement: &Statement, row: &[&(dyn ToSq
     session.execute(statement, row).await.map(|_| ())
 }
 
-/// The rows of a query, or none where nothing is to be asked.
+/// The rows of a query, or none if there is nothing to query.
 pub async fn rows_of(query: Option<impl Future<Output = Result<Vec<Row>, Error>>>) -> Result<Vec<Row>, Error> {
     OptionFuture::from(query).await.unwrap_or(Ok(Vec::new()))
 }
 
-/// What is sent at its first poll.
+/// A future that sends at its first poll.
 pub type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
-/// One round trip, or the connection counts as lost.
+/// One round trip. If it takes too long, the connection counts as lost.
 pub async fn within<T>(work: impl Future<Output = T>) -> Result<T, Trouble> {
     timeout(ROUND_TRIP, work).await.map_err(|_| Trouble::Lost("the database does not answer".into()))
 }

@@ -1,4 +1,4 @@
-//! Ends in PostgreSQL. Each step is a statement of its own; several servers pass over each other's rows.
+//! Garbage collection in PostgreSQL. Each step is one statement; several servers skip each other's rows.
 
 use rules::ids::EventId;
 
@@ -10,7 +10,7 @@ use crate::ledger::tidy::{Aged, Tidied};
 impl PostgresLedger {
     pub(super) fn tidy_aged(&self, what: Aged, keep_ms: i64, most: usize) -> Answered<Tidied> {
         self.run(move |inner| async move {
-            // An answer is kept for as long as the rules repeat it.
+            // An answer is stored for as long as the rules replay it.
             let keep_ms = if what == Aged::Answers { keep_ms.max(inner.key_ttl_ms) } else { keep_ms };
             let removed = match what {
                 Aged::Answers => {

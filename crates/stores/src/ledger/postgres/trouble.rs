@@ -13,17 +13,17 @@ pub enum Trouble {
     Locked,
     /// Nothing was done, and a retry may succeed.
     Passing(String),
-    /// The statement itself is at fault and would fail again. Other commands of the batch may succeed.
+    /// The statement itself is invalid and would fail again. Other commands of the batch may succeed.
     Lasting(String),
-    /// The connection is gone or silent. What was in flight may or may not have happened.
+    /// The connection is closed or silent. The transaction in flight may or may not have been committed.
     Lost(String),
     Unreachable(String),
     Broken(String),
 }
 
 impl Trouble {
-    /// Whether the server itself said that the transaction failed. Anything else leaves it open
-    /// whether a COMMIT that was sent has happened.
+    /// Whether the server itself reported that the transaction failed. After any other error it is unknown whether a
+    /// COMMIT that was sent took effect.
     pub fn certain(error: &Error) -> bool {
         let severity = error.as_db_error().and_then(DbError::parsed_severity);
         severity == Some(Severity::Error)
@@ -69,14 +69,14 @@ fn by_state(said: &DbError) -> Trouble {
         | &SqlState::IN_FAILED_SQL_TRANSACTION => Trouble::Passing(why),
         code => match &code.code()[..2] {
             "22" | "23" => Trouble::Lasting(why),
-            // A statement, a table or a function that is not there; a row that cannot be read.
+            // A missing statement, table or function; a row that cannot be decoded.
             "42" | "XX" => Trouble::Broken(why),
             _ => Trouble::Unreachable(why),
         },
     }
 }
 
-/// A word in a row that this version does not know.
+/// A value in a row that this version does not know.
 pub fn unknown(word: &str) -> Trouble {
     Trouble::Broken(format!("unknown word {word:?}"))
 }
@@ -85,12 +85,12 @@ pub fn unknown(word: &str) -> Trouble {
 pub fn words(error: &Error) -> String {
     let Some(cause) = error.source() else { return error.to_string() };
     let (said, cause) = (error.to_string(), cause.to_string());
-    // The driver has no other name for it.
+    // The driver exposes no code for it.
     let hint = if said.starts_with("error performing TLS handshake") { tls_hint(&cause) } else { "" };
     format!("{said}: {cause}{hint}")
 }
 
-/// Which setting decides about the handshake that failed. Without `sslmode` the operator may not know of any.
+/// The setting that decides about the failed handshake. Without `sslmode` the operator may not know of any.
 fn tls_hint(cause: &str) -> &'static str {
     if cause.contains("does not support TLS") {
         return ". Set ssl = on in PostgreSQL, or sslmode=disable in DATABASE_URL if the network is trusted";

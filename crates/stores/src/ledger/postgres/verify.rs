@@ -1,4 +1,4 @@
-//! The invariants, asked of a PostgreSQL; also of one that servers are using.
+//! Checks the invariants on PostgreSQL, also while servers are using it.
 
 use futures_util::TryStreamExt;
 use rules::entries::InsideDigest;
@@ -15,23 +15,23 @@ use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
 use crate::verify::reasons::{GIVEN_BACK, ReasonWalk};
 use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, POSTGRES_ONLY, SHOWN_MOST, chain_findings};
 
-/// One snapshot for all of it, and no writes even by mistake.
+/// One read-only snapshot for all checks.
 const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Every invariant with what breaks it, in one snapshot.
+/// Checks every invariant in one snapshot, and returns what breaks it.
 pub async fn verify(url: &str) -> Result<(Looked, Vec<Finding>), String> {
     verify_with(url, &[]).await
 }
 
-/// The same, and whether the heads that somebody kept are still there.
+/// The same, and checks whether the recorded heads still exist.
 pub async fn verify_with(url: &str, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), String> {
     verify_at(&PostgresAddress::read(url)?, kept).await
 }
 
-/// The same where the address is known already.
+/// The same for a parsed address.
 pub async fn verify_at(address: &PostgresAddress, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), String> {
     let (client, connection) = Config::connect(&address.config, address.tls.clone()).await.map_err(|e| words(&e))?;
-    // Ends with the client.
+    // Ends when the client is dropped.
     tokio::spawn(connection);
     client.batch_execute(ONE_MOMENT).await.map_err(|e| words(&e))?;
     let looked = client.query_one(LOOKED, &[]).await.map_err(|e| format!("this is no ledger: {}", words(&e)))?;
@@ -39,7 +39,7 @@ pub async fn verify_at(address: &PostgresAddress, kept: &[KeptHead]) -> Result<(
     let mut looked = Looked { events: count(0), reservations: count(1), history: count(2), ..Looked::default() };
     let mut findings = Vec::with_capacity(INVARIANTS.len() + 1);
     for invariant in INVARIANTS.iter().chain(POSTGRES_ONLY) {
-        // What cannot be read is broken too.
+        // Unreadable data counts as broken too.
         let broken = apart(&client, sentences(&client, invariant.sql)).await;
         findings.push(Finding { name: invariant.name, broken: broken.unwrap_or_else(|error| vec![words(&error)]) });
     }
@@ -58,13 +58,13 @@ pub async fn verify_at(address: &PostgresAddress, kept: &[KeptHead]) -> Result<(
     Ok((looked, findings))
 }
 
-/// A question that fails leaves the snapshot to the next one: without a savepoint PostgreSQL would answer nothing more.
+/// A savepoint per query: without it PostgreSQL would reject every query after a failed one.
 async fn apart<T>(client: &Client, question: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     client.batch_execute("SAVEPOINT question").await?;
     let answer = question.await;
     match answer {
         Ok(_) => client.batch_execute("RELEASE question").await?,
-        // If the connection is gone, the next question says so.
+        // If the connection is closed, the next query reports it.
         Err(_) => client.batch_execute("ROLLBACK TO question").await.unwrap_or_default(),
     }
     answer
@@ -79,7 +79,7 @@ async fn given_back(client: &Client, walk: &mut ReasonWalk) -> Result<(), Error>
     Ok(())
 }
 
-/// Row by row as they come: nothing is kept of a row that was passed.
+/// Row by row as they arrive: no row is kept in memory.
 async fn walked(client: &Client, walk: &mut ChainWalk) -> Result<(), Error> {
     let query = format!("SELECT {COLUMNS}, h.batch {ROWS}");
     let none: [&(dyn ToSql + Sync); 0] = [];
@@ -90,7 +90,7 @@ async fn walked(client: &Client, walk: &mut ChainWalk) -> Result<(), Error> {
     Ok(())
 }
 
-/// The ledger's name, and who is inside each waiting room, without preparing anything.
+/// The ledger's name, and who is inside each waiting room, without prepared statements.
 pub async fn insiders(url: &str) -> Result<(String, Vec<(EventId, InsideDigest)>), String> {
     let address = PostgresAddress::read(url)?;
     let (client, connection) = Config::connect(&address.config, address.tls.clone()).await.map_err(|e| words(&e))?;

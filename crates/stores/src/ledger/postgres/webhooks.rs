@@ -1,4 +1,4 @@
-//! Webhooks, on PostgreSQL. A lease says which server delivers to an endpoint.
+//! Webhooks, on PostgreSQL. A lease determines which server delivers to an endpoint.
 
 use rules::history::AdminName;
 use rules::subject::SubjectId;
@@ -141,12 +141,12 @@ impl Webhooks for PostgresLedger {
 }
 
 impl PostgresLedger {
-    /// Whether a statement that returns what it changed changed anything.
+    /// Whether a statement with RETURNING changed anything.
     fn hits(&self, query: &'static str, row: super::Values, note: WebhookNote) -> Answered<bool> {
         self.noted(query, row, note, |rows| Ok(!rows.is_empty()))
     }
 
-    /// With the note in the same transaction, if there is one and something changed.
+    /// Appends the note in the same transaction, if there is one and something changed.
     fn noted<T: Default + PartialEq + Send + 'static>(
         &self,
         query: &'static str,

@@ -1,4 +1,4 @@
-//! Answers that are kept for idempotency keys, the same for every kind of subject.
+//! Answers stored for idempotency keys, the same for every kind of subject.
 
 use rules::once::{KeptAnswer, NewAnswer};
 use rules::time::Moment;

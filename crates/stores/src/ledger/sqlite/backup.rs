@@ -1,8 +1,8 @@
-//! Copies of the ledger in one file, made while a server sells. SQLite's online backup copies pages from one
-//! read transaction, so the copy is one moment of the ledger: everything that was acknowledged before the
-//! backup began is in it. Between two steps it pauses, so that a sale keeps the disk.
+//! Backups of the ledger in one file, made while a server sells. SQLite's online backup copies pages from one read
+//! transaction, so the copy is a snapshot: it contains everything that was acknowledged before the backup began. It
+//! pauses between two steps, so that sales can use the disk.
 //!
-//! A copy gets its name only when it is flushed and every invariant holds in it.
+//! A copy gets its name only after it was flushed and every invariant holds in it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -19,10 +19,10 @@ use crate::verify::{Finding, Looked};
 /// Pages per step: 1 MiB.
 const STEP_PAGES: i32 = 256;
 
-/// How fast a copy is made.
+/// The speed of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackupPace {
-    /// MiB per second; 0: as fast as the disk is.
+    /// MiB per second. 0: no limit.
     pub mib_per_second: u32,
 }
 
@@ -41,12 +41,12 @@ pub struct BackupMade {
     pub looked: Looked,
 }
 
-/// Why there is no copy.
+/// Why there is no backup.
 #[derive(Debug)]
 pub enum CopyFault {
-    /// In words for the operator.
+    /// A message for the operator.
     Failed(NotOpened),
-    /// The copy was made, and these invariants do not hold in it.
+    /// The copy was made, but these invariants do not hold in it.
     Broken(Vec<Finding>),
 }
 
@@ -68,7 +68,7 @@ impl CopyFault {
     }
 }
 
-/// Copies the ledger of this data folder to `file`, which must not exist.
+/// Copies the ledger of this data directory to `file`, which must not exist.
 pub fn backup(folder: &Path, file: &Path, pace: BackupPace) -> Result<BackupMade, CopyFault> {
     let database = database_in(folder);
     if !database.exists() {
@@ -81,14 +81,14 @@ pub fn backup(folder: &Path, file: &Path, pace: BackupPace) -> Result<BackupMade
     copy(&database, &part.0, pace)?;
     let looked = checked(&part.0)?;
     let bytes = flush(&part.0).map_err(|e| CopyFault::io(file, &e))?;
-    // A link, not a rename: it does not replace a file that came meanwhile.
+    // A hard link, not a rename: it does not replace a file that was created meanwhile.
     fs::hard_link(&part.0, file).map_err(|e| CopyFault::io(file, &e))?;
     drop(part);
     flush_folder(file).map_err(|e| CopyFault::io(file, &e))?;
     Ok(BackupMade { bytes, looked })
 }
 
-/// The unfinished copy beside its final name; removed unless it got that name.
+/// The unfinished copy next to its final name. It is removed unless it got that name.
 struct Part(PathBuf);
 
 impl Part {
@@ -96,7 +96,7 @@ impl Part {
         let mut name = file.file_name().unwrap_or_default().to_owned();
         name.push(".part");
         let part = file.with_file_name(name);
-        // Left by a process that was killed.
+        // Left behind by a process that was killed.
         let _ = fs::remove_file(&part);
         private_new(&part).map_err(|e| CopyFault::io(&part, &e))?;
         Ok(Part(part))
@@ -109,7 +109,7 @@ impl Drop for Part {
     }
 }
 
-/// Telephone numbers and the keys of tickets are in it.
+/// The file contains telephone numbers and ticket keys.
 pub(super) fn private_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -118,14 +118,14 @@ pub(super) fn private_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Copies one moment of a database into an empty file, which then needs no log beside it.
+/// Copies a snapshot of a database into an empty file, which then needs no log.
 pub(super) fn copy(from: &Path, to: &Path, pace: BackupPace) -> Result<(), CopyFault> {
     let source = readers::open(from)?;
-    // With a read transaction held, writers do not make the copy start over.
+    // While a read transaction is open, writers do not make the copy start over.
     let moment = source.unchecked_transaction()?;
     moment.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let mut target = Connection::open(to)?;
-    // What fails is thrown away, and what is done is flushed at the end.
+    // A failed copy is deleted, and a complete one is flushed at the end.
     target.pragma_update(None, "journal_mode", "OFF")?;
     target.pragma_update(None, "synchronous", "OFF")?;
     let steps = Backup::new(&moment, &mut target)?;
@@ -137,12 +137,12 @@ pub(super) fn copy(from: &Path, to: &Path, pace: BackupPace) -> Result<(), CopyF
     }
     drop(steps);
     drop(target);
-    // The copied header says that there is a log. Without one, the file is whole by itself.
+    // The copied header says that there is a log. Without WAL mode the file is complete by itself.
     Connection::open(to)?.pragma_update(None, "journal_mode", "DELETE")?;
     Ok(())
 }
 
-/// Every invariant, in the copy.
+/// Checks every invariant in the copy.
 pub(super) fn checked(file: &Path) -> Result<Looked, CopyFault> {
     let (looked, findings) = verify_file(file)?;
     let broken: Vec<Finding> = findings.into_iter().filter(|finding| !finding.holds()).collect();
@@ -156,7 +156,7 @@ pub(super) fn flush(file: &Path) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// A new name is durable when its folder is.
+/// A new file name is durable once its directory is flushed.
 pub(super) fn flush_folder(file: &Path) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()

@@ -1,10 +1,9 @@
-//! Checkpoints: the write-ahead log is copied into the database file beside the writer. A log of some
-//! seconds is tens of megabytes: written and flushed by the writer itself, every sale behind it would
-//! wait as long.
+//! Checkpoints: a separate thread copies the write-ahead log into the database file. The log of a few seconds is tens
+//! of megabytes. If the writer itself copied and flushed it, every later sale would wait that long.
 //!
-//! A log starts over only when all of it is copied and no reader uses it. Slow reads that overlap leave no
-//! such moment, so at twice its limit readers are held until the writer has emptied it; and when something in it was
-//! erased, because old pages stay in a log that starts over until new ones overwrite them.
+//! A log starts over only when all of it is copied and no reader uses it. Overlapping slow reads leave no such moment.
+//! So at twice the limit, readers are blocked until the writer has emptied the log. The same happens when something in
+//! it was erased, because old pages stay in a log that starts over until new ones overwrite them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -25,25 +24,25 @@ const RUNNING: u8 = 1;
 const NEARLY_DONE: u8 = 2;
 const READERS_HELD: u8 = 3;
 
-/// The first pass copies what was in the log when it began, the second what came meanwhile. What comes
-/// during the second is left to the writer: only a log that is copied completely starts over.
+/// The first pass copies what was in the log when it began, the second pass what was added meanwhile. The rest is left
+/// to the writer: only a completely copied log starts over.
 const PASSES: usize = 2;
 
-/// Readers are held for erased text at most this often.
+/// Readers are blocked for erased text at most this often.
 const WIPE_EVERY_MS: i64 = 5_000;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     Copy,
-    /// Copy, and hold the readers so that the log can be emptied.
+    /// Copy, and block the readers so that the log can be emptied.
     Empty,
 }
 
-/// What the writer does to the log next.
+/// The writer's next action on the log.
 pub enum LogStep {
     /// Copy the rest of it, which is short.
     Finish,
-    /// Empty it while nobody reads. Readers go on when this is dropped.
+    /// Empty it while readers are blocked. Dropping this unblocks them.
     Empty(HeldReaders),
 }
 
@@ -54,15 +53,15 @@ pub struct CheckpointRequests {
     wanted: Sender<Wanted>,
     /// A checkpoint is due at this many pages.
     limit: usize,
-    /// The log is to be emptied at this many pages.
+    /// The log must be emptied at this many pages.
     empty_at: usize,
-    /// Erased text is in the log: it is to be emptied, however short it is.
+    /// The log contains erased text, and must be emptied however short it is.
     wipes: bool,
-    /// When that was tried last.
+    /// The time of the last attempt to do so.
     wiped: Option<Moment>,
 }
 
-/// The side that does it, on a connection and thread of its own.
+/// The checkpointer, on its own connection and thread.
 pub struct Checkpointer {
     conn: Connection,
     state: Arc<AtomicU8>,
@@ -94,7 +93,7 @@ pub fn open(
     Ok((requests, Checkpointer { conn, state, held, wanted, gate, fatal }))
 }
 
-/// Keeps count of the pages of this connection's log: small transactions write more of them than rows.
+/// Counts the pages of this connection's log. Small transactions write more pages than rows.
 pub fn count_log_pages(conn: &mut Connection) -> Result<Arc<AtomicUsize>> {
     let pages = Arc::new(AtomicUsize::new(0));
     let newest = pages.clone();
@@ -106,8 +105,8 @@ pub fn count_log_pages(conn: &mut Connection) -> Result<Arc<AtomicUsize>> {
 }
 
 impl CheckpointRequests {
-    /// Asks for what a log of this length needs, unless that is under way. Some: the checkpointer has done
-    /// its part, and this is the writer's.
+    /// Requests what a log of this length needs, unless that is in progress. Returns Some when the checkpointer has
+    /// done its part and the rest is up to the writer.
     pub fn next_step(&mut self, pages: usize, now: Moment) -> Option<LogStep> {
         match self.state.load(Ordering::Acquire) {
             NEARLY_DONE => {
@@ -126,10 +125,10 @@ impl CheckpointRequests {
                 }
                 let wanted = if wipe || pages >= self.empty_at { Wanted::Empty } else { Wanted::Copy };
                 if pages >= self.empty_at {
-                    // If that fails, because another process reads, the readers are not held all the time.
+                    // If this fails because another process reads, our readers are not blocked all the time.
                     self.empty_at = pages + self.limit;
                 }
-                // The checkpointer has ended: then the writer does it.
+                // The checkpointer has ended, so the writer does it.
                 self.wanted.send(wanted).is_err().then_some(LogStep::Finish)
             }
             IDLE => {
@@ -140,7 +139,7 @@ impl CheckpointRequests {
         }
     }
 
-    /// The log has text that was erased, and is emptied soon.
+    /// The log contains erased text, and will be emptied soon.
     pub fn wipe(&mut self) {
         self.wipes = true;
     }
@@ -163,7 +162,7 @@ impl CheckpointRequests {
 impl Checkpointer {
     pub fn run(self) {
         while let Ok(wanted) = self.wanted.recv() {
-            // A log that is to be emptied was copied again and again while it grew.
+            // A log that must be emptied was copied again and again while it grew.
             let passes = if wanted == Wanted::Empty { 1 } else { PASSES };
             if !self.copy(passes) {
                 return;
@@ -172,7 +171,7 @@ impl Checkpointer {
             if wanted == Wanted::Empty {
                 match self.gate.hold() {
                     Some(readers) => {
-                        // What the readers needed of the log until now.
+                        // The part of the log that the readers needed until now.
                         if !self.copy(1) {
                             return;
                         }
@@ -186,7 +185,7 @@ impl Checkpointer {
         }
     }
 
-    /// False: the disk failed.
+    /// Returns false if the disk failed.
     fn copy(&self, passes: usize) -> bool {
         for _ in 0..passes {
             if self.fatal.dead() {
@@ -202,7 +201,7 @@ impl Checkpointer {
     }
 }
 
-/// Copies as much as readers allow, without waiting. True: the whole log is copied.
+/// Copies as much as readers allow, without waiting. Returns true if the whole log is copied.
 pub fn checkpoint(conn: &Connection) -> Result<bool> {
     conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
         let (busy, logged, copied): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -210,7 +209,7 @@ pub fn checkpoint(conn: &Connection) -> Result<bool> {
     })
 }
 
-/// Copies the whole log and cuts it to nothing. False: somebody still reads from it.
+/// Copies the whole log and truncates it. Returns false if a reader still uses it.
 pub fn empty(conn: &Connection) -> Result<bool> {
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0).map(|busy: bool| !busy))
 }

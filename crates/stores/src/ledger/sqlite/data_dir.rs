@@ -1,11 +1,11 @@
-//! The data directory: one process at a time, and nobody else may read it.
+//! The data directory: used by one process at a time, and readable by its user only.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A claimed data directory. The lock is held as long as the process writes there; the system
-/// releases it when the process ends, however it ends.
+/// A locked data directory. The lock is held as long as the process writes there; the system releases it when the
+/// process ends, in any way.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -30,7 +30,7 @@ impl DataDir {
         }
         let file = path.join("lock");
         let lock = private_file(&file).map_err(io)?;
-        // SQLite gives its log the mode of the database.
+        // SQLite gives the log the same mode as the database.
         private_file(&database_in(path)).map_err(io)?;
         match lock.try_lock() {
             Ok(()) => Ok(DataDir { path: path.to_owned(), _lock: lock }),
@@ -48,7 +48,7 @@ pub fn database_in(folder: &Path) -> PathBuf {
     folder.join("tickettock.db")
 }
 
-/// Opens a file for writing. A new one is for this user only.
+/// Opens a file for writing. A new file is accessible to this user only.
 fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);

@@ -1,4 +1,4 @@
-//! One batch of any subject inside an open transaction: read, decide with the rules, write.
+//! One batch of any subject in an open transaction: read, decide with the rules, write.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::ledger::halls::HallCache;
 use crate::ledger::{Answered, Batch, Commit, Committed, DEEPER, LedgerFault, LedgerStep};
 use crate::limited;
 
-/// The lanes withdraw their requests long before. Others, such as tests, get a fault after this long.
+/// The lanes withdraw their requests long before. Other callers, such as tests, get a fault after this long.
 const BATCH_WAITS: Duration = Duration::from_secs(10);
 
 /// How a subject is found, read and written in SQLite.
@@ -35,14 +35,14 @@ pub trait SqliteSubject: ChainedSubject {
 
     fn find(conn: &Connection, halls: &HallCache, id: Self::Id) -> Result<Option<Self>>;
 
-    /// What these commands need to be decided. A search for free stock passes at most `depth` rows.
+    /// What must be read to decide these commands. A search for free stock passes at most `depth` rows.
     fn read(&self, conn: &Connection, asked: &Asked<'_, Self>, depth: usize) -> Result<Self::Known>;
 
-    /// Writes what was decided, from `self` to `after`.
+    /// Writes the decision, from `self` to `after`.
     fn write(&self, conn: &Connection, after: &Self, writes: &Self::Writes, chain: &Chain, now: Moment) -> Result<()>;
 }
 
-/// What a batch asks of its subject.
+/// The commands of a batch, with the settings and the time for deciding them.
 pub struct Asked<'a, S: SqliteSubject> {
     pub commands: &'a [Command<S>],
     pub terms: &'a Terms,
@@ -55,8 +55,8 @@ impl<S: SqliteSubject> Commit<S> for SqliteLedger {
     }
 }
 
-/// A batch on its way through the writer. While the database is locked it stands open, so that its caller
-/// can withdraw the commands that are late.
+/// A batch on its way through the writer. While the database is locked its commands stay open, so that its caller can
+/// withdraw the late ones.
 struct BatchJob<S: SqliteSubject> {
     batch: Batch<S>,
     done: Option<Committed<S>>,
@@ -90,8 +90,8 @@ impl<S: SqliteSubject> Job for BatchJob<S> {
     }
 }
 
-/// Runs a batch in a savepoint. If the database refuses what was decided for a reason that lasts,
-/// every command runs alone, so that only the guilty one fails.
+/// Runs a batch in a savepoint. If the database rejects the writes permanently, every command runs alone, so that only
+/// the failing one is refused.
 fn with_savepoint<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
     match within_savepoint(transaction.conn, || together(transaction, batch)) {
         Err(error) if trouble::lasting(&error) => {
@@ -131,11 +131,11 @@ fn one_by_one<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>)
     }))
 }
 
-/// All of `work` or none of it.
+/// Runs `work` in a savepoint: all of it or none.
 fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     conn.prepare_cached("SAVEPOINT step")?.execute([])?;
     let result = work();
-    // Some errors end the whole transaction; then there is no savepoint to go back to.
+    // Some errors roll back the whole transaction; then there is no savepoint to roll back to.
     if result.is_err() && !conn.is_autocommit() {
         conn.prepare_cached("ROLLBACK TO step")?.execute([])?;
     }
@@ -145,7 +145,8 @@ fn within_savepoint<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> R
     result
 }
 
-/// Runs a batch as it is. A panic in a rule is an error like any other: the writer lives on.
+/// Runs a batch without a savepoint. A panic in a rule is handled like any other error, so that the writer keeps
+/// running.
 fn together<S: SqliteSubject>(transaction: &Transaction<'_>, batch: &Batch<S>) -> Result<Option<Committed<S>>> {
     catch_unwind(AssertUnwindSafe(|| read_decide_write(transaction, batch)))
         .unwrap_or_else(|_| Err(Error::ToSqlConversionFailure("a rule panicked".into())))
@@ -178,12 +179,12 @@ fn read_decide_write<S: SqliteSubject>(
     Ok(Some(decision.into()))
 }
 
-/// A guarded write that hit anything but its one row means that the rules and the rows disagree.
+/// A guarded write that changed anything but its one row means that the rules and the rows disagree.
 pub fn exactly_one(changed: usize) -> Result<()> {
     if changed == 1 { Ok(()) } else { Err(Error::StatementChangedRows(changed)) }
 }
 
-/// The columns that the history of every kind of subject ends with.
+/// The last columns of the history, the same for every kind of subject.
 pub fn give_link(row: &mut Parameters<'_, '_>, origin: &RequestOrigin, link: &Link) -> Result<()> {
     row.give(origin.trace.as_deref())?;
     row.give(link.details.as_deref())?;

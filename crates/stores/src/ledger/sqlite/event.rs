@@ -1,4 +1,4 @@
-//! Events in SQLite: what a batch of one reads and writes.
+//! Events in SQLite: what a batch reads and writes.
 
 mod entries;
 mod port;
@@ -67,7 +67,7 @@ impl SqliteSubject for Event {
                 conn.prepare_cached(queries::ROW_OF_SEAT)?.query_row((event, seat.0), rows::seat_row).optional()?;
             known.rows.extend(row.map(|row| (seat, row)));
         }
-        // A command of this batch may open the sale: then the first walk is short.
+        // A command of this batch may open the sale. Then the first walk is short.
         if needs.gaps > 0 && (self.shut(now).is_none() || depth > WALK_MOST) {
             known.walk = Some(walk(conn, self, needs.gaps, depth)?);
         }
@@ -166,7 +166,7 @@ fn append(conn: &Connection, id: EventId, history: &[EventRecord], chain: &Chain
     })
 }
 
-/// The lowest gaps behind the cursor, until they have as many seats as are wanted or `depth` rows were passed.
+/// The lowest gaps beyond the cursor, until they contain as many seats as requested or `depth` rows were passed.
 fn walk(conn: &Connection, event: &Event, wanted: usize, depth: usize) -> Result<Walk> {
     if let Some(known) = event.walk_unread() {
         return Ok(known);
@@ -213,7 +213,7 @@ fn give_sale(row: &mut Parameters<'_, '_>, id: EventId, sale: &Sale, chain: &Cha
     row.give(chain.contact_salt(sale.n))
 }
 
-/// Makes an event with its history row number 1. None: the id is taken.
+/// Creates an event with its history row number 1. None: the id is taken.
 fn create_event(
     conn: &Connection,
     halls: &HallCache,

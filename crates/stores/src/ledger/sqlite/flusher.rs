@@ -1,5 +1,5 @@
-//! Flushes the log while the next transaction is being decided. A transaction is written without a flush;
-//! its requests, and reads that saw it, are answered once a flush that began later has ended.
+//! Flushes the log while the next transaction is decided. A transaction is written without a flush. Its requests, and
+//! reads that saw it, are answered after a flush that began later has ended.
 
 use std::fs::File;
 use std::io;
@@ -16,22 +16,22 @@ use crate::ledger::LedgerFault;
 /// A written transaction, and the jobs to answer when it is durable.
 pub struct Written {
     pub number: u64,
-    /// False: it only read, so there is nothing of its own to flush.
+    /// False: it only read, so it has nothing to flush.
     pub changed: bool,
     pub told: Vec<Box<dyn Job>>,
 }
 
-/// The flusher's side of what readers wait for.
+/// The flusher's side of the state that readers wait for.
 pub struct Flusher {
     log: File,
     flushed: watch::Sender<u64>,
     fatal: Arc<Fatal>,
 }
 
-/// The disk can no longer be trusted: reported once, never reset.
+/// The disk can no longer be trusted. Reported once, never reset.
 pub struct Fatal {
     dead: AtomicBool,
-    /// Expected to end the process.
+    /// It is expected to end the process.
     on_fatal: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -57,12 +57,12 @@ impl Fatal {
 }
 
 impl Flusher {
-    /// For the log of this database, which must exist by now. Its name in the folder is made
-    /// durable here, since SQLite does that only when it flushes for the first time.
+    /// For the log of this database, which must exist. The log's name in the directory is made durable here, because
+    /// SQLite does that only at its first flush.
     pub fn open(database: &Path, fatal: Arc<Fatal>) -> io::Result<(Flusher, Durable)> {
         let mut name = database.as_os_str().to_owned();
         name.push("-wal");
-        // Closing a handle of the database file would drop SQLite's locks on it; of its log it does not.
+        // Closing a handle of the database file would release SQLite's locks on it. Closing one of the log does not.
         let log = File::options().read(true).write(true).open(&name)?;
         #[cfg(unix)]
         if let Some(folder) = database.parent() {
@@ -95,7 +95,7 @@ impl Flusher {
     }
 }
 
-/// What may be visible to a reader, and what of it is durable.
+/// The newest visible transaction, and the newest durable one.
 #[derive(Clone)]
 pub struct Durable {
     written: Arc<AtomicU64>,
@@ -108,8 +108,8 @@ impl Durable {
         self.written.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Waits until everything that may have been seen up to now is durable: no answer, not even to a read,
-    /// may show what a power loss could undo.
+    /// Waits until everything that may have been seen so far is durable. No answer, not even to a read, may contain
+    /// what a power loss could undo.
     pub async fn wait(&mut self) {
         let seen = self.written.load(Ordering::Acquire);
         // If the flusher has ended, so has the ledger, and no request is left to answer.

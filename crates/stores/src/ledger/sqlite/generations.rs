@@ -1,7 +1,7 @@
-//! Which generations of arrival numbers were raised, kept in a file beside the database. A database file that
-//! was put back from a backup knows fewer of them than this file: then every event continues above all of them.
+//! The generations of arrival numbers that were raised, stored in a file next to the database. If a database file was
+//! restored from a backup, it knows fewer of them than this file. Then every event continues above all of them.
 //!
-//! What cannot be told: a backup of the whole folder, which brings its own file along.
+//! One case is not detected: a restored backup of the whole directory, which includes this file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ pub struct GenerationsFile {
     known: Mutex<Generations>,
 }
 
-/// Summed over all events. Every raise changes the sum.
+/// The sum over all events. Every raise changes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Generations {
     raised: i64,
@@ -24,7 +24,7 @@ pub struct Generations {
 }
 
 impl Generations {
-    /// What the database knows.
+    /// The generations in the database.
     pub fn read(conn: &Connection) -> Result<Generations> {
         let query = "SELECT coalesce(sum(generation + 1), 0), coalesce(max(generation), -1) FROM event";
         conn.query_row(query, [], |row| Ok(Generations { raised: row.get(0)?, highest: row.get(1)? }))
@@ -37,7 +37,7 @@ impl Generations {
 }
 
 impl GenerationsFile {
-    /// Compares the file with the database, and raises the generations of one that was put back.
+    /// Compares the file with the database, and raises the generations if the database was restored.
     pub fn open(folder: &Path, conn: &Connection) -> Result<GenerationsFile> {
         let path = folder.join("generations");
         let kept = kept(folder);
@@ -52,13 +52,13 @@ impl GenerationsFile {
         Ok(file)
     }
 
-    /// The highest generation that was raised in this folder; -1: none is known.
+    /// The highest generation that was raised in this directory. -1: none is known.
     pub fn highest(folder: &Path) -> i64 {
         if folder.join("generations").exists() { kept(folder).highest } else { -1 }
     }
 
-    /// Keeps what the database knows now. Without the file numbers are unique as long as no backup is put
-    /// back, so a failure is no reason to refuse a sale.
+    /// Stores the current generations of the database. Without the file, numbers are unique as long as no backup is
+    /// restored. So a failure is no reason to refuse a sale.
     pub fn keep(&self, found: Generations) {
         let mut known = self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let new = Generations { raised: found.raised.max(known.raised), highest: found.highest.max(known.highest) };

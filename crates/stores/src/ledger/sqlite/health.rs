@@ -1,5 +1,5 @@
-//! Whether the ledger can write, as `/readyz` is told. A full disk is not fatal: nothing was done, and
-//! writing goes on when there is room again. Nobody may be sending writes by then, so the writer tries.
+//! Whether the ledger can write, for `/readyz`. A full disk is not fatal: nothing was done, and writing continues when
+//! there is space again. Since clients may send no more writes by then, the writer tries one itself.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use crate::ledger::LedgerFault;
 
-/// Room for a few batches.
+/// Space for a few batches.
 const ROOM: usize = 1 << 20;
 
 pub struct WriteHealth {
     /// Why the last write failed.
     failed: Mutex<Option<String>>,
-    /// Written and removed to see whether there is room.
+    /// A file that is written and removed to check for free space.
     probe: PathBuf,
 }
 
@@ -27,7 +27,7 @@ impl WriteHealth {
         *self.lock() = Some(error.to_string());
     }
 
-    /// Something was written.
+    /// Called after a successful write.
     pub fn works(&self) {
         if let Some(error) = self.lock().take() {
             tracing::info!(error, "the ledger can be written again");
@@ -41,7 +41,7 @@ impl WriteHealth {
         }
     }
 
-    /// Whether there is room on the disk.
+    /// Checks for free space on the disk.
     pub fn has_room(&self) -> bool {
         let written = write_and_remove(&self.probe);
         written.inspect_err(|error| tracing::debug!(%error, "no room yet")).is_ok()

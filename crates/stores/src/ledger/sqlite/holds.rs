@@ -1,4 +1,4 @@
-//! Holds of every kind of subject: rows into the noun of the rules and back, and the holds of the port.
+//! Holds of every kind of subject: conversion between rows and the type of the rules, and the hold methods of the port.
 
 use rules::buyer::Metadata;
 use rules::holds::{Hold, HoldState, On};
@@ -35,7 +35,7 @@ pub fn hold(row: &Row<'_>) -> Result<Hold> {
     })
 }
 
-/// The oldest lapsed holds of a subject, at most so many. True: there may be more.
+/// The oldest lapsed holds of a subject, up to a limit. True: there may be more.
 pub fn read_lapsed(conn: &Connection, subject: i64, now: Moment, most: usize, holds: &mut Vec<Hold>) -> Result<bool> {
     let mut lapsed = conn.prepare_cached(queries::LAPSED)?;
     let before = holds.len();

@@ -1,4 +1,4 @@
-//! Jobs: what the writer does inside a transaction, and how it is answered once that is durable.
+//! Jobs: what the writer runs in a transaction, and how each is answered once the transaction is durable.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::ledger::halls::HallCache;
 /// An open transaction.
 pub struct Transaction<'a> {
     pub conn: &'a Connection,
-    /// Set by a job that erases: what it erased must not stay in the log either.
+    /// Set by a job that erases: the erased data must not stay in the log either.
     pub erases: &'a Cell<bool>,
     pub halls: &'a HallCache,
     pub read: Reading,
@@ -25,23 +25,23 @@ pub struct Transaction<'a> {
 #[derive(Clone, Copy)]
 pub enum Care {
     None,
-    /// Each in a savepoint, and a guilty one command by command.
+    /// Each batch in a savepoint, and a failing batch command by command.
     EachAlone,
 }
 
 pub trait Job: Send {
-    /// Does its part of the transaction. Called again if the transaction runs again.
+    /// Runs the job's part of the transaction. Called again if the transaction runs again.
     fn perform(&mut self, transaction: &Transaction<'_>) -> Result<()>;
 
-    /// What it did is durable.
+    /// The job's changes are durable.
     fn tell(self: Box<Self>);
 
     fn refuse(self: Box<Self>, fault: LedgerFault);
 
-    /// Another process has locked the database, and nothing was done. False: it waits no longer.
+    /// Another process has locked the database, and nothing was done. Returns false if the job stops waiting.
     fn keeps_waiting(&mut self) -> bool;
 
-    /// It wants the log to be empty first.
+    /// Whether the job requires an empty log.
     fn empties_log(&self) -> bool {
         false
     }
@@ -52,14 +52,14 @@ pub trait Job: Send {
 pub struct LockTries(u32);
 
 impl LockTries {
-    /// Counts one more. False: it has been tried for as long as this.
+    /// Counts one more. Returns false when the time limit has passed.
     pub fn again(&mut self, most: Duration) -> bool {
         self.0 += 1;
         LOCK_TRY * self.0 < most
     }
 }
 
-/// What is not a batch waits this long for the lock.
+/// Jobs that are not batches wait this long for the database lock.
 const TASK_WAITS: Duration = Duration::from_secs(1);
 
 pub type JobReply<T> = oneshot::Sender<std::result::Result<T, LedgerFault>>;

@@ -1,4 +1,4 @@
-//! One statement for many rows: starting and ending a statement costs SQLite as much as a row.
+//! One statement for many rows, because starting and ending a statement costs SQLite as much as a row.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, Result, Row, ToSql};
 
 use super::queries;
 
-/// Rows per statement: the largest size as often as it fits, then the next size for the rest.
+/// Rows per statement: the largest size as often as possible, then the next size for the rest.
 const SIZES: [usize; 3] = [64, 8, 1];
 
 pub static SELL_SEATS: Many = Many(LazyLock::new(|| texts(queries::SELL_SEAT)));
@@ -15,17 +15,17 @@ pub static APPEND_ROOM_HISTORY: Many = Many(LazyLock::new(|| texts(queries::APPE
 pub static BEGIN_HOLDS: Many = Many(LazyLock::new(|| texts(queries::BEGIN_HOLD)));
 pub static HOLDINGS: Many = Many(LazyLock::new(|| texts(queries::HOLDINGS)));
 
-/// A statement in each size.
+/// One statement per size.
 pub struct Many(LazyLock<[String; SIZES.len()]>);
 
-/// Made of the statement for one row, `VALUES (?, ...)`. All its parameters are plain `?`.
+/// Built from the statement for one row, `VALUES (?, ...)`. All its parameters are plain `?`.
 fn texts(single: &str) -> [String; SIZES.len()] {
     let cut = single.split_once("VALUES (").and_then(|(head, rest)| Some((head, rest.split_once(')')?)));
     let (head, (row, tail)) = cut.unwrap_or_else(|| panic!("no row of values in {single}"));
     SIZES.map(|size| format!("{head}VALUES {}{tail}", vec![format!("({row})"); size].join(", ")))
 }
 
-/// The parameters of a statement, given one after the other.
+/// The parameters of a statement, bound one after the other.
 pub struct Parameters<'s, 'c> {
     statement: &'s mut CachedStatement<'c>,
     given: usize,
@@ -43,8 +43,8 @@ impl<'s, 'c> Parameters<'s, 'c> {
 }
 
 impl Many {
-    /// Inserts a row for each. On an error some rows are there and others are not: the caller goes back to
-    /// where its transaction or savepoint began.
+    /// Inserts one row per item. After an error some rows may exist: the caller rolls back to the start of its
+    /// transaction or savepoint.
     pub fn insert<T>(
         &self,
         conn: &Connection,
@@ -54,7 +54,7 @@ impl Many {
         self.each(conn, all, row, |statement| statement.raw_execute().map(drop))
     }
 
-    /// The rows found for all, with `last` as the parameter behind them.
+    /// The rows found for all items, with `last` as the last parameter.
     pub fn find<T>(
         &self,
         conn: &Connection,

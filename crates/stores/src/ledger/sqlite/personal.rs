@@ -1,5 +1,5 @@
-//! The end of personal data, on SQLite. Reading looks for rows without holding up the writer; each step of erasing is
-//! one job of it.
+//! Erasure of personal data, on SQLite. The scan for rows does not block the writer; each step of erasing is one job of
+//! the writer.
 
 use rules::ids::User;
 use rules::subject::SubjectId;
@@ -54,7 +54,7 @@ impl PersonalData for SqliteLedger {
     }
 }
 
-/// A row, and the hold and the stay that it tells of. The reason of a hold goes if the hold ended before this moment.
+/// A row, and the hold and the stay that it names. The reason of a hold is erased if the hold ended before this moment.
 fn erase(conn: &Connection, subject: i64, n: u64, before: Moment) -> Result<ErasedRows> {
     let found = conn.prepare_cached(queries::PERSONAL_ROW)?.query_row((subject, n as i64), |row| {
         let text = |i: usize| Ok::<_, rusqlite::Error>(row.get_ref(i)?.as_str_or_null()?);
@@ -76,7 +76,7 @@ fn erase(conn: &Connection, subject: i64, n: u64, before: Moment) -> Result<Eras
     Ok(erased)
 }
 
-/// Passes the oldest rows of subjects that have rows from before this moment. Returns how many rows were passed.
+/// Processes the oldest rows of subjects that have rows from before this moment. Returns how many rows were processed.
 pub fn erase_aged(tx: &Transaction<'_>, before: Moment, most: usize) -> Result<usize> {
     tx.erases.set(true);
     let conn = tx.conn;

@@ -1,4 +1,4 @@
-//! Every statement, each in a file of its own that says why it is as it is.
+//! Every statement, each in its own file, with a comment that explains it.
 
 macro_rules! queries {
     ($($name:ident = $file:literal),+ $(,)?) => {

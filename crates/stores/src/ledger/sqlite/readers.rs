@@ -1,5 +1,5 @@
-//! Connections that only read. A reader sees one moment of the ledger and holds nobody up, until the log
-//! has grown so long that readers are held for a moment.
+//! Read-only connections. A reader sees one snapshot of the ledger and blocks nobody. Only when the log has grown too
+//! long, new reads are blocked for a moment.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::limited;
 
 const READERS_MOST: usize = 4;
 
-/// New reads wait at most this long for older ones while the log is to be emptied.
+/// New reads wait at most this long for older ones while the log must be emptied.
 const READ_MOST: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl Readers {
         &self.database
     }
 
-    /// What can hold these readers.
+    /// The handle that can block these readers.
     pub fn gate(&self) -> ReaderGate {
         ReaderGate { places: self.places.clone() }
     }
@@ -83,21 +83,21 @@ pub fn open(database: &std::path::Path) -> Result<Connection> {
     Ok(conn)
 }
 
-/// Lets a thread wait until nobody reads.
+/// Lets a thread wait until no reads are in progress.
 pub struct ReaderGate {
     places: Arc<Semaphore>,
 }
 
-/// Nobody reads until this is dropped.
+/// New reads are blocked until this is dropped.
 pub struct HeldReaders {
     _places: OwnedSemaphorePermit,
 }
 
 impl ReaderGate {
-    /// Lets nobody begin to read, and waits until those who do have finished. None: they take too long.
+    /// Blocks new reads, and waits until those in progress have ended. None: they take too long.
     pub fn hold(&self) -> Option<HeldReaders> {
         let all = self.places.clone().acquire_many_owned(READERS_MOST as u32);
-        // On a thread without a runtime, and seldom.
+        // Called rarely, on a thread without an async runtime.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().ok()?;
         let held = runtime.block_on(async { tokio::time::timeout(READ_MOST, all).await });
         Some(HeldReaders { _places: held.ok()?.ok()? })

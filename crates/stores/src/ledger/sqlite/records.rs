@@ -40,7 +40,7 @@ impl Records for SqliteLedger {
                 let (statement, id) = match subject {
                     SubjectId::Event(id) => (&mut event, id.0),
                     SubjectId::RoomType(id) => (&mut room_type, id.0),
-                    // Nobody watches it.
+                    // Nobody subscribes to it.
                     SubjectId::Ledger => continue,
                 };
                 let n: Option<i64> = statement.query_row([id], |row| row.get(0)).optional()?;
@@ -74,7 +74,7 @@ impl Records for SqliteLedger {
     }
 }
 
-/// In the transaction of what it tells of.
+/// Runs in the transaction of the change.
 pub fn append_note(tx: &Transaction<'_>, note: &LedgerNote) -> Result<()> {
     let (n, head): (i64, _) = tx
         .conn
@@ -128,7 +128,7 @@ fn text<'a>(row: &'a Row<'_>, i: usize) -> Result<Option<&'a str>> {
     Ok(row.get_ref(i)?.as_str_or_null()?)
 }
 
-/// A row with the columns of a walk over the chain.
+/// A row with the columns of a chain scan.
 pub fn chain_row(row: &Row<'_>, see: impl FnOnce(&ChainRow<'_>, &StoredLink<'_>)) -> Result<()> {
     let number = |i: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(i)?.map(|n| n as u64));
     let bytes = |i: usize| Ok::<_, rusqlite::Error>(row.get_ref(i)?.as_blob_or_null()?);

@@ -1,9 +1,9 @@
-//! Puts a backup into a data folder. The copy is migrated and verified beside the ledger before anything is
-//! replaced, and the ledger that was there is kept under another name.
+//! Restores a backup into a data directory. The copy is migrated and verified next to the ledger before anything is
+//! replaced, and the old ledger is kept under another name.
 //!
-//! A restored ledger is another one than that which was backed up: it gets a new epoch, arrival numbers continue far
-//! above all that may have been given since the backup, and events that are made from now on refuse older tickets:
-//! their ids may have been those of others.
+//! A restored ledger is a different one from the ledger that was backed up. It gets a new epoch, arrival numbers
+//! continue far above all that may have been assigned since the backup, and events that are created from now on refuse
+//! older tickets, because their ids may have been used before.
 
 use std::fs;
 use std::io;
@@ -20,17 +20,17 @@ use super::{NotOpened, checkpoint, database_in, migrate};
 use crate::ledger::random_secret;
 use crate::verify::Looked;
 
-/// Every start of a server raises the generation of the events it sells. Since the backup there were fewer.
+/// Every start of a server raises the generation of the events that it sells. Since the backup there were fewer starts.
 const GENERATIONS_SKIPPED: i64 = 1_000;
 
 #[derive(Debug)]
 pub struct Restored {
     pub looked: Looked,
-    /// Where the ledger is that was replaced.
+    /// The path of the ledger that was replaced.
     pub kept: Option<PathBuf>,
 }
 
-/// With `replace` a ledger that is there is kept under another name; without it is refused.
+/// With `replace` an existing ledger is kept under another name; without it the restore is refused.
 pub fn restore(file: &Path, folder: &Path, replace: bool) -> Result<Restored, CopyFault> {
     if !file.exists() {
         return Err(CopyFault::io(file, &io::ErrorKind::NotFound.into()));
@@ -60,14 +60,14 @@ pub fn restore(file: &Path, folder: &Path, replace: bool) -> Result<Restored, Co
     Ok(Restored { looked, kept })
 }
 
-/// The copy as it will be used: in this version's format, verified, of a new epoch.
+/// The copy in its final form: migrated to this version, verified, with a new epoch.
 fn prepare(file: &Path, new: &Path, folder: &Path) -> Result<Looked, CopyFault> {
     copy(file, new, BackupPace { mib_per_second: 0 })?;
     let mut conn = Connection::open(new)?;
     let tables = conn.query_row("SELECT count(*) FROM sqlite_schema WHERE name IN ('ledger', 'event')", [], |row| {
         row.get::<_, i64>(0)
     });
-    // Also if it is no database at all.
+    // This also fails if the file is no database at all.
     if tables.optional().ok().flatten() != Some(2) {
         return Err(NotOpened(format!("{} is no backup of a ledger", file.display())).into());
     }
@@ -87,8 +87,8 @@ fn prepare(file: &Path, new: &Path, folder: &Path) -> Result<Looked, CopyFault> 
     Ok(looked)
 }
 
-/// Gives the old ledger a second name. It keeps its first one until the new ledger takes it, so that there is
-/// a ledger at every moment.
+/// Gives the old ledger a second name. It keeps its first name until the new ledger takes it, so that a ledger exists
+/// at every moment.
 fn keep(database: &Path) -> io::Result<PathBuf> {
     let emptied = Connection::open(database).and_then(|conn| {
         let whole = checkpoint::empty(&conn)?;
@@ -101,13 +101,13 @@ fn keep(database: &Path) -> io::Result<PathBuf> {
         .ok_or(io::ErrorKind::AlreadyExists)?;
     fs::hard_link(database, &kept)?;
     if emptied.ok() != Some(true) {
-        // A damaged ledger keeps its log, under the name by which SQLite finds it.
+        // A damaged ledger keeps its log, under the name that SQLite expects.
         let log = |of: &Path| PathBuf::from(format!("{}-wal", of.display()));
         if log(database).exists() {
             fs::rename(log(database), log(&kept))?;
         }
     }
-    // The log of one database is poison for another.
+    // The log of one database would corrupt another.
     for other in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{other}", database.display()));
     }

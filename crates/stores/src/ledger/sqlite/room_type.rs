@@ -1,4 +1,4 @@
-//! Room types in SQLite: what a batch of one reads and writes.
+//! Room types in SQLite: what a batch reads and writes.
 
 mod port;
 mod rows;
@@ -140,7 +140,7 @@ impl SqliteSubject for RoomType {
     }
 }
 
-/// Lapsed holds behind the mark by their dates, up to the limit of a step.
+/// Lapsed holds beyond the mark by their dates, up to the limit of a step.
 fn count(conn: &Connection, room_type: &RoomType, now: Moment) -> Result<CountStep<Vec<(Dates, u32)>>> {
     let (subject, mut to) = (SubjectId::RoomType(room_type.id).row(), room_type.counted);
     let mut step = conn.prepare_cached(queries::COUNT_LAPSED)?;
@@ -155,7 +155,8 @@ fn count(conn: &Connection, room_type: &RoomType, now: Moment) -> Result<CountSt
     Ok(CountStep { found: found.into_iter().collect(), to, more: all == COUNTED_MOST })
 }
 
-/// Lapsed holds on a night, as many as are needed: those that begin on it first, then the day before.
+/// As many lapsed holds on a night as are needed: first those that begin on it, then those of the day before, and so
+/// on.
 fn lapsed_on(conn: &Connection, subject: i64, night: Night, needed: usize, now: Moment) -> Result<Vec<Hold>> {
     let mut found = Vec::new();
     let mut on = conn.prepare_cached(queries::LAPSED_ON)?;
@@ -188,7 +189,7 @@ fn append(conn: &Connection, subject: i64, history: &[RoomRecord], chain: &Chain
     })
 }
 
-/// Makes a room type with its history row number 1.
+/// Creates a room type with its history row number 1.
 fn create(conn: &Connection, new: &NewRoomType, now: Moment) -> Result<Option<RoomType>> {
     let (description, price, currency) = (new.description.as_deref(), new.price.as_deref(), new.currency.as_deref());
     let row = params![&*new.name, description, price, currency, &*new.time_zone, new.total, now.0];
@@ -204,7 +205,7 @@ fn room_type(conn: &Connection, id: RoomTypeId) -> Result<Option<RoomType>> {
     conn.prepare_cached(queries::ROOM_TYPE)?.query_row([id.0], rows::room_type).optional()
 }
 
-/// One transaction: counts and what has lapsed are of the same moment.
+/// One transaction, so the counts and the lapsed holds are from one snapshot.
 fn availability(conn: &Connection, id: RoomTypeId, dates: Dates, now: Moment) -> Result<Option<Availability>> {
     let moment = conn.unchecked_transaction()?;
     let Some(room_type) = room_type(&moment, id)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Ends in SQLite. Each step is one job of the writer, in a transaction with whatever else waits.
+//! Garbage collection in SQLite. Each step is one job of the writer, in a transaction with the other waiting jobs.
 
 use rules::ids::EventId;
 use rules::time::Moment;
@@ -12,10 +12,10 @@ use crate::ledger::tidy::{Aged, Tidied};
 
 impl SqliteLedger {
     pub(super) fn tidy_aged(&self, what: Aged, keep_ms: i64, most: usize) -> Answered<Tidied> {
-        // An answer is kept for as long as the rules repeat it.
+        // An answer is stored for as long as the rules replay it.
         let keep_ms = if what == Aged::Answers { keep_ms.max(self.key_ttl_ms) } else { keep_ms };
         let before = self.clock.now().plus_ms(-keep_ms).0;
-        // Where nothing is due the writer is left alone: it makes a checkpoint when it is idle.
+        // If nothing is due, send the writer no job: it makes a checkpoint when it is idle.
         let due = self.readers.read(move |conn| {
             let query = match what {
                 Aged::Answers => queries::ANSWERS_DUE,

@@ -5,7 +5,7 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::ledger::LedgerFault;
 
-/// The statement itself is at fault and would fail again. Other commands of the batch may succeed.
+/// The statement itself is invalid and would fail again. Other commands of the batch may succeed.
 pub fn lasting(error: &Error) -> bool {
     match error {
         Error::StatementChangedRows(_)
@@ -20,8 +20,8 @@ pub fn lasting(error: &Error) -> bool {
     }
 }
 
-/// The contents of the disk are unknown, so nothing may be acknowledged any more: an fsync error is
-/// reported once, and the next call may succeed although pages were lost.
+/// The contents of the disk are unknown, so nothing may be acknowledged any more. An fsync error is reported once, and
+/// the next call may succeed although pages were lost.
 pub fn fatal(error: &Error) -> bool {
     matches!(error, Error::SqliteFailure(e, _) if matches!(e.code, ErrorCode::SystemIoFailure))
 }
@@ -42,7 +42,7 @@ pub fn fault(error: &Error) -> LedgerFault {
     }
 }
 
-/// A word in a row that this version does not know.
+/// A value in a row that this version does not know.
 pub fn unknown(column: usize, word: &str) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, format!("unknown word {word:?}").into())
 }

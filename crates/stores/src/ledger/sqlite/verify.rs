@@ -1,4 +1,4 @@
-//! The invariants, asked of a SQLite file; also of one that a server is using.
+//! Checks the invariants on a SQLite file, also while a server is using it.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::chain::walk::{COLUMNS, ChainWalk, KeptHead, ROWS};
 use crate::verify::reasons::{GIVEN_BACK, ReasonWalk};
 use crate::verify::{Finding, INVARIANTS, LOOKED, Looked, SHOWN_MOST, SQLITE_ONLY, chain_findings};
 
-/// Every invariant with what breaks it, in one snapshot.
+/// Checks every invariant in one snapshot, and returns what breaks it.
 pub fn verify(folder: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
     verify_with(folder, &[])
 }
 
-/// The same, and whether the heads that somebody kept are still there.
+/// The same, and checks whether the recorded heads still exist.
 pub fn verify_with(folder: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), NotOpened> {
     let database = database_in(folder);
     if !database.exists() {
@@ -24,7 +24,7 @@ pub fn verify_with(folder: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Find
     look(&database, kept)
 }
 
-/// The same of the database file itself.
+/// The same for the database file itself.
 pub fn verify_file(database: &Path) -> Result<(Looked, Vec<Finding>), NotOpened> {
     look(database, &[])
 }
@@ -54,7 +54,7 @@ fn look(database: &Path, kept: &[KeptHead]) -> Result<(Looked, Vec<Finding>), No
     Ok((Looked { chain, ..looked.unwrap_or_default() }, findings))
 }
 
-/// Row by row: nothing is kept of a row that was passed.
+/// Row by row: no row is kept in memory.
 fn walked(conn: &Connection, walk: &mut ChainWalk) -> rusqlite::Result<()> {
     let mut statement = conn.prepare(&format!("SELECT {COLUMNS} {ROWS}"))?;
     let mut rows = statement.query([])?;
@@ -74,7 +74,7 @@ fn given_back(conn: &Connection, walk: &mut ReasonWalk) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// What cannot be read is broken too.
+/// Unreadable data counts as broken too.
 fn sentences(conn: &Connection, sql: &str) -> Vec<String> {
     let read = || -> rusqlite::Result<Vec<String>> {
         let mut statement = conn.prepare(sql)?;

@@ -1,4 +1,4 @@
-//! Webhooks, on SQLite. Only one process has the data folder, so it has every endpoint, too.
+//! Webhooks, on SQLite. Only one process uses the data directory, so it delivers to every endpoint.
 
 use rules::history::AdminName;
 use rules::subject::SubjectId;
@@ -142,7 +142,7 @@ impl Webhooks for SqliteLedger {
 
     fn rewind_webhook(&self, id: i64, subject: SubjectId, after: u64, note: WebhookNote) -> Answered<bool> {
         let (row, after) = (subject.row(), after as i64);
-        // A long history is not counted where it would hold up sales.
+        // A reader counts, because a long history on the writer would block sales.
         let sold = self.readers.read(move |conn| {
             let mut sold = conn.prepare_cached(queries::SOLD_AT)?;
             sold.query_row((row, after), |row| row.get::<_, i64>(0)).optional()
@@ -201,7 +201,7 @@ impl Webhooks for SqliteLedger {
     }
 }
 
-/// Notes what changed something. Returns whether it did.
+/// Appends the note if something changed. Returns whether it did.
 fn noted(tx: &Transaction<'_>, changed: bool, note: &WebhookNote) -> Result<bool> {
     if changed && let Some(note) = note {
         append_note(tx, note)?;

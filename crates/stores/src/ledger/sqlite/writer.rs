@@ -1,5 +1,5 @@
-//! The one thread that writes. Everything that waits when it is free, of all subjects, becomes one
-//! transaction (group commit); the flusher makes it durable while the next one is decided.
+//! The only thread that writes. All jobs that wait when it is free, of all subjects, become one transaction (group
+//! commit); the flusher makes it durable while the next one is decided.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -21,11 +21,11 @@ use crate::ledger::halls::HallCache;
 use crate::limited;
 
 const GROUP_MOST: usize = 64;
-/// A checkpoint is due at this many pages of the log (96 MiB), or when the ledger is idle.
+/// A checkpoint is due when the log has this many pages (96 MiB), or when the ledger is idle.
 pub const LOG_PAGES: usize = 24_576;
-/// While a checkpoint is made, an idle writer looks this often whether its part has come.
+/// During a checkpoint, an idle writer checks this often whether it has to do its part.
 const CHECKPOINT_STEP: Duration = Duration::from_millis(10);
-/// How long the lock of the database is tried before requests that are late may leave.
+/// How long the writer tries to get the database lock before late requests may be withdrawn.
 pub const LOCK_TRY: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -38,9 +38,9 @@ pub struct SqliteWriter {
     pub durable: Durable,
     pub written: Sender<Written>,
     pub checkpoints: CheckpointRequests,
-    /// How long the log is, as of the newest commit.
+    /// The length of the log, as of the newest commit.
     pub log_pages: Arc<AtomicUsize>,
-    /// Something of the log is not in the database file yet.
+    /// Part of the log is not in the database file yet.
     pub log_pending: bool,
     /// A job erased something.
     pub erases: Cell<bool>,
@@ -78,16 +78,16 @@ impl SqliteWriter {
         }
     }
 
-    /// How long to wait for a job.
+    /// How long to wait for the next job.
     fn patience(&self) -> Duration {
         if self.checkpoints.under_way() { CHECKPOINT_STEP } else { IDLE }
     }
 
-    /// Runs all waiting jobs in one transaction. First without savepoints, because SQLite copies every page
-    /// it changes inside one. If a batch is refused for a reason that lasts, the transaction runs again
-    /// with a savepoint each, so that only the guilty request fails. Nothing is answered in between.
+    /// Runs all waiting jobs in one transaction. The first attempt uses no savepoints, because SQLite copies every page
+    /// that changes inside one. If a batch fails permanently, the transaction runs again with a savepoint per batch, so
+    /// that only the failing request is refused. Nothing is answered in between.
     ///
-    /// Gives the jobs back if another process has locked the database.
+    /// Returns the jobs if another process has locked the database.
     fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) -> Option<Vec<Box<dyn Job>>> {
         if self.fatal.dead() {
             jobs.into_iter().for_each(|job| job.refuse(Fatal::fault()));
@@ -133,13 +133,13 @@ impl SqliteWriter {
         again
     }
 
-    /// Waits for the lock of the database as long as `LOCK_TRY`.
+    /// Waits for the database lock for at most `LOCK_TRY`.
     fn begin(&self) -> Result<()> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
     }
 
-    /// Puts jobs that found the database locked in front of everything that came later, so that nothing is
-    /// decided before them. Every job that waits is asked whether it waits on.
+    /// Puts jobs that found the database locked before all later jobs, so that nothing is decided before them. Every
+    /// waiting job is asked whether it continues to wait.
     fn wait_for_lock(&mut self, group: Vec<Box<dyn Job>>, jobs: &Receiver<Box<dyn Job>>) {
         let later = std::mem::take(&mut self.behind_lock);
         for mut job in group.into_iter().chain(later).chain(jobs.try_iter()) {
@@ -151,8 +151,8 @@ impl SqliteWriter {
         }
     }
 
-    /// Inside a transaction that was begun. The clock is read under the lock: what ended during the wait for
-    /// it has ended.
+    /// Runs in an open transaction. The clock is read under the lock, so what expired during the wait for the lock has
+    /// expired.
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>], care: Care) -> Result<()> {
         let read = self.clock.read();
         let before = self.conn.total_changes();
@@ -185,7 +185,7 @@ impl SqliteWriter {
         jobs.into_iter().for_each(|job| job.refuse(fault.clone()));
     }
 
-    /// The writer's part of a checkpoint, when the checkpointer has done the rest.
+    /// The writer's part of a checkpoint, after the checkpointer has done the rest.
     fn tend_log(&mut self) {
         if self.erases.take() {
             self.checkpoints.wipe();
@@ -197,8 +197,7 @@ impl SqliteWriter {
         }
     }
 
-    /// Sales are safe without it: it only merges the log into the database file. Others who read may take as
-    /// long as this to finish.
+    /// Sales are safe without it: it only merges the log into the database file. Other readers get this long to finish.
     fn empty_log(&mut self, wait: Duration) {
         if self.fatal.dead() {
             return;
@@ -219,8 +218,7 @@ impl SqliteWriter {
         let _ = self.conn.busy_timeout(LOCK_TRY);
     }
 
-    /// Copies the rest of the log into the database file. Readers may stop it half way; it continues next
-    /// time.
+    /// Copies the rest of the log into the database file. Readers may stop it part way; it continues next time.
     fn checkpoint(&mut self) {
         if !self.log_pending || self.fatal.dead() {
             return;
@@ -232,8 +230,8 @@ impl SqliteWriter {
         }
     }
 
-    /// After a failure with nobody writing since: a page is written, so that `/readyz` learns when the ledger
-    /// can write again.
+    /// After a failed write without a later one: writes a page, so that `/readyz` detects when the ledger can write
+    /// again.
     fn try_again(&mut self) {
         if self.health.ready().is_ok() || self.fatal.dead() || !self.health.has_room() {
             return;

@@ -1,9 +1,9 @@
-//! Batches of several subjects become one transaction: the batches that wait when a transaction ends form
-//! the next one. Otherwise each would need its own round trips and its own flush; with the load spread over
-//! many room types, most batches are a single hold.
+//! Group commit for batches of several subjects: the batches that wait when a transaction ends form the next one.
+//! Otherwise each would need its own round trips and its own flush; with the load spread over many room types, most
+//! batches are a single hold.
 //!
-//! A subject whose row is locked by another transaction does not hold up the others: it is left out, and
-//! runs alone and waits for its lock.
+//! A subject whose row is locked by another transaction does not delay the others: it is left out, and then runs alone
+//! and waits for its row lock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -46,7 +46,7 @@ impl<S: PostgresSubject> Gathering<S> {
         self.queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// True: a transaction must be started for it.
+    /// Returns true if the caller must start a transaction for it.
     fn add(&self, waiting: Waiting<S>) -> bool {
         let mut queue = self.lock();
         queue.waiting.push_back(waiting);
@@ -55,7 +55,7 @@ impl<S: PostgresSubject> Gathering<S> {
         starts
     }
 
-    /// The next transaction: as many as make one batch, each subject once. None: nobody waits.
+    /// The batches of the next transaction: up to the size of one batch, each subject once. None: none waits.
     fn next(&self) -> Option<Vec<Waiting<S>>> {
         let mut queue = self.lock();
         let (mut taken, mut commands) = (Vec::<Waiting<S>>::new(), 0);
@@ -76,7 +76,7 @@ impl<S: PostgresSubject> Gathering<S> {
     }
 }
 
-/// Of a kind that gathers.
+/// Commits a batch together with others of its kind.
 pub async fn commit<S: PostgresSubject>(
     ledger: Arc<Inner>,
     prepared: PreparedBatch<S>,
@@ -91,7 +91,7 @@ pub async fn commit<S: PostgresSubject>(
 /// Runs transactions until no batch waits.
 async fn run<S: PostgresSubject>(ledger: Arc<Inner>) {
     while let Some((lock, taken)) = S::gathering(&ledger).and_then(|g| Some((Lock::IfFree(g.lock_free), g.next()?))) {
-        // In a task of its own: if it panics, its batches get a fault, and the next transaction runs.
+        // A separate task: if it panics, its batches get a fault, and the next transaction runs.
         let _ = tokio::spawn(serve(ledger.clone(), taken, lock)).await;
     }
 }
@@ -118,7 +118,7 @@ async fn serve<S: PostgresSubject>(ledger: Arc<Inner>, taken: Vec<Waiting<S>>, l
     }
 }
 
-/// What was committed of each. None: it runs alone.
+/// What was committed for each batch. None: it runs alone.
 async fn shared<S: PostgresSubject>(
     ledger: &Inner,
     all: &[PreparedBatch<S>],
@@ -133,7 +133,7 @@ async fn shared<S: PostgresSubject>(
             limited!(warn, subjects = all.len(), why, "a transaction was refused; its batches go alone");
             go_alone()
         }
-        // It may have been too much at once. No batch may fail because of another.
+        // The transaction may have been too large. No batch may fail because of another.
         Err(Trouble::Passing(why)) if all.len() > 1 => {
             limited!(warn, subjects = all.len(), why, "a transaction was disturbed; its batches go alone");
             go_alone()

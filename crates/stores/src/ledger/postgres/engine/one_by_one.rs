@@ -1,5 +1,5 @@
-//! A batch that the database refuses for a reason that lasts: every command in a savepoint of its
-//! own, so that only the guilty one fails.
+//! A batch that the database rejects permanently: every command runs in its own savepoint, so that only the failing one
+//! is refused.
 
 use futures_util::future::try_join3;
 use rules::decide::{Answer, Decision, order};
@@ -71,7 +71,7 @@ pub async fn one_by_one<S: PostgresSubject>(ledger: &Inner, prepared: PreparedBa
     finish(session, written, Unknown { subject: batch.subject, first, id, committed })
 }
 
-/// One command, with everything that its transaction has.
+/// One command, with the context of its transaction.
 struct One<'a, S: PostgresSubject> {
     session: &'a Session,
     portion: Portion<'a, S>,
@@ -82,7 +82,7 @@ struct One<'a, S: PostgresSubject> {
 }
 
 impl<S: PostgresSubject> One<'_, S> {
-    /// What was decided, and the newest hash behind it.
+    /// The decision, and the newest hash after it.
     async fn run(&self, writer: &mut S::Writer) -> Result<(Decision<S>, Option<RowHash>), Trouble> {
         let One { session, ref portion, before, read, mark, mut head } = *self;
         let portions = std::slice::from_ref(portion);

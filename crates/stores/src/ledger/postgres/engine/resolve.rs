@@ -1,6 +1,6 @@
-//! The connection broke at COMMIT, and the result is unknown. Taking the lock again waits until the first
-//! transaction has ended, either way; then its first history row exists or it does not. A plain read would
-//! prove nothing while the first transaction may still be running.
+//! The connection broke at COMMIT, so the result is unknown. Taking the row lock again waits until the first
+//! transaction has ended, either way. Then its first history row exists or it does not. A plain read would prove
+//! nothing while the first transaction may still be in progress.
 
 use std::time::Duration;
 
@@ -13,17 +13,16 @@ use super::{Each, PostgresSubject};
 use crate::ledger::LedgerFault;
 use crate::limited;
 
-/// A transaction whose end is not known. What happened to one of its subjects happened to all.
+/// A transaction whose result is unknown. The result for one of its subjects is the result for all.
 pub struct Unknown<S: PostgresSubject> {
-    /// One that it wrote, with its first history number, and the id that this row carries if it is
-    /// there.
+    /// One of its subjects, with its first history number, and the id that this row contains if it exists.
     pub subject: S::Id,
     pub first: u64,
     pub id: String,
     pub committed: Each<S>,
 }
 
-/// After this long the waiting requests get a fault: the result stays unknown.
+/// After this long the waiting requests get a fault: the result remains unknown.
 const UNTIL: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(50);
 
@@ -42,7 +41,7 @@ pub async fn resolve<S: PostgresSubject>(ledger: &Inner, unknown: Unknown<S>) ->
     }
 }
 
-/// Asks until there is an answer.
+/// Retries until there is an answer.
 async fn looked_up<S: PostgresSubject>(ledger: &Inner, unknown: &Unknown<S>) -> bool {
     loop {
         match happened(ledger, unknown).await {

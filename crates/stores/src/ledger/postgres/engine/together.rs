@@ -25,9 +25,9 @@ use crate::limited;
 /// How the rows of subjects are locked.
 #[derive(Clone, Copy)]
 pub enum Lock {
-    /// Of one subject: waits for the lock.
+    /// One subject: wait for the row lock.
     Wait,
-    /// Of several, with this statement: skips rows that are already locked.
+    /// Several subjects, with this statement: skip rows that are already locked.
     IfFree(&'static str),
 }
 
@@ -116,8 +116,8 @@ pub async fn together<S: PostgresSubject>(
     finish(session, written.map(|result| result.map(drop)), unknown)
 }
 
-/// Begins a transaction. A traced one shows its span as `application_name`, in `pg_stat_activity` and in the lines of
-/// PostgreSQL's log (`%a`). It goes out with BEGIN, so it costs no round trip, and ends with the transaction.
+/// Begins a transaction. If it is traced, its span is set as `application_name`, visible in `pg_stat_activity` and in
+/// PostgreSQL's log (`%a`). It is sent with BEGIN, so it costs no round trip, and ends with the transaction.
 pub fn begin(traceparent: Option<&str>) -> Cow<'static, str> {
     let plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     match traceparent.filter(plain) {
@@ -126,7 +126,7 @@ pub fn begin(traceparent: Option<&str>) -> Cow<'static, str> {
     }
 }
 
-/// A batch that is decided with what was read, or with more if that proves to be too little.
+/// Decides a batch with what was read, or reads more if that is too little.
 pub struct Deep<'a, S: PostgresSubject> {
     pub reads: &'a S::Reads,
     pub session: &'a Session,
@@ -188,7 +188,7 @@ impl Locking {
     }
 }
 
-/// A subject as its locked row says, and the time.
+/// A subject as read from its locked row, and the time.
 pub fn locked<S: PostgresSubject>(
     ledger: &Inner,
     row: &Row,
@@ -208,13 +208,13 @@ pub fn chain_head(row: &Row) -> Result<Option<RowHash>, Trouble> {
     head.map(|head| RowHash::try_from(head).map_err(another)).transpose()
 }
 
-/// The database's wall clock may have been set back, or that of a new primary may be behind: what happens
-/// now is not older than what has happened to the subject. Opening times follow the wall clock all the same.
+/// The database's wall clock may have been set back, or that of a new primary may be behind. The time of a batch is
+/// therefore never earlier than the newest time in the subject's row. Opening times still use the wall clock.
 pub fn no_older_than(newest: Moment, wall: Moment) -> Reading {
     Reading { now: wall.max(newest), wall }
 }
 
-/// A panic in a rule is an error like any other.
+/// A panic in a rule is handled like any other error.
 pub fn decided<S: PostgresSubject>(
     subject: &S,
     known: S::Known,
@@ -226,7 +226,7 @@ pub fn decided<S: PostgresSubject>(
         .map_err(|_| Trouble::Lasting("a rule panicked".into()))
 }
 
-/// What the answer to COMMIT, or its absence, says.
+/// Classifies the reply to COMMIT, or its absence.
 pub fn finish<S: PostgresSubject>(
     mut session: Session,
     written: Result<Result<(), Error>, Trouble>,
@@ -249,7 +249,7 @@ pub fn finish<S: PostgresSubject>(
     }
 }
 
-/// Everything was answered already, or nothing was written: the transaction only has to release its lock.
+/// Everything was answered already, or nothing was written: the transaction only has to release its row lock.
 pub async fn ended<S: PostgresSubject>(mut session: Session, tried: Tried<S>) -> Result<Tried<S>, Trouble> {
     within(session.batch_execute("COMMIT")).await??;
     session.clean();

@@ -1,5 +1,5 @@
-//! A batch that can only be refused takes no lock: one snapshot, and if the rules would write nothing
-//! on it, its answers stand.
+//! A batch that can only be refused takes no row lock: it is decided on one snapshot, and if the rules write nothing,
+//! its answers are final.
 
 use futures_util::future::try_join4;
 use rules::subject::Writes;
@@ -12,7 +12,7 @@ use super::together::{decided, no_older_than};
 use super::{PostgresSubject, PreparedBatch};
 use crate::ledger::{Committed, LedgerStep};
 
-/// None: something may be free, and the lock must be taken.
+/// None: stock may be free, so the lock must be taken.
 pub async fn refuse<S: PostgresSubject>(
     ledger: &Inner,
     prepared: &mut PreparedBatch<S>,

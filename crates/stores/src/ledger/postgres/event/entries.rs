@@ -1,4 +1,4 @@
-//! Entries: what a batch reads and writes of them, and what a door that lost its state needs.
+//! Entries: what a batch reads and writes of them, and what a door needs that lost its state.
 
 use futures_util::future::try_join3;
 use rules::entries::WaitingRoom;
@@ -19,7 +19,7 @@ pub struct EntryReads {
     lapsed: Statement,
 }
 
-/// Rows as they came.
+/// Rows as they were received.
 #[derive(Default)]
 pub struct EntryRows {
     entries: Vec<Row>,
@@ -77,7 +77,7 @@ impl EntryWriter {
         })
     }
 
-    /// Sends at its first poll what there is to send, in this order.
+    /// Sends its statements at its first poll, in this order.
     pub async fn write(&self, session: &Session, event: i64, writes: &EventWrites) -> Result<(), Error> {
         let (enter, renew, end) =
             (self.enter(session, event, writes), self.renew(session, event, writes), self.end(session, event, writes));
@@ -122,7 +122,7 @@ impl EntryWriter {
     }
 }
 
-/// The columns of a room.
+/// The columns of a waiting room.
 pub fn room(room: Option<&WaitingRoom>) -> ([Option<i32>; 3], [Option<i64>; 4]) {
     let counts = [
         room.map(|room| room.max_concurrent as i32),
@@ -138,7 +138,7 @@ pub fn room(room: Option<&WaitingRoom>) -> ([Option<i32>; 3], [Option<i64>; 4]) 
     (counts, times)
 }
 
-/// None: no such event.
+/// None: the event does not exist.
 pub async fn begin_line(ledger: &Inner, event: EventId) -> Result<Option<LineBegun>, Trouble> {
     let found = ledger.rows(queries::LIVE_ENTRIES, &[Box::new(event.0)]).await?;
     let Some(first) = found.first() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The events of the port, on PostgreSQL.
+//! The event methods of the port, on PostgreSQL.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Inner {
         let mut events = Vec::new();
         for row in self.rows(query, &row).await? {
             self.clock.saw(Moment(row.try_get("ledger_now")?));
-            // Of a deleted event the hall may be gone, and nobody asks for the names of its seats.
+            // A deleted event may have no hall any more; the names of its seats are not needed.
             let hall = match row.try_get("deleted")? {
                 true => Some(Arc::new(Hall::Count(row.try_get::<_, i32>("seat_count")? as u32))),
                 false => self.hall(EventId(row.try_get(0)?)).await?,
@@ -129,7 +129,7 @@ impl Ledger for PostgresLedger {
     fn raise_generation(&self, event: EventId, known: Option<u64>) -> Answered<u64> {
         let known = known.map_or(-1, |generation| generation as i64);
         self.run(move |inner| async move {
-            // The door is about to be opened under the ledger's name.
+            // The door is about to be opened with the ledger's name.
             inner.look().await.map_err(Trouble::fault)?;
             let row = values![event.0, known];
             let rows = inner.rows(queries::RAISE_GENERATION, &row).await.map_err(Trouble::fault)?;
@@ -268,7 +268,7 @@ impl Ledger for PostgresLedger {
         self.0.clock.now()
     }
 
-    /// PostgreSQL reads no other clock than the wall clock of its machine.
+    /// PostgreSQL reads only the wall clock of its machine.
     fn wall(&self) -> Moment {
         self.0.clock.now()
     }

@@ -1,4 +1,4 @@
-//! What must be read to decide a batch of an event, sent together and awaited together.
+//! The reads for a batch of an event, sent together and awaited together.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub struct EventReads {
     rows_of_seats: Statement,
     gaps: Statement,
     entries: EntryReads,
-    /// Where something is on hold, as far as is known, or a hold is asked for.
+    /// Only if something is on hold, as far as known, or a hold is requested.
     holds: Option<SeatHoldReads>,
 }
 
@@ -82,7 +82,7 @@ impl EventReads {
         Ok(EventRows { inside, holdings, answers, sales, stock, chosen, gaps_wanted: needs.gaps, holds })
     }
 
-    /// Seats that came back, and gaps behind the cursor.
+    /// Freed seats, and gaps beyond the cursor.
     async fn stock(
         &self,
         session: &Session,
@@ -97,7 +97,7 @@ impl EventReads {
         Ok(StockRows { free, gaps, depth })
     }
 
-    /// A seat that can be sold lies behind what was read.
+    /// A seat that can be sold lies beyond what was read.
     pub async fn read_deeper(
         &self,
         session: &Session,
@@ -110,7 +110,7 @@ impl EventReads {
         Ok(())
     }
 
-    /// Another server put seats on hold, chose ahead or gave back: read in one more round trip each.
+    /// Another server has put seats on hold, sold ahead of the cursor or freed seats: each takes one more round trip.
     pub async fn read_rest(
         &self,
         session: &Session,
@@ -134,10 +134,10 @@ impl EventReads {
     }
 }
 
-/// What was read of each event.
+/// What was read for each event.
 pub type EventsFound = HashMap<EventId, EventRows>;
 
-/// Rows as they came.
+/// Rows as they were received.
 pub struct EventRows {
     inside: EntryRows,
     holdings: Vec<Row>,
@@ -171,7 +171,7 @@ impl EventRows {
         !self.misses_holds(event) && !misses_count && !self.misses_stock(event)
     }
 
-    /// If its stock was not read, the event's seats are in order.
+    /// If the stock was not read, all seats beyond the cursor are free and in order.
     pub fn understand(&self, event: &Event) -> Result<EventKnown, Trouble> {
         let (free, walk) = match &self.stock {
             Some(stock) => (rows::seats(&stock.free)?, Some(rows::walk(&stock.gaps, event, stock.depth)?)),

@@ -1,4 +1,4 @@
-//! Rows of events into the nouns of the rules. Column order is that of the query files.
+//! Converts rows of events to types of the rules. The column order is that of the query files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::ledger::Reservation;
 use crate::ledger::details::read_details;
 use crate::ledger::records::admin;
 
-/// An event's row, and the newest moment that it knows: the clock of another primary may be behind.
+/// An event's row, and the newest timestamp in it: the clock of another primary may be behind.
 pub fn event(row: &Row, hall: Arc<Hall>) -> Result<(Event, Moment), Trouble> {
     let state: &str = row.try_get(4)?;
     let event = Event {
@@ -141,7 +141,7 @@ pub fn seat_rows(rows: &[Row]) -> Result<HashMap<Seat, stock::SeatRow>, Trouble>
         .collect()
 }
 
-/// What a scan of at most `depth` rows found behind the cursor.
+/// What a scan of at most `depth` rows found beyond the cursor.
 pub fn walk(rows: &[Row], event: &Event, depth: usize) -> Result<Walk, Trouble> {
     if let Some(known) = event.walk_unread() {
         return Ok(known);

@@ -1,4 +1,4 @@
-//! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
+//! Seats on hold in a batch of their event: what is read of holds, and what is written.
 
 use futures_util::future::try_join;
 use rules::buyer::Metadata;
@@ -57,7 +57,7 @@ impl SeatHoldReads {
     }
 }
 
-/// Rows as they came.
+/// Rows as they were received.
 pub struct SeatHoldRows {
     holds: Vec<Row>,
     first_end: Row,
@@ -66,12 +66,12 @@ pub struct SeatHoldRows {
 }
 
 impl SeatHoldRows {
-    /// As many holds have lapsed as a batch turns: the others must be counted.
+    /// As many holds have lapsed as one batch marks expired: the others must be counted.
     pub fn misses_count(&self, now: Moment) -> bool {
         self.count.is_none() && self.holds.iter().filter(|row| lapsed(row, now)).count() >= self.lapsed_most
     }
 
-    /// Counts lapsed seats behind the event's mark, up to the limit of a step.
+    /// Counts lapsed seats beyond the event's mark, up to the limit of a step.
     pub async fn count(&mut self, session: &Session, event: &Event, now: Moment) -> Result<(), Trouble> {
         let step = session.prepared(queries::COUNT_LAPSED_SEATS).await?;
         let (mark, most) = (event.counts.counted, COUNTED_MOST as i64);
@@ -107,7 +107,7 @@ pub struct SeatHoldWriter {
 }
 
 impl SeatHoldWriter {
-    /// Where holds are written at all.
+    /// Only if holds are written at all.
     pub fn needed(writes: &EventWrites) -> bool {
         !writes.holds_changed.is_empty() || !writes.holds_begun.is_empty()
     }
@@ -123,7 +123,7 @@ impl SeatHoldWriter {
         })
     }
 
-    /// After what was freed and sold.
+    /// Sent after the freed and sold seats.
     pub fn send<'a>(
         &'a self,
         session: &'a Session,

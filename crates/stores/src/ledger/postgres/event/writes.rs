@@ -1,5 +1,5 @@
-//! What was decided, written with a constant number of statements: arrays in, one statement per
-//! table and kind of change.
+//! Writes a decision with a constant number of statements: arrays as parameters, one statement per table and kind of
+//! change.
 
 use futures_util::future::try_join_all;
 use rules::buyer::Metadata;
@@ -31,7 +31,7 @@ pub struct EventWriter {
     amend_event: Statement,
     move_counts: Statement,
     entries: EntryWriter,
-    /// Where holds are written too.
+    /// Only if holds are written too.
     holds: Option<SeatHoldWriter>,
 }
 
@@ -50,7 +50,7 @@ impl EventWriter {
         })
     }
 
-    /// Prepares the writing of holds, where something of it is to be written.
+    /// Prepares the statements that write holds, if any are needed.
     pub async fn complete(&mut self, session: &Session, decided: &[Decided<'_>]) -> Result<(), Trouble> {
         if self.holds.is_none() && decided.iter().any(|decided| SeatHoldWriter::needed(decided.writes)) {
             self.holds = Some(SeatHoldWriter::prepare(session).await?);
@@ -58,7 +58,7 @@ impl EventWriter {
         Ok(())
     }
 
-    /// Sends everything at its first poll; the first error is the one that counts.
+    /// Sends everything at its first poll. Only the first error counts.
     pub async fn write(&self, session: &Session, decided: &[Decided<'_>], mark: Mark<'_>) -> Result<(), Error> {
         let mut sent: Vec<Sent<'_>> = Vec::with_capacity(8);
         for decided in decided {
@@ -105,7 +105,7 @@ impl EventWriter {
         sent.push(Box::pin(self.move_counts(session, decided)));
     }
 
-    /// `entries` are what the history says of these sales, one each, in their order.
+    /// `entries` are the history rows of these sales, one each, in the same order.
     async fn sell(
         &self,
         session: &Session,
@@ -178,7 +178,7 @@ impl EventWriter {
     }
 }
 
-/// `batch` is the number of the batch's first row, and the id that this row carries.
+/// `batch` is the history number of the batch's first row, and the id in this row.
 pub async fn append(
     session: &Session,
     statement: &Statement,
@@ -204,12 +204,12 @@ pub async fn append(
     execute(session, statement, &row).await
 }
 
-/// The digest of what the buyer gave.
+/// The digests of the buyers' contacts.
 fn contact(link: &Link) -> Option<&[u8]> {
     link.contact.as_ref().map(|digest| &digest[..])
 }
 
-/// The salts of these digests, which stand with the sales.
+/// The salts of these digests, which are stored with the sales.
 fn contact_salts<'a>(sales: &[Sale], chain: &'a Chain) -> Vec<Option<&'a [u8]>> {
     sales.iter().map(|sale| chain.contact_salt(sale.n)).collect()
 }
@@ -219,8 +219,8 @@ fn first(writes: &EventWrites) -> Option<i64> {
     writes.history.first().map(|entry| entry.n as i64)
 }
 
-/// The history of a batch: what it says of seats that are sold for the first time, which their own statement
-/// writes, and everything else. Both lists are in the order of their numbers.
+/// The history of a batch in two lists: first-time sales, whose own statement appends them, and everything else. Both
+/// lists are in the order of their numbers.
 fn by_sale<'a>(writes: &'a EventWrites, chain: &'a Chain) -> (Vec<Entry<'a>>, Vec<Entry<'a>>) {
     let mut sold = writes.sold.iter().peekable();
     let entries = writes.history.iter().zip(&chain.links);
@@ -230,7 +230,7 @@ fn by_sale<'a>(writes: &'a EventWrites, chain: &'a Chain) -> (Vec<Entry<'a>>, Ve
 /// A history row and its link in the chain.
 type Entry<'a> = (&'a EventRecord, &'a Link);
 
-/// Sales as the statements take them.
+/// Sales in the form of the statements' parameters.
 struct SaleColumns<'a> {
     seat: Vec<i32>,
     owner: Vec<Option<&'a str>>,

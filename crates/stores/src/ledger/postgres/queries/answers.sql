@@ -1,4 +1,4 @@
--- Answers kept for these subjects, users and idempotency keys: one probe each.
+-- The answers stored for these subjects, users and idempotency keys: one probe each.
 SELECT a.user_id, a.key, a.content, a.at, a.kept, a.event
 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS asked (event, user_id, key)
 CROSS JOIN LATERAL (

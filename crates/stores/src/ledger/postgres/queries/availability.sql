@@ -1,6 +1,6 @@
--- One statement, so one snapshot: the room type (0), the nights that have a row (1), and by dates the number
--- of expired holds that are not in the sums of their nights yet (2). `coalesce` keeps the planner from
--- hold_nights, by which it would read every hold that was counted already.
+-- One statement, so one snapshot: the room type (0), the nights that have a row (1), and by dates the number of expired
+-- holds that are not in the sums of their nights yet (2). `coalesce` keeps the planner from using hold_nights, by which
+-- it would read every hold that was already counted.
 WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
 SELECT 0 AS kind, 0 AS a, 0 AS b, 0 AS c, 0 AS d, 0 AS e, (SELECT ms FROM now) AS ms,
        id, name, description, price, time_zone, total, created_at, n, changed_at, counted_to, counted_place, currency

@@ -1,4 +1,4 @@
--- What is null stays. A state comes with its reason; enabling forgets failures.
+-- A null parameter changes nothing. A state comes with its reason; enabling resets the failures.
 WITH changed AS (
     UPDATE webhook SET url = coalesce($2::text, url), types = coalesce($3::text, types), state = coalesce($4::text, state),
                        why = CASE WHEN $4::text IS NULL THEN why ELSE $5::text END

@@ -1,5 +1,5 @@
--- Sells held seats to their holders. `exactly` fails if a seat is not on that hold.
--- `|| ''` keeps the planner from the index of held seats, which it would read as a whole.
+-- Sells held seats to their holders. `exactly` fails if a seat is not on that hold. `|| ''` keeps the planner from
+-- using the index of held seats, which it would read as a whole.
 WITH sold AS (
     UPDATE taken t
     SET kind = 'sold', n = s.n, at = s.at, ends_at = NULL, metadata = s.metadata, buyer = s.buyer, phone = s.phone, email = s.email, salt = s.salt

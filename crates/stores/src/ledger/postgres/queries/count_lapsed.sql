@@ -1,5 +1,5 @@
--- A step of counting: the next expired holds behind the mark, by dates, with the last of them and how many
--- they are. From the index alone.
+-- A step of counting: the next expired holds beyond the mark, by dates, with the last of them and their number. An
+-- index-only scan.
 WITH step AS MATERIALIZED (
     SELECT ends_at, n, check_in, check_out FROM hold
     WHERE subject = $1 AND state = 'held' AND (ends_at, n) > ($2::bigint, $3::bigint) AND ends_at <= $4

@@ -1,5 +1,5 @@
--- A step of counting: how many seats on expired holds are next behind the mark, and the last of them. From the
--- index alone.
+-- A step of counting: the number of the next seats on expired holds beyond the mark, and the last of them. An
+-- index-only scan.
 WITH step AS MATERIALIZED (
     SELECT ends_at, seat FROM taken
     WHERE event = $1 AND kind = 'held' AND (ends_at, seat) > ($2::bigint, $3::integer) AND ends_at <= $4

@@ -1,5 +1,5 @@
--- A new endpoint, told from now on: a cursor at the newest row of every subject that there is. Openings that have passed
--- are old news, too.
+-- Creates an endpoint that receives what happens from now on: its cursors are at the newest row of every existing
+-- subject. Openings in the past are not delivered either.
 WITH made AS (
     INSERT INTO webhook (url, types, state, secret, made_at, made_by)
     VALUES ($1::text, $2::text, $3::text, $4::bytea, ledger_now(), $5::text)

@@ -1,4 +1,4 @@
--- The order leaves only the primary key to use: see holds_needed.
+-- The order forces the primary key: see holds_needed.
 WITH ended AS (
     UPDATE stay t SET cancelled_at = asked.at
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (room_type, n, at)

@@ -1,4 +1,4 @@
--- Only the sales of an event that these history rows tell of: the seats may have been sold again.
+-- Only the sales of these history rows: the seats may have been sold again.
 UPDATE taken t SET buyer = NULL, phone = NULL, email = NULL, metadata = NULL, salt = NULL
 FROM unnest($2::integer[], $3::bigint[]) AS s (seat, n)
 CROSS JOIN LATERAL (SELECT ctid FROM taken WHERE event = $1 AND taken.seat = s.seat OFFSET 0) AS place

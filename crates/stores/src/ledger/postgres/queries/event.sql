@@ -1,5 +1,5 @@
--- Also counts the seats on expired holds that are not marked free yet: they are free, and shown as free. The
--- order leaves only the index of held seats to use: see holds_needed.
+-- Also counts the seats on expired holds that are not marked free yet: they are free, and displayed as free. The order
+-- forces the index of held seats: see holds_needed.
 SELECT id, name, max_per_user, opens_at, state, deleted, created_at, n, "cursor", sold, held, came_back, inside,
        room_most, room_ttl_ms, room_max_age_ms, room_idle_ms, oldest_key, changed_at, ledger_now(),
        lapsed + CASE WHEN held = lapsed THEN 0 ELSE (

@@ -1,4 +1,4 @@
--- Only once nothing is left: another server may be removing the rest.
+-- Only if no rows are left: another server may be removing the rest.
 WITH done AS (
     UPDATE event SET tidied_at = ledger_now()
     WHERE id = $1 AND deleted AND tidied_at IS NULL

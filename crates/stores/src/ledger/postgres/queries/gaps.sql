@@ -1,6 +1,6 @@
--- What lies above the cursor: first and last seat of each range that has no row, and last how far the scan came.
--- The scan follows the primary key over at most $2 rows. Nothing is scanned if every seat has a row, or if no
--- seat above the cursor was chosen.
+-- The gaps above the cursor: first and last seat of each range without a row, and finally how far the scan came. The
+-- scan follows the primary key over at most $2 rows. Nothing is scanned if every seat has a row, or if no seat above
+-- the cursor was chosen.
 WITH ahead AS MATERIALIZED (
     SELECT t.seat, lag(t.seat, 1, e."cursor") OVER (ORDER BY t.seat) AS before
     FROM event e

@@ -1,5 +1,5 @@
--- The holds of a subject that are kept, in whatever state, by the primary key. Every row has the current time,
--- also if there is no hold.
+-- The stored holds of a subject, in any state, by the primary key. Every row has the current time, even if there is no
+-- hold.
 WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
 SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved, metadata, reason, now.ms
 FROM now LEFT JOIN LATERAL (

@@ -1,9 +1,9 @@
--- Every hold that a batch of room types needs; a hold may occur twice. By history number; by owner; by client
--- key and stock; by owner and stock, given back lately; and expired holds, oldest first, up to a limit per room type.
--- Each is an index probe, because for arrays the planner may read all holds of the room type. `+ 0` and the order
--- leave only the index on the owner, or on the key, to use, whatever the planner estimates for a new table: three
--- indexes have the same condition, and for an equal value the order would mean nothing. The current time comes from a subquery, because PostgreSQL
--- does not use a volatile function as an index condition. It is never earlier than the time of any of these
+-- Every hold that a batch of room types needs; a hold may occur twice. By history number; by owner; by client key and
+-- stock; by owner and stock, given back lately; and expired holds, oldest first, up to a limit per room type. Each is
+-- an index probe, because for arrays the planner may read all holds of the room type. `+ 0` and the order leave only
+-- the index on the owner, or on the key, to use, whatever the planner estimates for a new table: three indexes have the
+-- same condition, and for an equal value the order would mean nothing. The current time comes from a subquery, because
+-- PostgreSQL does not use a volatile function as an index condition. It is never earlier than the time of any of these
 -- room types; the rules check each hold again. Owners and keys are unnested in the select list: see sell.
 WITH now AS MATERIALIZED (
     SELECT greatest(ledger_now(), (

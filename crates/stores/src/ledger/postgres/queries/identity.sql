@@ -1,6 +1,6 @@
--- Who this ledger is, and where it is. A restore into another cluster, onto another timeline, into another
--- database, or into tables that were made again shows in the place. A copy of the data folder that was put back
--- shows in the log position alone, which is behind what was seen before.
+-- The identity and the location of this ledger. The location changes after a restore into another cluster, onto another
+-- timeline, into another database, or into recreated tables. If a copy of the data directory was restored, only the log
+-- position shows it: it is behind the one that was seen before.
 SELECT l.id, l.epoch, l.place, pg_is_in_recovery() AS standby,
        has_function_privilege('pg_control_system()', 'execute') AS may_ask,
        CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_flush_lsn()), 8) END AS timeline,

@@ -1,4 +1,4 @@
--- Adds attempts and forgets all but the newest. Whoever deletes an endpoint meanwhile has deleted these.
+-- Adds attempts and removes all but the newest. If the endpoint is being deleted meanwhile, these are deleted too.
 WITH forgotten AS (
     DELETE FROM webhook_delivery WHERE webhook = $1::bigint AND seq < (
         SELECT min(seq) FROM (

@@ -1,5 +1,5 @@
 -- One user's live holds in all subjects: hold_owner starts with the owner, and so does the order, see holds_needed.
--- Every row has the current time, also if there is no hold.
+-- Every row has the current time, even if there is no hold.
 WITH now AS MATERIALIZED (SELECT ledger_now() AS ms)
 SELECT subject, n, owner, key, stock, first_at, at, ends_at, state, ended_at, reserved, metadata, reason, now.ms
 FROM now LEFT JOIN LATERAL (

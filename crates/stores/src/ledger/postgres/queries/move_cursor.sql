@@ -1,6 +1,6 @@
--- Only the server that has the endpoint moves a cursor, and only one that was not rewound since it was read. $9: what
--- comes next failed, and is tried again in so many ms. How long it has been failing: since the first attempt behind the
--- last success.
+-- Only the server that has the lease moves a cursor, and only if it was not rewound since it was read. $9: the next
+-- item failed, and is retried after this many ms. The time of failing is counted from the first attempt after the last
+-- success.
 INSERT INTO webhook_cursor AS c (webhook, subject, n, sold, opened, attempts, next_at, failing_since)
 SELECT id, $3::bigint, $4::bigint, $5::bigint, $6::bigint, $8::integer, ledger_now() + $9::bigint,
        CASE WHEN $8::integer > 0 THEN ledger_now() END

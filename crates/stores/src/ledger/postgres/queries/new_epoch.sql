@@ -1,7 +1,7 @@
--- Begins a new epoch, or notes the place of the first one. One server writes it, the others read what it wrote.
--- Ids of events that were made after the backup come again, and tickets of those events must not count for the new
--- ones. So a new epoch makes a ticket key, as a rotation does: events that are there keep accepting older keys,
--- unless they are closed or deleted; later ones do not. Without a key there are no tickets.
+-- Begins a new epoch, or stores the location of the first one. One server writes it, the others read it. Ids of events
+-- that were created after the backup are reused, and tickets of those events must not be valid for the new ones. So a
+-- new epoch creates a ticket key, like a rotation: existing events keep accepting older keys, unless they are closed or
+-- deleted; later events do not. Without a key there are no tickets.
 WITH begun AS (
     UPDATE ledger SET epoch = $1, place = $2 WHERE epoch = $3 AND place IS NOT DISTINCT FROM $4
     RETURNING epoch

@@ -1,5 +1,5 @@
--- A new token under a name, in place of the live ones, which end at $6. The digests in $7 are tokens that are
--- not in the table, such as the configured one: they end with the others.
+-- Creates a token that replaces the live ones of the same name, which expire at $6. The digests in $7 are tokens that
+-- are not in the table, such as the configured one: they expire with the others.
 WITH ended AS (
     UPDATE admin_token SET ends_at = $6::bigint, ended_by = $5::text
     WHERE name = $2::text AND coalesce(ends_at, $6::bigint + 1) > $6::bigint

@@ -1,7 +1,6 @@
--- The cursor goes back to $3. How many seats were sold there follows from what was sold and given back since. Room types
--- have no such count: it tells when an event is sold out.
--- From the beginning the opening is told again, too. A subject that has no cursor yet may be told right now: what that
--- has read was before the rewind.
+-- Moves the cursor back to $3. The number of seats sold there follows from the sales and cancellations since. Room
+-- types have no such count: it shows when an event is sold out. From the beginning the opening is delivered again, too.
+-- A subject without a cursor may have a delivery in flight: what that has read was before the rewind.
 INSERT INTO webhook_cursor AS c (webhook, subject, n, sold, opened, rewound)
 SELECT webhook.id, told.id, $3::bigint,
        CASE WHEN told.id > 0 THEN

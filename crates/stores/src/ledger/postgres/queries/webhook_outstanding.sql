@@ -1,5 +1,5 @@
--- History rows behind the cursors of an endpoint, and when the oldest of them was written: the first of each subject is
--- found by its number.
+-- The number of history rows beyond the cursors of an endpoint, and the time of the oldest of them: the first row of
+-- each subject is found by its number.
 SELECT coalesce(sum(late.n - late.told), 0)::bigint, min(h.at)
 FROM (
     SELECT s.id, s.n, coalesce(c.n, 0) AS told

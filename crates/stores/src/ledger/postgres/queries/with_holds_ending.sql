@@ -1,5 +1,5 @@
--- Subjects with holds that end by then and are not turned yet. The recursion jumps from subject to subject in the
--- index, so its cost does not depend on how many holds there are.
+-- Subjects with holds that end by then and are not marked expired yet. The recursion jumps from subject to subject in
+-- the index, so its cost does not depend on the number of holds.
 WITH RECURSIVE holding AS (
     (SELECT subject FROM hold WHERE state = 'held' ORDER BY subject, ends_at, n LIMIT 1)
     UNION ALL

@@ -1,4 +1,4 @@
-//! The room types of the port, on PostgreSQL.
+//! The room type methods of the port, on PostgreSQL.
 
 use rules::ids::User;
 use rules::nights::{Dates, Night};

@@ -1,4 +1,4 @@
-//! What must be read to decide batches of room types, sent together and awaited together.
+//! The reads for batches of room types, sent together and awaited together.
 
 use std::collections::HashMap;
 
@@ -37,15 +37,14 @@ impl RoomTypeReads {
         })
     }
 
-    /// Sends every read at its first poll, so that it can stand behind the lock in one pipeline.
+    /// Sends every read at its first poll, so that the reads follow the lock statement in one pipeline.
     pub async fn read(&self, session: &Session, portions: &[Portion<'_, RoomType>]) -> Result<RoomTypeRows, Error> {
         let mut columns = NeedColumns::default();
         for portion in portions {
             columns.add(portion);
         }
         let NeedColumns { subjects, holds, owners, hold_keys, given_back, again_after, hull, stays, keys } = &columns;
-        // The limit for stock that the batch does not touch is per transaction, however many room types it
-        // has.
+        // The limit for stock that the batch does not touch applies per transaction, however many room types it has.
         let lapsed_most = (LAPSED_MOST / portions.len().max(1)).max(1);
         let most = lapsed_most as i64;
         let nights =
@@ -75,7 +74,7 @@ impl RoomTypeReads {
     }
 }
 
-/// What all of them need, in the columns that the statements take; each begins with whose it is.
+/// What all of them need, as columns for the statements; each column begins with the room type.
 #[derive(Default)]
 struct NeedColumns<'a> {
     subjects: Vec<i64>,
@@ -127,7 +126,7 @@ impl<'a> NeedColumns<'a> {
     }
 }
 
-/// Rows as they came.
+/// Rows as they were received.
 pub struct RoomTypeRows {
     nights: Vec<Row>,
     holds: Vec<Row>,
@@ -138,14 +137,14 @@ pub struct RoomTypeRows {
 }
 
 impl RoomTypeRows {
-    /// As many holds have lapsed as a batch turns: the others must be counted.
+    /// As many holds have lapsed as one batch marks expired: the others must be counted.
     pub fn misses_count(&self, id: RoomTypeId, now: Moment) -> bool {
         let subject = SubjectId::RoomType(id).row();
         let own = |row: &&Row| row.try_get::<_, i64>(0).is_ok_and(|found| found == subject) && lapsed(row, now);
         !self.counts.contains_key(&id) && self.holds.iter().filter(own).count() >= self.lapsed_most
     }
 
-    /// Counts lapsed holds behind the mark, up to the limit of a step.
+    /// Counts lapsed holds beyond the mark, up to the limit of a step.
     pub async fn count(&mut self, session: &Session, room_type: &RoomType, now: Moment) -> Result<(), Trouble> {
         let step = session.prepared(queries::COUNT_LAPSED).await?;
         let (subject, mut to) = (SubjectId::RoomType(room_type.id).row(), room_type.counted);
@@ -163,7 +162,7 @@ impl RoomTypeRows {
         Ok(())
     }
 
-    /// Lapsed holds on nights of which the batch wants more than is left.
+    /// Lapsed holds on nights for which the batch wants more rooms than are left.
     pub async fn read_lapsed_on(
         &mut self,
         session: &Session,
@@ -183,7 +182,7 @@ impl RoomTypeRows {
         Ok(())
     }
 
-    /// What is known of each room type of which anything is.
+    /// What is known of the room types, for those of which anything is known.
     pub fn understand(&self) -> Result<HashMap<RoomTypeId, RoomTypeKnown>, Trouble> {
         let mut all: HashMap<RoomTypeId, RoomTypeKnown> = HashMap::new();
         for row in &self.nights {

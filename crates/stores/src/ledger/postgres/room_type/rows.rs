@@ -1,4 +1,4 @@
-//! Rows of room types into the nouns of the rules. Column order is that of the query files.
+//! Converts rows of room types to types of the rules. The column order is that of the query files.
 
 use rules::buyer::Metadata;
 use rules::history::{Happened, RequestOrigin};
@@ -14,7 +14,7 @@ use super::super::trouble::{Trouble, unknown};
 use crate::ledger::details::read_details;
 use crate::ledger::records::admin;
 
-/// Columns from `at` on, and the newest moment that the row knows.
+/// Columns from `at` on, and the newest timestamp in the row.
 pub fn room_type(row: &Row, at: usize) -> Result<(RoomType, Moment), Trouble> {
     let room_type = RoomType {
         id: RoomTypeId(row.try_get(at)?),

@@ -1,4 +1,4 @@
-//! What was decided for room types, written with a constant number of statements.
+//! Writes the decisions for room types with a constant number of statements.
 
 use std::collections::HashSet;
 
@@ -42,7 +42,7 @@ fn subject(decided: &Decided<'_>) -> i64 {
     SubjectId::RoomType(decided.before.id).row()
 }
 
-/// Nights that get another total and no other change.
+/// Nights whose total changes and nothing else.
 fn amended<'a>(decided: &'a Decided<'_>) -> impl Iterator<Item = (Night, u32)> + 'a {
     let shifted: HashSet<Night> = decided.writes.shifts.iter().map(|shift| shift.night).collect();
     decided
@@ -69,7 +69,7 @@ impl RoomTypeWriter {
         })
     }
 
-    /// Sends everything at its first poll, in this order; the first error is the one that counts.
+    /// Sends everything at its first poll, in this order. Only the first error counts.
     pub async fn write<'a>(&self, session: &Session, all: &'a [Decided<'a>], mark: Mark<'_>) -> Result<(), Error> {
         let mut sent: Vec<Sent<'_>> = Vec::with_capacity(11);
         self.nights(session, all, &mut sent);
@@ -205,7 +205,7 @@ impl RoomTypeWriter {
     }
 }
 
-/// Entries with their subject, those of one subject together.
+/// Items with their subject, grouped by subject.
 pub async fn append(
     session: &Session,
     statement: &Statement,

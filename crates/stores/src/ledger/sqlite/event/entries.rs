@@ -1,4 +1,4 @@
-//! Entries: what a batch reads and writes of them, and what a door that lost its state needs.
+//! Entries: what a batch reads and writes of them, and what a door needs that lost its state.
 
 use rules::entries::WaitingRoom;
 use rules::event::{EventKnown, EventNeeds, EventWrites};
@@ -65,7 +65,7 @@ pub fn write(conn: &Connection, event: EventId, writes: &EventWrites) -> Result<
     Ok(())
 }
 
-/// The columns of a room.
+/// The columns of a waiting room.
 pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 7] {
     let column = |value: fn(&WaitingRoom) -> i64| room.map(value);
     [
@@ -79,7 +79,7 @@ pub fn room(room: Option<&WaitingRoom>) -> [Option<i64>; 7] {
     ]
 }
 
-/// None: no such event.
+/// None: the event does not exist.
 pub fn begin_line(conn: &Connection, event: EventId, now: Moment) -> Result<Option<LineBegun>> {
     let number = conn.query_row("SELECT n FROM event WHERE id = ?1", [event.0], |row| row.get::<_, i64>(0));
     let Some(n) = number.optional()? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The events of the port, on SQLite.
+//! The event methods of the port, on SQLite.
 
 use rules::entries::{Entry, InsideDigest};
 use rules::event::{Event, NewEvent};
@@ -26,7 +26,7 @@ fn raise_generation(conn: &Connection, event: EventId, known: Option<u64>) -> ru
 }
 
 impl Ledger for SqliteLedger {
-    /// One is decided while the other is flushed.
+    /// One batch is decided while the other is flushed.
     fn overlap(&self) -> usize {
         2
     }
@@ -88,7 +88,7 @@ impl Ledger for SqliteLedger {
     fn snapshot(&self, event: EventId) -> Answered<Snapshot> {
         let halls = self.halls.clone();
         let found = self.readers.read(move |conn| {
-            // One transaction: the number and the seats are of the same moment.
+            // One transaction, so the number and the seats are from one snapshot.
             let moment = conn.unchecked_transaction()?;
             let Some(event) = rows::event(&moment, &halls, event)? else { return Ok(None) };
             let mut statement = moment.prepare_cached(queries::SOLD_SEATS)?;

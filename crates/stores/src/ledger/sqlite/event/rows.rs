@@ -1,4 +1,4 @@
-//! Rows of events into the nouns of the rules. Column order is that of the query files.
+//! Converts rows of events to types of the rules. The column order is that of the query files.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ fn hall(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Arc<Hall>> 
     halls.learn(id, &plan).map_err(|e| Error::FromSqlConversionFailure(0, Type::Text, Box::new(e)))
 }
 
-/// The event with this id, also a deleted one.
+/// The event with this id, even if it is deleted.
 pub fn event(conn: &Connection, halls: &HallCache, id: EventId) -> Result<Option<Event>> {
     let bare = conn.prepare_cached(queries::EVENT)?.query_row([id.0], bare_event).optional()?;
     match bare {
-        // Its hall may be gone, and nobody asks for the names of its seats.
+        // It may have no hall any more; the names of its seats are not needed.
         Some(bare) if bare.0.deleted => {
             let seats = conn.prepare_cached(queries::SEAT_COUNT)?.query_row([id.0], |row| row.get(0))?;
             bare.with(Arc::new(Hall::Count(seats))).map(Some)
@@ -64,7 +64,7 @@ pub fn events(
         .collect()
 }
 
-/// An event before its hall was looked up.
+/// An event before its hall is looked up.
 struct BareEvent(Event);
 
 impl BareEvent {

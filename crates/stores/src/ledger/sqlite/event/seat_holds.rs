@@ -1,4 +1,4 @@
-//! Seats on hold, inside a batch of their event: what must be read of holds, and what is written.
+//! Seats on hold in a batch of their event: what is read of holds, and what is written.
 
 use rules::buyer::Metadata;
 use rules::event::Event;
@@ -16,7 +16,7 @@ use super::super::queries;
 use crate::chain::Chain;
 use crate::ledger::holds::write_stock;
 
-/// Without seats on hold, only holds that are asked for by number are read.
+/// If no seat is on hold, only the holds that are requested by number are read.
 pub fn read(
     conn: &Connection,
     event: &Event,
@@ -55,7 +55,7 @@ pub fn read(
     Ok(())
 }
 
-/// Lapsed seats behind the event's mark, up to the limit of a step.
+/// Lapsed seats beyond the event's mark, up to the limit of a step.
 fn count(conn: &Connection, event: &Event, now: Moment) -> Result<CountStep<u32>> {
     let mut to = event.counts.counted;
     let mut step = conn.prepare_cached(queries::COUNT_LAPSED_SEATS)?;
@@ -68,7 +68,7 @@ fn count(conn: &Connection, event: &Event, now: Moment) -> Result<CountStep<u32>
     Ok(CountStep { found, to, more: found as usize == COUNTED_MOST })
 }
 
-/// After what was freed and sold.
+/// Runs after the freed and sold seats are written.
 pub fn write(conn: &Connection, id: EventId, hall_seats: u32, writes: &EventWrites, chain: &Chain) -> Result<()> {
     let subject = SubjectId::Event(id).row();
     change_holds(conn, subject, &writes.holds_changed)?;
@@ -117,7 +117,7 @@ fn put(conn: &Connection, id: EventId, hall_seats: u32, held: &HeldSeat) -> Resu
     }
 }
 
-/// For display: lapsed holds count as free, ended by a batch or not.
+/// For display: lapsed holds count as free, even if no batch has ended them yet.
 pub fn count_lapsed(conn: &Connection, event: &mut Event, now: Moment) -> Result<()> {
     if event.counts.held > 0 {
         let mut count = conn.prepare_cached(queries::LAPSED_SEATS)?;

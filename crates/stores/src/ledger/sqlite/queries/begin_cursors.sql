@@ -1,5 +1,5 @@
--- A new endpoint is told from now on: a cursor at the newest row of every subject that there is. Openings that have
--- passed are old news, too.
+-- A new endpoint receives what happens from now on: its cursors are at the newest row of every existing subject.
+-- Openings in the past are not delivered either.
 INSERT INTO webhook_cursor (webhook, subject, n, sold, opened)
 SELECT ?1, id, n, sold,
        CASE WHEN (state = 'scheduled' AND opens_at <= ?2) OR (state IN ('open', 'scheduled') AND opens_at IS NULL)

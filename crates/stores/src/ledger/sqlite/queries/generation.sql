@@ -1,2 +1,2 @@
--- The newest generation of arrival numbers that was raised; -1: none.
+-- The newest generation of arrival numbers that was raised. -1: none.
 SELECT generation FROM event WHERE id = ?1

@@ -1,5 +1,5 @@
--- Only a cursor that was not rewound since it was read is moved. ?8: what comes next failed, and is tried again in so
--- many ms from ?9 on. How long it has been failing: since the first attempt behind the last success.
+-- Moves a cursor only if it was not rewound since it was read. ?8: the next item failed, and is retried this many ms
+-- after ?9. The time of failing is counted from the first attempt after the last success.
 INSERT INTO webhook_cursor (webhook, subject, n, sold, opened, attempts, next_at, failing_since)
 SELECT id, ?2, ?3, ?4, ?5, ?7, ?9 + ?8, CASE WHEN ?7 > 0 THEN ?9 END FROM webhook WHERE id = ?1
 ON CONFLICT (webhook, subject) DO UPDATE

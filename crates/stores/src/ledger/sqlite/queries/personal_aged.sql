@@ -1,2 +1,2 @@
--- The oldest rows of a subject that were not passed yet. Times do not go back within a subject.
+-- The oldest rows of a subject that were not processed yet. Times do not decrease within a subject.
 SELECT n, seat FROM history WHERE event = ?1 AND n > ?2 AND n <= ?3 AND at < ?4 ORDER BY n

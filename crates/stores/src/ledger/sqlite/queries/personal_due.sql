@@ -1,4 +1,4 @@
--- Subjects whose next row to be passed is older than that, with the last row that was passed.
+-- Subjects whose next row to process is older than that, with the last row that was processed.
 SELECT s.subject, s.erased_to
 FROM (
     SELECT id AS subject, erased_to FROM event

@@ -1,3 +1,3 @@
--- What may be personal in a row of history, and the hold that it is about. Without a salt there is nothing, or nothing
--- any more.
+-- The fields of a history row that may be personal, and the hold of this row. Without a salt the fields are empty or
+-- erased.
 SELECT address, details, salt, hold FROM history WHERE event = ?1 AND n = ?2

@@ -1,4 +1,4 @@
--- History rows of all subjects, or of one: the least and the greatest subject, where to begin, how many.
+-- History rows of all subjects, or of one. Parameters: the lowest and the highest subject, where to begin, the limit.
 SELECT event, n, what, seat, owner, by_admin, number, at, hold, check_in, check_out, by_name,
        details, trace, detail, address, erased IS NOT NULL, hash
 FROM history

@@ -1,2 +1,2 @@
--- The ledger's secret: the one it has, or else this one from now on.
+-- The ledger's secret. If it has none, this one is stored.
 UPDATE ledger SET secret = coalesce(secret, ?1) RETURNING secret

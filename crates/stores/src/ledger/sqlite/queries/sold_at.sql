@@ -1,5 +1,5 @@
--- How many seats were sold at a row of the history; none: the history is not that long. Room types have no such count: it
--- tells when an event is sold out.
+-- The number of seats that were sold at a row of the history. None: the history is not that long. Room types have no
+-- such count: it shows when an event is sold out.
 SELECT CASE WHEN told.id > 0 THEN
            (SELECT count(*) FILTER (WHERE what = 'reserved') - count(*) FILTER (WHERE what = 'cancelled')
             FROM history WHERE event = told.id AND history.n <= ?2)

@@ -1,6 +1,6 @@
--- Subjects with history behind the cursor of an endpoint, or that have opened since without a row: by the wall
--- clock (?3), or because they were made open.
--- Those that wait for their next attempt are left out. What never failed comes first.
+-- Subjects with history beyond the cursor of an endpoint, or that have opened since without a history row: by the wall
+-- clock (?3), or because they were created open. Subjects that wait for their next attempt are left out. Those that
+-- never failed come first.
 SELECT told.id, coalesce(c.n, 0), coalesce(c.sold, 0), c.opened, coalesce(c.rewound, 0), coalesce(c.attempts, 0),
        told.n
 FROM (

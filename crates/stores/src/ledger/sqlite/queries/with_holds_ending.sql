@@ -1,5 +1,5 @@
--- Subjects with holds that end by then and are not turned yet. The recursion jumps from subject to subject in the
--- index, so its cost does not depend on how many holds there are.
+-- Subjects with holds that end by then and are not marked expired yet. The recursion jumps from subject to subject in
+-- the index, so its cost does not depend on the number of holds.
 WITH RECURSIVE holding (subject) AS (
     SELECT min(subject) FROM hold INDEXED BY hold_end WHERE state = 'held'
     UNION ALL

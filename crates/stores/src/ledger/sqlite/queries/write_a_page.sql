@@ -1,2 +1,2 @@
--- One page of the log, to see whether the ledger can be written. Nothing changes.
+-- Writes one page of the log, to test whether the ledger accepts writes. It changes nothing.
 UPDATE ledger SET id = id

@@ -1,4 +1,4 @@
-//! The room types of the port, on SQLite.
+//! The room type methods of the port, on SQLite.
 
 use rules::ids::User;
 use rules::nights::Dates;

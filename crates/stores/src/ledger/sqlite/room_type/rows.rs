@@ -1,4 +1,4 @@
-//! Rows of room types into the nouns of the rules. Column order is that of the query files.
+//! Converts rows of room types to types of the rules. The column order is that of the query files.
 
 use rules::buyer::Metadata;
 use rules::history::{Happened, RequestOrigin};

@@ -158,11 +158,7 @@ pub struct TicketKey {
 /// For a ticket key that a ledger makes itself.
 fn random_secret() -> [u8; 32] {
     let mut secret = [0; 32];
-    if getrandom::fill(&mut secret).is_err() {
-        // Also random, and it panics where the system has no random numbers at all.
-        secret[..16].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-        secret[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-    }
+    crate::random::fill(&mut secret);
     secret
 }
 

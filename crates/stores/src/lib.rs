@@ -9,6 +9,7 @@ pub mod conformance;
 pub mod door;
 pub mod ledger;
 pub mod log_limit;
+mod random;
 pub mod verify;
 
 use std::future::Future;

@@ -78,12 +78,7 @@ struct Salts {
 impl Salts {
     fn draw(count: usize) -> Salts {
         let mut bytes = vec![0; 2 * count * size_of::<Salt>()];
-        if getrandom::fill(&mut bytes).is_err() {
-            // This is random too, and panics if the system has no random source at all.
-            for salt in bytes.chunks_mut(size_of::<Salt>()) {
-                salt.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-            }
-        }
+        crate::random::fill(&mut bytes);
         Salts { bytes, used: 0 }
     }
 
